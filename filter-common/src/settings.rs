@@ -25,7 +25,7 @@ pub struct Settings {
     pub match_new: u64,
     /// Are packets from blocked sources counted for lists? (0 or 1)
     pub lists: u64,
-    /// The highest number of a processor in maps with a row for each, one less than a power of two.
+    /// The highest number of a processor in maps with a row for each, one less than a power of two; and [`SAMPLED`] beside it.
     pub last_processor: u64,
     /// Of what is to be dropped, so many at most are told in full of each processor in a window (`sampling`); 0 while nobody
     /// watches.
@@ -127,6 +127,9 @@ pub struct LengthSettings {
     /// What the hash adds for this length, so that prefixes of different lengths are different keys.
     pub salts: hash::Salts,
 }
+
+/// In the word of `last_processor`: are drops told in full? Whoever loads the judge puts it there, if there is a budget.
+pub const SAMPLED: u64 = 1 << 63;
 
 /// The most lengths beyond 64.
 pub const MOST_LENGTHS: usize = 64;

@@ -12,7 +12,7 @@ use crate::{maps, samples};
 #[inline(always)]
 pub fn count(context: &Context, number: u32) {
     let context = context.get();
-    let (row, slots) = maps::counters_here();
+    let (row, slots, is_sampled) = maps::counters_here();
     // SAFETY: it is the context that the program was called with.
     let interface = unsafe { (*context).ingress_ifindex };
     let slot = if interface < counters::NUMBERED {
@@ -27,7 +27,7 @@ pub fn count(context: &Context, number: u32) {
     let length = unsafe { bpf_xdp_get_buff_len(context) };
     add(packets, 1);
     add(packets.wrapping_add(1), length);
-    if maps::read(&maps::SETTINGS.samples) != 0 {
+    if is_sampled {
         samples::meet(context, row, number);
     }
 }

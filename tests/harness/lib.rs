@@ -4,6 +4,7 @@
 //! [`Frame`]. Nothing here sleeps to wait for the network: after the frames of a story a fence travels the
 //! same queue, and when it arrives, whatever has not arrived was dropped.
 
+mod browser;
 mod daemon;
 mod expect;
 mod foreign;
@@ -28,6 +29,7 @@ pub mod traffic;
 mod web;
 mod wire;
 
+pub use browser::{Browser, Look, Tab};
 pub use daemon::Daemon;
 pub use expect::Expectation;
 pub use foreign::{ForeignEgress, ForeignProgram};

@@ -3,50 +3,154 @@
 use filter_common::target::Target;
 
 /// Counts of targets by family and length, single IPv4 addresses left out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Cover {
-    v4: [u64; 33],
-    v6: [u64; 129],
-}
-
-impl Default for Cover {
-    fn default() -> Self {
-        Self { v4: [0; 33], v6: [0; 129] }
-    }
+    v4: Counts,
+    v6: Counts,
 }
 
 impl Cover {
     /// IPv4 lengths in use, each with its count.
     pub fn v4(&self) -> impl DoubleEndedIterator<Item = (u8, u64)> + '_ {
-        in_use(&self.v4)
+        self.v4.in_use()
     }
 
     /// IPv6 lengths in use, each with its count.
     pub fn v6(&self) -> impl DoubleEndedIterator<Item = (u8, u64)> + '_ {
-        in_use(&self.v6)
-    }
-
-    /// Is there any IPv6 target of this length?
-    pub const fn has6(&self, length: u8) -> bool {
-        self.v6[length as usize] > 0
+        self.v6.in_use()
     }
 
     pub(super) fn enter(&mut self, target: Target) {
-        *self.of(target) += 1;
+        let (counts, length) = self.of(target);
+        counts.enter(length);
     }
 
     pub(super) fn leave(&mut self, target: Target) {
-        *self.of(target) -= 1;
+        let (counts, length) = self.of(target);
+        counts.leave(length);
     }
 
-    fn of(&mut self, target: Target) -> &mut u64 {
+    fn of(&mut self, target: Target) -> (&mut Counts, u8) {
         match target {
-            Target::V4(prefix) => &mut self.v4[usize::from(prefix.length())],
-            Target::V6(prefix) => &mut self.v6[usize::from(prefix.length())],
+            Target::V4(prefix) => (&mut self.v4, prefix.length()),
+            Target::V6(prefix) => (&mut self.v6, prefix.length()),
         }
     }
 }
 
-fn in_use(counts: &[u64]) -> impl DoubleEndedIterator<Item = (u8, u64)> + '_ {
-    counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(length, count)| (length as u8, *count))
+/// The longest length of both families.
+const LONGEST: u8 = 128;
+
+/// How many there are of each length.
+#[derive(Debug)]
+struct Counts {
+    counts: [u64; LONGEST as usize + 1],
+    /// Of which lengths there are any: of a hundred few are in use, and they are asked for by every query.
+    used: Lengths,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self { counts: [0; LONGEST as usize + 1], used: Lengths::default() }
+    }
+}
+
+impl Counts {
+    fn in_use(&self) -> impl DoubleEndedIterator<Item = (u8, u64)> + '_ {
+        self.used.map(|length| (length, self.counts[usize::from(length)]))
+    }
+
+    fn enter(&mut self, length: u8) {
+        self.counts[usize::from(length)] += 1;
+        self.used.add(length);
+    }
+
+    fn leave(&mut self, length: u8) {
+        let count = &mut self.counts[usize::from(length)];
+        *count -= 1;
+        if *count == 0 {
+            self.used.remove(length);
+        }
+    }
+}
+
+/// Some lengths, from the shortest to the longest: a bit each, and the longest apart.
+#[derive(Debug, Default, Clone, Copy)]
+struct Lengths {
+    shorter: u128,
+    has_longest: bool,
+}
+
+impl Lengths {
+    const fn add(&mut self, length: u8) {
+        if length == LONGEST {
+            self.has_longest = true;
+        } else {
+            self.shorter |= 1 << length;
+        }
+    }
+
+    const fn remove(&mut self, length: u8) {
+        if length == LONGEST {
+            self.has_longest = false;
+        } else {
+            self.shorter &= !(1 << length);
+        }
+    }
+
+    /// It is one of them no more.
+    fn taken(&mut self, length: u8) -> u8 {
+        self.remove(length);
+        length
+    }
+}
+
+impl Iterator for Lengths {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        if self.shorter != 0 {
+            return Some(self.taken(self.shorter.trailing_zeros() as u8));
+        }
+        self.has_longest.then(|| self.taken(LONGEST))
+    }
+}
+
+impl DoubleEndedIterator for Lengths {
+    fn next_back(&mut self) -> Option<u8> {
+        if self.has_longest {
+            return Some(self.taken(LONGEST));
+        }
+        (self.shorter != 0).then(|| self.taken(LONGEST - 1 - self.shorter.leading_zeros() as u8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use filter_common::target::Prefix;
+
+    use super::*;
+
+    #[test]
+    fn lengths_that_are_in_use_come_in_order_from_both_ends() {
+        let mut cover = Cover::default();
+        for length in [128, 0, 64, 127, 64, 33] {
+            cover.enter(Target::V6(Prefix::covering(7, length)));
+        }
+        for length in [32, 0, 8] {
+            cover.enter(Target::V4(Prefix::covering(7, length)));
+        }
+        cover.leave(Target::V4(Prefix::covering(9, 8)));
+        assert_eq!(cover.v6().collect::<Vec<_>>(), [(0, 1), (33, 1), (64, 2), (127, 1), (128, 1)]);
+        assert_eq!(cover.v6().rev().map(|(length, _)| length).collect::<Vec<_>>(), [128, 127, 64, 33, 0]);
+        assert_eq!(cover.v4().collect::<Vec<_>>(), [(0, 1), (32, 1)]);
+        for length in [64, 64, 128] {
+            cover.leave(Target::V6(Prefix::covering(7, length)));
+        }
+        let mut both = cover.v6();
+        assert_eq!(
+            (both.next(), both.next_back(), both.next(), both.next()),
+            (Some((0, 1)), Some((127, 1)), Some((33, 1)), None)
+        );
+    }
 }

@@ -190,7 +190,8 @@ impl Side {
 
     /// Is an IPv6 prefix wanted that covers this one, and is no shorter than so many bits? The same one counts.
     pub fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool {
-        let mut lengths = (shortest..=prefix.length()).filter(|length| self.cover.has6(*length));
+        let lengths = self.cover.v6().map(|(length, _)| length);
+        let mut lengths = lengths.filter(|length| (shortest..=prefix.length()).contains(length));
         lengths.any(|length| self.contains(Target::V6(Prefix::covering(prefix.address(), length))))
     }
 

@@ -228,6 +228,7 @@ mod tests {
                 capacity: 1_245_184,
                 bytes: 1 << 21,
                 certainty: "exact".into(),
+                ..Default::default()
             }],
             flows: None,
             lists: vec![

@@ -12,6 +12,7 @@ use super::chosen;
 use super::feed;
 use super::forms;
 use super::limits::{entries, ipv6_prefix, share, ttl};
+use super::metrics;
 use super::nearest::nearest;
 use super::path;
 use super::ports;
@@ -21,7 +22,7 @@ use super::{AS_GIVEN, Config, Feed, List, ListName, LiveList, Matches, Mode, OnE
 use crate::source::{Format, How, Limits, Special};
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Config>; 10] = [
+const KEYS: [Key<Config>; 11] = [
     Key { name: "interfaces", take: interfaces },
     Key { name: "mode", take: mode },
     Key { name: "enforce", take: enforce },
@@ -30,6 +31,7 @@ const KEYS: [Key<Config>; 10] = [
     Key { name: "block", take: |faults, node, config| targets(faults, node, "`block`", &mut config.block) },
     Key { name: "allow", take: |faults, node, config| targets(faults, node, "`allow`", &mut config.allow) },
     Key { name: "lists", take: lists },
+    Key { name: "metrics", take: metrics::metrics },
     Key { name: "durable", take: durable },
     Key { name: "on_exit", take: on_exit },
 ];

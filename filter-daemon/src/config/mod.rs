@@ -7,6 +7,7 @@ mod feed;
 mod forms;
 mod interface;
 mod limits;
+mod metrics;
 pub mod name;
 mod nearest;
 mod nesting;
@@ -20,6 +21,7 @@ mod shape;
 mod syntax;
 
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,10 +59,21 @@ pub struct Config {
     pub lists: Vec<List>,
     /// What is said of lists that commands fill.
     pub live: Vec<LiveList>,
+    /// Where it may be looked at with a browser.
+    pub metrics: Metrics,
     /// Is what is added live on disk before the answer goes out?
     pub durable: bool,
     /// What becomes of the filter when the daemon is stopped.
     pub on_exit: OnExit,
+}
+
+/// Where filterd may be looked at with a browser.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// There; nowhere if none.
+    pub listen: Option<SocketAddr>,
+    /// The names of hosts, in small letters, by which that may be asked for, beside addresses and `localhost`.
+    pub hosts: Vec<String>,
 }
 
 /// What becomes of the filter when the daemon is stopped.
@@ -173,6 +186,7 @@ impl Default for Config {
             allow: Vec::new(),
             lists: Vec::new(),
             live: Vec::new(),
+            metrics: Metrics::default(),
             durable: true,
             on_exit: OnExit::Detach,
         }

@@ -5,11 +5,13 @@
 use filter_common::sets::SetName;
 use thiserror::Error;
 
+use super::latencies::Latencies;
 use super::needs;
 use crate::blocklist::{
     Applied, Blocklist, Bookmark, Change, Effects, Polarity, Record, Refusal, Settings, Targets, Timestamp,
     Want,
 };
+use crate::clock;
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
 
@@ -22,6 +24,7 @@ pub struct Protection {
     filter: Filter,
     records: Vec<Record>,
     latest: Latest,
+    latencies: Latencies,
 }
 
 /// The numbers of the latest commits of each kind: what packets in flight may not have seen yet.
@@ -80,7 +83,8 @@ impl Protection {
         // Nobody is there before: what is wanted comes by its effects.
         filter.reserve(&needs::of(&blocklist), &Blocklist::default())?;
         filter.apply(&blocklist.everything(), &blocklist)?;
-        Ok(Self { blocklist, filter, records: Vec::new(), latest: Latest::default() })
+        let (latest, latencies) = (Latest::default(), Latencies::default());
+        Ok(Self { blocklist, filter, records: Vec::new(), latest, latencies })
     }
 
     /// Blocks what `live` lists want, too, before anybody asks for anything: as if it had been so before.
@@ -108,6 +112,7 @@ impl Protection {
     /// Makes a change, whole or not at all: room first, then the truth, then the kernel, and what truly changed is for the
     /// journal. The next packet is judged by it when this returns.
     pub fn commit(&mut self, change: &Change, now: Timestamp) -> Result<Applied, NotDone> {
+        let begun = clock::instant();
         self.make_room(change)?;
         let settings = self.blocklist.settings();
         let mut applied = self.blocklist.apply(change, now)?;
@@ -118,8 +123,14 @@ impl Protection {
         self.blocklist.forget_empty_lists(&applied);
         carried?;
         self.latest.note(&applied.effects, settings);
+        self.latencies.note(begun.elapsed());
         self.records.append(&mut applied.records);
         Ok(applied)
+    }
+
+    /// How long commits took.
+    pub fn latencies(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// What packets in flight may not have seen yet.

@@ -21,6 +21,7 @@ mod flush;
 mod guard;
 mod interfaces;
 mod last_good;
+mod latencies;
 mod leftovers;
 mod lists;
 mod log;

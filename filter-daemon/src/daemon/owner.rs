@@ -41,6 +41,7 @@ use crate::config::{Config, Mode, OnExit};
 use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::control::{ReplyTo, Watching};
+use crate::http::Http;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
 
@@ -69,6 +70,7 @@ pub struct Owner {
     pub(super) lists: Lists,
     pub(super) guard: Guard,
     pub(super) feeds: Feeds,
+    pub(super) http: Http,
     /// When the databases are looked at that lists are chosen out of.
     pub(super) databases: Databases,
     /// Who waits for what is fetched.
@@ -118,6 +120,7 @@ impl Owner {
             lists,
             guard,
             feeds,
+            http: Http::default(),
             databases,
             refreshing: Refreshing::default(),
             reloaded: None,

@@ -23,6 +23,7 @@ impl Owner {
         faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.extend(self.feeds.faults(self.protection.blocklist()));
         faults.extend(self.refreshing.fault());
+        faults.extend(self.http.fault());
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
@@ -46,10 +47,12 @@ impl Owner {
 
     pub(super) fn tables(&self) -> Vec<status::Table> {
         let (filter, blocklist) = (self.protection.filter(), self.protection.blocklist());
+        let none = Occupancy::default();
         let networks = up_to(24, blocklist.block().lengths4());
-        let networks = Occupancy { entries: networks, capacity: 1 << 24, bytes: filter.networks_bytes() };
+        let networks =
+            Occupancy { entries: networks, capacity: 1 << 24, bytes: filter.networks_bytes(), ..none };
         let levels = up_to(32, blocklist.block().lengths6());
-        let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes() };
+        let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes(), ..none };
         let mut tables = vec![
             table("ipv4 addresses", filter.addresses(), "exact"),
             table("ipv4 prefixes", networks, "exact"),
@@ -58,7 +61,7 @@ impl Owner {
         ];
         if filter.allowed_bytes() > 0 {
             let ([addresses, six], [networks, levels]) = (filter.allowed(), filter.allowed_prefixes_bytes());
-            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes };
+            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes, ..none };
             let networks = prefixes(up_to(24, blocklist.allow().lengths4()), 1 << 24, networks);
             let levels = prefixes(up_to(32, blocklist.allow().lengths6()), 1 << 32, levels);
             let allowed = [
@@ -73,7 +76,7 @@ impl Owner {
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
             let (side, Some(clause)) = (blocklist.side(SetName::Clause(slot)), clause) else { continue };
             let ([addresses, six], [networks, levels]) = filter.on_ports(slot);
-            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes };
+            let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes, ..none };
             let networks = prefixes(up_to(24, side.lengths4()), 1 << 24, networks);
             let levels = prefixes(up_to(32, side.lengths6()), 1 << 32, levels);
             let kinds = ["ipv4 addresses", "ipv4 prefixes", "ipv6", "ipv6 up to /32"];
@@ -82,7 +85,8 @@ impl Owner {
             tables.extend(in_use.map(|(kind, in_it)| table(&format!("{kind} {clause}"), in_it, "as above")));
         }
         if let Some((bytes, labels)) = filter.list_counters_bytes() {
-            let lists = Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes };
+            let lists =
+                Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes, ..none };
             tables.push(table("counters of lists", lists, "exact"));
         }
         tables
@@ -104,6 +108,7 @@ fn up_to(longest: u8, lengths: impl Iterator<Item = (u8, u64)>) -> u64 {
 }
 
 fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
-    let Occupancy { entries, capacity, bytes } = occupancy;
-    status::Table { name: name.to_owned(), entries, capacity, bytes, certainty: certainty.to_owned() }
+    let Occupancy { entries, capacity, bytes, growths, relocations } = occupancy;
+    let (name, certainty) = (name.to_owned(), certainty.to_owned());
+    status::Table { name, entries, capacity, bytes, certainty, growths, relocations }
 }

@@ -98,6 +98,8 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let (come, came) = mpsc::channel(MOST_WAITING);
     owner.guard.listen(came);
     owner.is_watched(watching.clone());
+    owner.http.follow(&owner.config.metrics);
+    let shown = owner.http.serve(calls.clone());
     let serving =
         tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));
     info!("ready: {}", owner.summary());
@@ -119,6 +121,8 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
             break End::Succeeded;
         }
     };
+    // Another one may be about to listen there.
+    shown.abort();
     // Whoever asks from here on is told that filterd is stopping.
     drop(signals);
     owner.keep_copies().await;

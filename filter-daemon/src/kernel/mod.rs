@@ -54,4 +54,8 @@ pub struct Occupancy {
     pub capacity: u64,
     /// Kernel memory it takes, in bytes.
     pub bytes: u64,
+    /// How often it was made larger.
+    pub growths: u64,
+    /// How many entries have moved within it.
+    pub relocations: u64,
 }

@@ -65,10 +65,7 @@ impl LabelPages {
 
     /// Replaces the labels of this entry, as far as they are listed.
     pub fn store(&mut self, number: u32, labels: &Page, listed: Listed) {
-        let is_listed = |at: &usize| listed[at / 64] >> (at % 64) & 1 != 0;
-        let mut those = (0..PAGE as usize).filter(is_listed).map(|at| labels[at]);
-        let first = those.next().unwrap_or(OTHER);
-        let is_one = those.all(|label| label == first);
+        let (first, is_one) = if are_all_one(labels) { (labels[0], true) } else { of_listed(labels, listed) };
         match (entry(&self.window, number), is_one) {
             (Entry::Whole(_), true) => set_entry(&self.window, number, Entry::Whole(first)),
             (Entry::Page(taken), true) => {
@@ -91,4 +88,17 @@ impl LabelPages {
         let page = page(&self.window, self.directory, taken);
         (0..).zip(labels).for_each(|(at, label)| page.write(at, *label));
     }
+}
+
+/// Each is as its neighbour: for the most part they are, and the processor compares many at a time.
+fn are_all_one(labels: &Page) -> bool {
+    labels[1..] == labels[..labels.len() - 1]
+}
+
+/// The first of those that are listed, and whether all of them have it.
+fn of_listed(labels: &Page, listed: Listed) -> (Label, bool) {
+    let is_listed = |at: &usize| listed[at / 64] >> (at % 64) & 1 != 0;
+    let mut those = (0..PAGE as usize).filter(is_listed).map(|at| labels[at]);
+    let first = those.next().unwrap_or(OTHER);
+    (first, those.all(|label| label == first))
 }

@@ -18,6 +18,9 @@ use super::{KernelError, Occupancy};
 pub struct Store<K: Kind> {
     set: SetName,
     tables: Staged<Built<K>>,
+    growths: u64,
+    /// How many entries had moved in tables that are gone.
+    relocations: u64,
 }
 
 /// A table with what a judge must know of it.
@@ -31,7 +34,7 @@ pub struct Built<K: Kind> {
 impl<K: Kind> Store<K> {
     /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
-        Self { set, tables: Staged::new(MapName { set, part: K::PART }) }
+        Self { set, tables: Staged::new(MapName { set, part: K::PART }), growths: 0, relocations: 0 }
     }
 
     /// What the next judge must know of the table; none if there is no table.
@@ -192,8 +195,11 @@ impl<K: Kind> Store<K> {
 
     /// The plan has come true.
     pub fn publish(&mut self) {
+        let before = self.occupancy();
         if self.tables.publish() {
-            let Occupancy { entries, capacity, bytes } = self.occupancy();
+            let Occupancy { entries, capacity, bytes, .. } = self.occupancy();
+            self.growths += u64::from(before.capacity > 0 && capacity > before.capacity);
+            self.relocations = before.relocations;
             tracing::info!(
                 "{}: new table with room for {capacity} entries ({} KiB), {entries} in it",
                 K::NAME,
@@ -216,10 +222,14 @@ impl<K: Kind> Store<K> {
 
     /// How full the table is that packets read.
     pub fn occupancy(&self) -> Occupancy {
-        self.current_live().map_or_else(Occupancy::default, |live| Occupancy {
+        let (growths, relocations) = (self.growths, self.relocations);
+        let none = Occupancy { growths, relocations, ..Occupancy::default() };
+        self.current_live().map_or(none, |live| Occupancy {
             entries: live.entries(),
             capacity: live.table().geometry().limit(),
             bytes: live.table().words().all().bytes() + self.labels().map_or(0, Window::bytes),
+            growths,
+            relocations: relocations + live.moves(),
         })
     }
 }

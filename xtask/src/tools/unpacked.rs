@@ -7,8 +7,8 @@ use std::process::Command;
 
 use super::place::ldd;
 
-/// Where packages keep programs.
-const BINARIES: [&str; 4] = ["usr/bin", "bin", "usr/sbin", "sbin"];
+/// Where packages keep programs. Chromium's in `usr/bin` is a script that names the place where it would be installed.
+const BINARIES: [&str; 5] = ["usr/lib/chromium", "usr/bin", "bin", "usr/sbin", "sbin"];
 
 /// What a program must be told because it would look where it is not installed; `{}` is the package's root.
 struct Needs {
@@ -17,7 +17,20 @@ struct Needs {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const NEEDS: [Needs; 3] = [
+const NEEDS: [Needs; 4] = [
+    // It starts itself anew for each of its processes, which a loader before it would hinder: so its libraries are in its
+    // environment, and so are fonts and their configuration, that what it draws is the same everywhere.
+    Needs {
+        program: "chromium-headless-shell",
+        words: &["--no-sandbox", "--headless", "--disable-gpu"],
+        environment: &[
+            (
+                "LD_LIBRARY_PATH",
+                "{}/usr/lib/x86_64-linux-gnu:{}/lib/x86_64-linux-gnu:{}/usr/lib/x86_64-linux-gnu/pulseaudio",
+            ),
+            ("FONTCONFIG_SYSROOT", "{}"),
+        ],
+    },
     Needs {
         program: "qemu-system-x86_64",
         words: &["-L", "{}/usr/share/qemu", "-L", "{}/usr/share/seabios", "-L", "{}/usr/lib/ipxe/qemu"],

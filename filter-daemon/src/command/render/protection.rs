@@ -1,7 +1,8 @@
-//! Is protection what the configuration says? In one sentence, which `status` and `top` begin with.
+//! Is protection what the configuration says? In one sentence, which `status`, `top` and the page begin with.
 
 use super::figure::counted;
 use super::moment::Clock;
+use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::status::{Interface, NOT_FILTERED, Paused};
 use crate::control::wire::{About, Fault};
 
@@ -24,6 +25,20 @@ pub enum Standing {
     Noteworthy,
     /// Packets may pass that should be dropped.
     Bad,
+}
+
+impl<'a> Protection<'a> {
+    /// As a picture of everything tells it.
+    pub fn of(picture: &'a Snapshot) -> Self {
+        let blocking = picture.lists.iter().filter(|list| !list.allows);
+        Self {
+            interfaces: &picture.interfaces,
+            targets: blocking.map(|list| list.entries).sum(),
+            faults: &picture.faults,
+            enforce: picture.enforce,
+            paused: picture.paused.as_ref(),
+        }
+    }
 }
 
 impl Protection<'_> {

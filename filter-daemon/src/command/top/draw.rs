@@ -133,7 +133,7 @@ fn head(state: &State, clock: &Clock, look: Look) -> Paragraph<'static> {
     let (words, style) = match &state.lost {
         Some(why) => (format!("NO ANSWER for {}: {why}", clock.elapsed(picture.taken / 1000)), look.bad()),
         None => {
-            let protection = protection(picture);
+            let protection = Protection::of(picture);
             let style = match protection.standing() {
                 Standing::Well => look.good(),
                 Standing::Noteworthy => look.in_colour(Color::Yellow),
@@ -143,17 +143,6 @@ fn head(state: &State, clock: &Clock, look: Look) -> Paragraph<'static> {
         }
     };
     Paragraph::new(vec![Line::from(who), Line::styled(printable::on_one_line(&words), style)])
-}
-
-fn protection(picture: &Snapshot) -> Protection<'_> {
-    let blocking = picture.lists.iter().filter(|list| !list.allows);
-    Protection {
-        interfaces: &picture.interfaces,
-        targets: blocking.map(|list| list.entries).sum(),
-        faults: &picture.faults,
-        enforce: picture.enforce,
-        paused: picture.paused.as_ref(),
-    }
 }
 
 /// What is to be mended, each with what to do.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lists::{List, MOST_LISTS};
 use super::stats::{Counted, OnInterface};
-use super::status::{Flows, Interface, OnTrial, Paused, Table};
-use super::{Failure, Fault, Hits, Method};
+use super::status::{Flows, Interface, NOT_FILTERED, OnTrial, Paused, Table};
+use super::{About, Failure, Fault, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,9 @@ pub struct Reply {
     pub interfaces: Vec<Interface>,
     /// How full each table is.
     pub tables: Vec<Table>,
+    /// How long changes took.
+    #[serde(default)]
+    pub changes: Changes,
     /// What is remembered of what this host began, with `match: new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
@@ -82,7 +85,38 @@ pub struct Reply {
     pub lists: Vec<List>,
 }
 
+/// How long changes took until the next packet was judged by them, since this filterd started: what was added, removed or has run
+/// out, and each part of a reload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Changes {
+    /// How many there were.
+    pub count: u64,
+    /// How many seconds all of them took together.
+    pub seconds: f64,
+    /// How many of them took no longer than so much, for some times.
+    pub within: Vec<Within>,
+}
+
+/// How many changes took no longer than that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Within {
+    /// How long, in seconds.
+    pub seconds: f64,
+    /// How many.
+    pub changes: u64,
+}
+
 impl Reply {
+    /// Is protection what the configuration says? What is wrong beside it does not matter.
+    pub fn is_protected(&self) -> bool {
+        let is_filtered = self.interfaces.iter().any(|one| one.mode != NOT_FILTERED);
+        is_filtered
+            && self.paused.is_none()
+            && self.faults.iter().all(|fault| fault.about != About::Protection)
+    }
+
     /// Takes in one more line of the same answer.
     pub fn extend(&mut self, line: Self) {
         self.lists.extend(line.lists);

@@ -136,7 +136,7 @@ pub struct Received {
 }
 
 /// One table of a status.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Table {
     /// `ipv4 addresses`, `ipv4 prefixes` or `ipv6`.
@@ -149,6 +149,12 @@ pub struct Table {
     pub bytes: u64,
     /// In words, what an answer of this table is worth: `exact`, or its false-positive rate.
     pub certainty: String,
+    /// How often it was made larger since this filterd started.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub growths: u64,
+    /// How many entries have moved within it since then, to make room for others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub relocations: u64,
 }
 
 /// What is remembered of what this host began.

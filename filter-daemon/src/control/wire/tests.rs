@@ -297,6 +297,7 @@ fn replies_are_those_of_the_version_that_landed() {
             capacity: 6,
             bytes: 7,
             certainty: "exact".into(),
+            ..Default::default()
         }],
         lists: vec![status::ListStatus {
             name: "drop".into(),

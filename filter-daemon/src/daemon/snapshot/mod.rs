@@ -70,6 +70,7 @@ impl Owner {
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces,
             tables: self.tables(),
+            changes: self.protection.latencies().told(),
             flows: self.flows.status(),
             reasons: told::reasons(counted),
             packets_since: (counted.since > 0).then_some(counted.since),

@@ -1,0 +1,56 @@
+//! How long commits took, as a histogram: one number would hide the few that somebody waited for.
+
+use std::time::Duration;
+
+use crate::control::wire::snapshot::{Changes, Within};
+
+/// The times that are told, in microseconds: from what one address takes to what a growth may.
+const TIMES: [u64; 10] = [10, 50, 100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
+
+/// How many took how long.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    /// No longer than each of the times, and longer than the one before.
+    counts: [u64; TIMES.len()],
+    /// Longer than all of them.
+    longer: u64,
+    all: Duration,
+}
+
+impl Latencies {
+    /// One more took so long.
+    pub fn note(&mut self, took: Duration) {
+        self.all += took;
+        let at = TIMES.iter().position(|time| took <= Duration::from_micros(*time));
+        *at.map_or(&mut self.longer, |at| &mut self.counts[at]) += 1;
+    }
+
+    /// For whoever asks.
+    pub fn told(&self) -> Changes {
+        let mut changes = 0;
+        let within = TIMES.iter().zip(self.counts).map(|(time, count)| {
+            changes += count;
+            Within { seconds: Duration::from_micros(*time).as_secs_f64(), changes }
+        });
+        let within = within.collect();
+        Changes { count: changes + self.longer, seconds: self.all.as_secs_f64(), within }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_counts_for_all_times_that_it_did_not_take() {
+        let mut latencies = Latencies::default();
+        [9, 10, 11, 2_000_000].iter().for_each(|micros| latencies.note(Duration::from_micros(*micros)));
+        let Changes { count, seconds, within } = latencies.told();
+        assert_eq!((count, seconds), (4, 2.000_03));
+        assert_eq!(
+            within.iter().map(|within| within.changes).collect::<Vec<_>>(),
+            [2, 3, 3, 3, 3, 3, 3, 3, 3, 3]
+        );
+        assert_eq!(within[0].seconds, 0.000_01);
+    }
+}

@@ -1,0 +1,52 @@
+//! The page at `/`: one file that needs nothing else. Its script and its style run because they bear a word that nobody could
+//! know before, so nothing runs that came into the page by a name or a message.
+
+use hyper::StatusCode;
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+
+use super::answer::{Answer, whole};
+
+const PAGE: &str = include_str!("page.html");
+
+/// Where the page bears the word.
+const PLACE: &str = "{nonce}";
+
+/// The page, with a word of its own.
+pub fn answer() -> Answer {
+    let random = || getrandom::u64().expect("the kernel always has random numbers once it has booted");
+    let word = format!("{:016x}{:016x}", random(), random());
+    let mut answer = whole(StatusCode::OK, "text/html; charset=utf-8", PAGE.replace(PLACE, &word));
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, policy(&word));
+    answer
+}
+
+/// What the page may do: run itself, and listen to where it came from. What is no text cannot become a part of it.
+fn policy(word: &str) -> HeaderValue {
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{word}'; style-src 'nonce-{word}'; connect-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    );
+    HeaderValue::from_str(&policy).expect("it has only letters that a header may have")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_the_page_comes_from_elsewhere() {
+        let elsewhere =
+            ["src=", "href=", "url(", "@import", "import(", "fetch(", "innerHTML", "style=", "onclick="];
+        for word in elsewhere {
+            assert!(!PAGE.contains(word), "{word}");
+        }
+        assert_eq!(PAGE.matches(PLACE).count(), 2, "a style and a script bear the word");
+    }
+
+    #[test]
+    fn each_page_has_a_word_of_its_own_which_its_policy_knows() {
+        let policies = [answer(), answer()].map(|answer| answer.headers()[CONTENT_SECURITY_POLICY].clone());
+        assert_ne!(policies[0], policies[1]);
+        assert!(!policies[0].to_str().unwrap().contains("unsafe"));
+    }
+}

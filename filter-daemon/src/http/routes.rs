@@ -1,0 +1,114 @@
+//! What there is, and who may ask for it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use hyper::header::HeaderValue;
+use hyper::http::uri::Authority;
+use hyper::{Method, Request, StatusCode, header};
+use tokio::sync::{Semaphore, mpsc};
+
+use super::answer::{Answer, sentence};
+use super::{health, live, page, scrape};
+use crate::control::Call;
+
+/// So many streams at once: each has filterd look at everything once a second.
+const STREAMS: usize = 8;
+
+/// Everything there is, for those who ask by the right name.
+pub struct Routes {
+    hosts: Vec<String>,
+    calls: mpsc::Sender<Call>,
+    streams: Arc<Semaphore>,
+}
+
+impl Routes {
+    /// To be asked for by these names of hosts, too.
+    pub fn new(hosts: Vec<String>, calls: mpsc::Sender<Call>) -> Self {
+        Self { hosts, calls, streams: Arc::new(Semaphore::new(STREAMS)) }
+    }
+
+    /// Answers. A page of somebody else's, whose name he lets stand for this address, is not answered.
+    pub async fn answer<B>(&self, request: &Request<B>) -> Answer {
+        if !self.is_meant(request) {
+            return sentence(
+                StatusCode::MISDIRECTED_REQUEST,
+                "filterd is not known by this name: `metrics: {hosts: [name]}` makes it known",
+            );
+        }
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let mut refused = sentence(StatusCode::METHOD_NOT_ALLOWED, "here one only looks: GET and HEAD");
+            refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return refused;
+        }
+        match request.uri().path() {
+            "/" => page::answer(),
+            "/live" => live::answer(&self.calls, &self.streams),
+            "/metrics" => scrape::answer(&self.calls).await,
+            "/healthz" => health::is_alive(&self.calls).await,
+            "/readyz" => health::is_ready(&self.calls).await,
+            _ => sentence(
+                StatusCode::NOT_FOUND,
+                "there is nothing here: / is a page to look at, and monitoring asks for /metrics, /healthz and /readyz",
+            ),
+        }
+    }
+
+    fn is_meant<B>(&self, request: &Request<B>) -> bool {
+        let mut named = request.headers().get_all(header::HOST).iter();
+        let (Some(host), None) = (named.next(), named.next()) else { return false };
+        let host = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+        let asked = request.uri().authority();
+        host.iter().chain(asked).all(|name| self.knows(name.host())) && host.is_some()
+    }
+
+    /// By an address it is always meant: no name can stand for that.
+    fn knows(&self, host: &str) -> bool {
+        let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let name = host.to_ascii_lowercase();
+        address.parse::<IpAddr>().is_ok() || name == "localhost" || self.hosts.contains(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn status(method: &str, host: &[&str], path: &str) -> u16 {
+        let routes = Routes::new(vec!["filter.example.net".to_owned()], mpsc::channel(1).0);
+        let mut request = Request::builder().method(method).uri(path);
+        for host in host {
+            request = request.header("host", *host);
+        }
+        routes.answer(&request.body(()).unwrap()).await.status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn by_an_address_or_a_name_of_its_own_it_is_answered() {
+        let own = ["127.0.0.1:9477", "[::1]:9477", "192.0.2.1", "localhost:9477", "Filter.Example.net:9477"];
+        for host in own {
+            assert_eq!(status("GET", &[host], "/").await, 200, "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn by_any_other_name_nothing_is_told() {
+        for host in ["evil.example:9477", "localhost.evil.example", "127.0.0.1.evil.example", "", "a b"] {
+            for path in ["/", "/live", "/none"] {
+                assert_eq!(status("GET", &[host], path).await, 421, "{host} {path}");
+            }
+        }
+        assert_eq!(status("GET", &[], "/").await, 421);
+        assert_eq!(status("GET", &["127.0.0.1", "evil.example"], "/").await, 421);
+        assert_eq!(status("GET", &["127.0.0.1"], "http://evil.example/").await, 421);
+    }
+
+    #[tokio::test]
+    async fn one_only_looks_and_only_at_what_there_is() {
+        assert_eq!(status("HEAD", &["localhost"], "/").await, 200);
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"] {
+            assert_eq!(status(method, &["localhost"], "/").await, 405, "{method}");
+        }
+        assert_eq!(status("GET", &["localhost"], "/etc/passwd").await, 404);
+    }
+}

@@ -1,0 +1,118 @@
+//! Lists: how long, how old, and how many packets met them.
+
+use super::exposition::Exposition;
+use super::{Family, Snapshot};
+use crate::control::wire::Hits;
+use crate::control::wire::lists::{Fetching, List};
+
+pub const FAMILIES: [Family; 12] = [
+    Family::gauge(
+        "filterd_list_entries",
+        "How many entries a list has, and whether it blocks or allows.",
+        |snapshot, series| {
+            for list in &snapshot.lists {
+                let effect = if list.allows { "allow" } else { "block" };
+                let labels = [("list", list.name.as_str()), ("kind", &list.kind), ("effect", effect)];
+                series.tell(&labels, list.entries);
+            }
+        },
+    ),
+    Family::gauge(
+        "filterd_entries_wanted",
+        "Entries of all lists that block. What several lists have is counted for each.",
+        |snapshot, series| series.alone(wanted(snapshot)),
+    ),
+    Family::gauge(
+        "filterd_entries_enforced",
+        "The same while packets from them are dropped as the configuration says; 0 while they are not.",
+        |snapshot, series| {
+            let is_enforced = snapshot.enforce && snapshot.is_protected();
+            series.alone(if is_enforced { wanted(snapshot) } else { 0 });
+        },
+    ),
+    Family::counter(
+        "filterd_list_packets_total",
+        "Packets counted for a list: of what several lists have, for the first of these.",
+        |snapshot, series| {
+            for list in &snapshot.lists {
+                list.hits.iter().for_each(|hits| tell_hits(series, Some(&list.name), hits));
+            }
+        },
+    ),
+    Family::counter(
+        "filterd_other_lists_packets_total",
+        "Packets for lists that have no counters of their own, all together.",
+        |snapshot, series| snapshot.other.iter().for_each(|hits| tell_hits(series, None, hits)),
+    ),
+    Family::counter(
+        "filterd_gone_lists_packets_total",
+        "Packets for lists that are gone, all together.",
+        |snapshot, series| snapshot.gone.iter().for_each(|hits| tell_hits(series, None, hits)),
+    ),
+    Family::gauge(
+        "filterd_list_held_back",
+        "1 while a list is not what its file or its server says, because that was not to be believed: what was there \
+         before is in force.",
+        |snapshot, series| {
+            each(snapshot, series, |list| (!is_live(list)).then(|| u64::from(list.fault.is_some())));
+        },
+    ),
+    Family::gauge(
+        "filterd_list_rejected_lines",
+        "Lines of a list that were not understood when it was last read.",
+        |snapshot, series| each(snapshot, series, |list| (!is_live(list)).then_some(list.rejected)),
+    ),
+    Family::gauge(
+        "filterd_list_read_timestamp_seconds",
+        "When what was last believed of a list was read, in seconds since 1970.",
+        |snapshot, series| each(snapshot, series, |list| list.read),
+    ),
+    Family::gauge(
+        "filterd_list_success_timestamp_seconds",
+        "When a list's server last said that this is what there is, in seconds since 1970.",
+        |snapshot, series| each_fetched(snapshot, series, |fetching| fetching.checked.or(fetching.fetched)),
+    ),
+    Family::gauge(
+        "filterd_list_next_fetch_timestamp_seconds",
+        "When a list is fetched next, in seconds since 1970.",
+        |snapshot, series| each_fetched(snapshot, series, |fetching| Some(fetching.next)),
+    ),
+    Family::gauge(
+        "filterd_list_fetch_failed",
+        "1 while the last fetch of a list has failed.",
+        |snapshot, series| each_fetched(snapshot, series, |fetching| Some(fetching.failed.is_some().into())),
+    ),
+];
+
+fn wanted(snapshot: &Snapshot) -> u64 {
+    snapshot.lists.iter().filter(|list| !list.allows).map(|list| list.entries).sum()
+}
+
+fn is_live(list: &List) -> bool {
+    list.kind == "live"
+}
+
+fn each(snapshot: &Snapshot, series: &mut Exposition, of: fn(&List) -> Option<u64>) {
+    for list in &snapshot.lists {
+        series.known(&[("list", &list.name)], of(list));
+    }
+}
+
+fn each_fetched(snapshot: &Snapshot, series: &mut Exposition, of: fn(&Fetching) -> Option<u64>) {
+    for list in &snapshot.lists {
+        series.known(&[("list", &list.name)], list.fetching.as_ref().and_then(of));
+    }
+}
+
+fn tell_hits(series: &mut Exposition, list: Option<&str>, hits: &Hits) {
+    let counted = [
+        ("drop", hits.dropped),
+        ("would_drop", hits.would_drop),
+        ("paused", hits.paused),
+        ("reply", hits.replies),
+    ];
+    for (verdict, packets) in counted {
+        let labels = [("list", list.unwrap_or_default()), ("verdict", verdict)];
+        series.tell(&labels[usize::from(list.is_none())..], packets);
+    }
+}

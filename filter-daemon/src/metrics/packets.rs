@@ -1,0 +1,72 @@
+//! What became of packets. Passing packets are counted by reason alone, for a miss pays for nothing else; what an interface
+//! receives is told by the kernel's own counters.
+
+use super::exposition::Exposition;
+use super::{Family, Snapshot};
+use crate::control::wire::stats::OnInterface;
+use crate::control::wire::status::Received;
+
+pub const FAMILIES: [Family; 9] = [
+    Family::counter(
+        "filterd_packets_total",
+        "What became of packets on all interfaces, and why, since the filter was first attached.",
+        |snapshot, series| {
+            for row in &snapshot.reasons {
+                series.tell(&[("verdict", &row.verdict), ("reason", &row.reason)], row.packets);
+            }
+        },
+    ),
+    Family::counter(
+        "filterd_interface_packets_total",
+        "Packets of listed sources by interface: dropped, or passed because the filter only counts (would_drop) or is \
+         paused. Interfaces without counters of their own have no name.",
+        |snapshot, series| on_interfaces(snapshot, series, |row| row.packets),
+    ),
+    Family::counter("filterd_interface_bytes_total", "Bytes of the same packets.", |snapshot, series| {
+        on_interfaces(snapshot, series, |row| row.bytes)
+    }),
+    Family::counter(
+        "filterd_interface_kernel_rx_packets_total",
+        "Packets that the kernel counts as received. Some drivers count what is dropped in XDP, too.",
+        |snapshot, series| received(snapshot, series, |received| received.kernel_rx_packets),
+    ),
+    Family::counter(
+        "filterd_interface_kernel_rx_bytes_total",
+        "Bytes of the same packets.",
+        |snapshot, series| received(snapshot, series, |received| received.kernel_rx_bytes),
+    ),
+    Family::counter(
+        "filterd_interface_kernel_rx_dropped_total",
+        "Packets that the kernel had no room for; those that filterd drops are not among them.",
+        |snapshot, series| received(snapshot, series, |received| received.kernel_rx_dropped),
+    ),
+    Family::counter(
+        "filterd_interface_kernel_rx_errors_total",
+        "Packets that came damaged, as the kernel counts them.",
+        |snapshot, series| received(snapshot, series, |received| received.kernel_rx_errors),
+    ),
+    Family::counter(
+        "filterd_flows_begun_total",
+        "Flows that this host began, with `match: new`.",
+        |snapshot, series| series.known(&[], snapshot.flows.as_ref().map(|flows| flows.begun)),
+    ),
+    Family::gauge(
+        "filterd_flows_room",
+        "How many flows are remembered at most; whoever begins more forgets those that were used least lately.",
+        |snapshot, series| series.known(&[], snapshot.flows.as_ref().map(|flows| flows.room)),
+    ),
+];
+
+fn on_interfaces(snapshot: &Snapshot, series: &mut Exposition, of: fn(&OnInterface) -> u64) {
+    for row in &snapshot.by_interface {
+        let interface = row.interface.as_deref().unwrap_or("");
+        let labels = [("interface", interface), ("verdict", &row.verdict), ("reason", &row.reason)];
+        series.tell(&labels, of(row));
+    }
+}
+
+fn received(snapshot: &Snapshot, series: &mut Exposition, of: fn(&Received) -> u64) {
+    for one in &snapshot.interfaces {
+        series.known(&[("interface", &one.name)], one.received.as_ref().map(of));
+    }
+}

@@ -1,0 +1,172 @@
+//! What a scrape reads, and that documentation, alerts and dashboard speak of the same series.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use super::*;
+use crate::control::wire::lists::{Fetching, List};
+use crate::control::wire::snapshot::{Changes, Within};
+use crate::control::wire::stats::{Counted, OnInterface};
+use crate::control::wire::status::{Flows, Interface, NOT_FILTERED, Received, Table};
+use crate::control::wire::{About, Fault, Hits};
+use crate::text::Explanation;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+/// One of each.
+fn snapshot() -> Snapshot {
+    let hits = Some(Hits { dropped: 5, would_drop: 1, paused: 2, replies: 3 });
+    Snapshot {
+        filterd: "0.1.0".into(),
+        started: 1_800_000_000,
+        enforce: true,
+        interfaces: vec![Interface {
+            name: "eth0".into(),
+            mode: "native".into(),
+            driver: Some("virtio_net".into()),
+            unprotected: 3,
+            gaps: 1,
+            received: Some(Received { kernel_rx_packets: 10, kernel_rx_bytes: 600, ..Received::default() }),
+            ..Interface::default()
+        }],
+        tables: vec![Table { name: "ipv4 addresses".into(), entries: 7, growths: 2, ..Table::default() }],
+        changes: Changes { count: 3, seconds: 0.25, within: vec![Within { seconds: 0.001, changes: 2 }] },
+        flows: Some(Flows { room: 9, begun: 8, found: 0, tcp_age: 1, age: 1, ports: "32768-60999".into() }),
+        reasons: vec![Counted {
+            reason: "listed".into(),
+            verdict: "drop".into(),
+            packets: 6,
+            ..Counted::default()
+        }],
+        by_interface: [Some("eth0".to_owned()), None]
+            .map(|interface| OnInterface {
+                interface,
+                reason: "listed".into(),
+                verdict: "drop".into(),
+                packets: 3,
+                bytes: 180,
+            })
+            .to_vec(),
+        other: hits,
+        gone: hits,
+        lists: vec![List {
+            name: "a\"b\\c\nd".into(),
+            kind: "url".into(),
+            entries: 4,
+            hits,
+            read: Some(1_800_000_001),
+            fetching: Some(Fetching {
+                checked: Some(1_800_000_002),
+                next: 1_800_000_003,
+                ..Fetching::default()
+            }),
+            ..List::default()
+        }],
+        ..Snapshot::default()
+    }
+}
+
+#[test]
+fn each_series_says_what_it_is() {
+    let text = text(&snapshot());
+    let told = [
+        "filterd_build_info{version=\"0.1.0\"} 1",
+        "filterd_protected 1",
+        "filterd_interface_unprotected_seconds_total{interface=\"eth0\"} 3",
+        "filterd_packets_total{verdict=\"drop\",reason=\"listed\"} 6",
+        "filterd_interface_bytes_total{interface=\"\",verdict=\"drop\",reason=\"listed\"} 180",
+        "filterd_interface_kernel_rx_bytes_total{interface=\"eth0\"} 600",
+        "filterd_entries_enforced 4",
+        "filterd_gone_lists_packets_total{verdict=\"reply\"} 3",
+        "filterd_list_next_fetch_timestamp_seconds{list=\"a\\\"b\\\\c\\nd\"} 1800000003",
+        "filterd_table_growths_total{table=\"ipv4 addresses\"} 2",
+        "filterd_change_seconds_bucket{le=\"0.001\"} 2",
+        "filterd_change_seconds_bucket{le=\"+Inf\"} 3",
+        "filterd_change_seconds_sum 0.25",
+    ];
+    for line in told {
+        assert!(text.lines().any(|told| told == line), "{line} is not in\n{text}");
+    }
+    for family in families() {
+        let kind = format!("# TYPE {} {}\n", family.name, family.kind.word());
+        assert_eq!(text.matches(&kind).count(), 1, "{kind}");
+    }
+}
+
+#[test]
+fn where_there_is_nothing_to_tell_the_family_is_left_out() {
+    let text = text(&Snapshot::default());
+    assert!(!text.contains("filterd_list_entries") && !text.contains("filterd_flows"), "{text}");
+    assert!(text.contains("\nfilterd_protected 0\n"), "nothing is filtered: {text}");
+}
+
+#[test]
+fn what_is_held_back_leaves_protection_as_it_is_and_what_lets_packets_pass_does_not() {
+    let with = |about| {
+        let told = Explanation::new("a fault", "mend it");
+        Snapshot { faults: vec![Fault { about, since: 0, told }], ..snapshot() }
+    };
+    assert!(with(About::Lists).is_protected());
+    assert!(!with(About::Protection).is_protected());
+    let unfiltered = Interface { mode: NOT_FILTERED.into(), ..Interface::default() };
+    assert!(!Snapshot { interfaces: vec![unfiltered], ..snapshot() }.is_protected());
+}
+
+#[test]
+fn names_are_as_prometheus_wants_them() {
+    let mut names = BTreeSet::new();
+    for Family { name, kind, help, .. } in families() {
+        assert!(names.insert(*name), "{name} is there twice");
+        assert!(
+            name.starts_with("filterd_")
+                && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        );
+        assert_eq!(name.ends_with("_total"), *kind == Kind::Counter, "{name}");
+        assert!(help.ends_with('.') || help.ends_with("program."), "{name}: {help}");
+        assert!(!help.contains(['\n', '\\']), "{name}");
+    }
+}
+
+/// Where they begin and end in a file: `filterd_…`, as far as letters go.
+fn named_in(text: &str) -> BTreeSet<String> {
+    let is_of_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+    let places = text.match_indices("filterd_").map(|(at, _)| &text[at..]);
+    places
+        .map(|rest| rest.split(|letter| !is_of_name(letter)).next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn alerts_and_dashboard_ask_for_nothing_that_is_not_there() {
+    let suffixes = ["", "_bucket", "_sum", "_count"];
+    let there: BTreeSet<String> = families()
+        .flat_map(|family| {
+            let is_histogram = family.kind == Kind::Histogram;
+            let known = if is_histogram { &suffixes[..] } else { &suffixes[..1] };
+            known.iter().map(|suffix| format!("{}{suffix}", family.name))
+        })
+        .collect();
+    for name in ["configs/prometheus/filterd.rules.yml", "configs/grafana/filterd.json"] {
+        let named = named_in(&fs::read_to_string(file(name)).unwrap());
+        assert!(named.len() > 5, "{name} names {named:?}");
+        let missing: Vec<_> = named.difference(&there).collect();
+        assert!(missing.is_empty(), "{name} asks for {missing:?}");
+    }
+}
+
+#[test]
+fn the_document_tells_all_of_them() {
+    let mut told = String::from(include_str!("head.md"));
+    for Family { name, kind, help, .. } in families() {
+        told += &format!("| `{name}` | {} | {help} |\n", kind.word());
+    }
+    let document = file("docs/metrics.md");
+    if env::var_os("METRICS_DOCS").is_some() {
+        fs::write(&document, &told).unwrap();
+    }
+    let there = fs::read_to_string(&document).unwrap_or_default();
+    assert_eq!(there, told, "METRICS_DOCS=write cargo test -p filter-daemon --lib metrics writes it anew");
+}

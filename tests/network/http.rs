@@ -1,0 +1,178 @@
+//! Who is let in where filterd may be looked at, how many, and for how long; by sockets, without a browser.
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::Net;
+use nix::sys::socket::{setsockopt, sockopt};
+
+const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
+
+const AT: &str = "127.0.0.1:9477";
+
+/// Machines are slow.
+const SOON: Duration = Duration::from_secs(60);
+
+/// So many may follow what happens at once.
+const STREAMS: usize = 8;
+
+/// So many connections there may be.
+const CONNECTIONS: usize = 64;
+
+/// A connection, if anybody listens.
+fn caller(net: &Net) -> Option<TcpStream> {
+    match net.host().inside(|| TcpStream::connect(AT)) {
+        Ok(caller) => {
+            caller.set_read_timeout(Some(SOON)).expect("it may take some time");
+            Some(caller)
+        }
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn asking(net: &Net, request: &str) -> TcpStream {
+    let mut caller = caller(net).expect("somebody listens");
+    caller.write_all(format!("{request} HTTP/1.1\r\nHost: {AT}\r\n\r\n").as_bytes()).expect("somebody reads");
+    caller
+}
+
+/// The whole answer.
+fn answer(net: &Net, request: &str) -> String {
+    let mut answer = String::new();
+    asking(net, request).read_to_string(&mut answer).expect("it ends");
+    answer
+}
+
+/// Somebody who follows what happens, and the first he hears.
+fn follower(net: &Net) -> (TcpStream, String) {
+    let mut stream = asking(net, "GET /live");
+    let first = heard(&mut stream, "\n\n");
+    (stream, first)
+}
+
+/// What comes, up to these words or to its end.
+fn heard(stream: &mut TcpStream, words: &str) -> String {
+    let mut heard = Vec::new();
+    let mut some = [0; 65_536];
+    while !String::from_utf8_lossy(&heard)
+        .replace('\r', "")
+        .split_once("\n\n")
+        .is_some_and(|(_, body)| body.contains(words))
+    {
+        match stream.read(&mut some).expect("it goes on") {
+            0 => break,
+            length => heard.extend(&some[..length]),
+        }
+    }
+    String::from_utf8_lossy(&heard).into_owned()
+}
+
+#[track_caller]
+fn until(mut is_so: impl FnMut() -> bool, why: &str) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < SOON, "{why}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn nobody_listens_unless_it_is_said_and_a_reload_may_say_otherwise() {
+    let net = Net::with_filterd("");
+    assert!(caller(&net).is_none());
+    net.configure(CONFIG);
+    net.filterd(["reload"]).succeeds();
+    until(|| caller(&net).is_some(), "somebody listens");
+    let (mut stream, first) = follower(&net);
+    assert!(first.contains("\"sentence\":\"Protected as configured"), "{first}");
+    // What else a reload changes disturbs nobody who looks.
+    net.configure(&format!("{CONFIG}\nblock: [203.0.113.7]"));
+    net.filterd(["reload"]).succeeds();
+    assert!(heard(&mut stream, "packets from 1 target on").contains("packets from 1 target on"));
+    net.configure("block: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    until(|| caller(&net).is_none(), "nobody listens any more");
+    assert!(!heard(&mut stream, "never").contains("never"), "and the stream has ended");
+}
+
+#[test]
+fn a_port_that_somebody_else_has_is_told_with_a_remedy_and_taken_when_it_is_free() {
+    let mut net = Net::new();
+    let other = net.host().inside(|| TcpListener::bind(AT)).expect("nobody listens yet");
+    net.start(CONFIG);
+    until(|| net.filterd(["status"]).code() == Some(7), "it is a fault");
+    net.filterd(["status"])
+        .exits(7)
+        .says("nobody listens at `metrics.listen`, 127.0.0.1:9477")
+        .says("ss -ltnp");
+    drop(other);
+    until(|| net.filterd(["status"]).code() == Some(0), "it goes by itself");
+    assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn whatever_is_answered_may_do_nothing_and_is_kept_nowhere() {
+    let net = Net::with_filterd(CONFIG);
+    for (request, status) in [("GET /", "200"), ("GET /none", "404"), ("POST /", "405")] {
+        let answer = answer(&net, request).to_ascii_lowercase();
+        assert!(answer.starts_with(&format!("http/1.1 {status}")), "{answer}");
+        for header in [
+            "frame-ancestors 'none'",
+            "default-src 'none'",
+            "cache-control: no-store",
+            "x-content-type-options: nosniff",
+        ] {
+            assert!(answer.contains(header), "{header}: {answer}");
+        }
+        assert!(!answer.contains("unsafe-") && !answer.contains("access-control-"), "{answer}");
+    }
+    let head = answer(&net, "HEAD /");
+    assert!(
+        head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n") && !head.contains("<html"),
+        "{head}"
+    );
+}
+
+#[test]
+fn eight_may_follow_what_happens_and_the_next_one_when_one_has_left() {
+    let net = Net::with_filterd(CONFIG);
+    let mut followers: Vec<_> = (0..STREAMS).map(|_| follower(&net)).collect();
+    let (_, refused) = follower(&net);
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"), "the page itself is to be had");
+    followers.pop();
+    until(|| follower(&net).1.starts_with("HTTP/1.1 200"), "there is a place again");
+}
+
+#[test]
+fn who_follows_and_does_not_read_keeps_his_place_from_nobody() {
+    let mut net = Net::new();
+    let mut config = format!("{CONFIG}\nlists:\n");
+    for list in 0..400 {
+        net.file(&format!("list-{list}.txt"), "192.0.2.1\n");
+        writeln!(config, "- {{name: list-{list}, path: $HOME/list-{list}.txt}}").expect("it is text");
+    }
+    net.start(&config);
+    let deaf: Vec<_> = (0..STREAMS)
+        .map(|_| {
+            let caller = asking(&net, "GET /live");
+            setsockopt(&caller, sockopt::RcvBuf, &4096).expect("it may be small");
+            caller
+        })
+        .collect();
+    until(|| follower(&net).1.starts_with("HTTP/1.1 503"), "they have all the places");
+    until(|| follower(&net).1.starts_with("HTTP/1.1 200"), "somebody who reads has one of theirs");
+    drop(deaf);
+}
+
+#[test]
+fn who_says_nothing_keeps_nobody_out_for_long() {
+    let net = Net::with_filterd(CONFIG);
+    let silent: Vec<_> = (0..CONNECTIONS).map(|_| caller(&net)).collect();
+    assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"));
+    drop(silent);
+}

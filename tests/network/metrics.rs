@@ -1,0 +1,281 @@
+//! What monitoring is told over HTTP: series that agree with the wire, a word on health, and nothing for strangers.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
+
+const ADDRESS: &str = "127.0.0.1:9477";
+
+/// Machines are slow.
+const SOON: Duration = Duration::from_secs(60);
+
+/// The number and all of an answer.
+struct Told {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+/// Sends these bytes to filterd and hears it out.
+fn say(net: &Net, request: &str) -> Told {
+    let all = net.host().inside(|| {
+        let mut stream = TcpStream::connect(ADDRESS).expect("somebody listens");
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).expect("it answers and hangs up");
+        all
+    });
+    let (head, body) = all.split_once("\r\n\r\n").unwrap_or((&all, ""));
+    let status = head.split_whitespace().nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    Told { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+}
+
+fn get(net: &Net, path: &str) -> Told {
+    say(net, &format!("GET {path} HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n"))
+}
+
+/// The value of a series, by its whole name.
+#[track_caller]
+fn series(net: &Net, name: &str) -> f64 {
+    let text = get(net, "/metrics").body;
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+    value.unwrap_or_else(|| panic!("there is no {name} in\n{text}"))
+}
+
+#[track_caller]
+fn until(mut is_so: impl FnMut() -> bool, why: &str) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < SOON, "{why}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn unless_it_is_configured_nobody_listens() {
+    let net = Net::with_filterd("");
+    let refused = net.host().inside(|| TcpStream::connect(ADDRESS).err().map(|error| error.kind()));
+    assert_eq!(refused, Some(std::io::ErrorKind::ConnectionRefused));
+}
+
+#[test]
+fn each_counter_is_what_was_on_the_wire() {
+    let mut net = Net::new();
+    net.file("drop.txt", "203.0.113.0/24\n");
+    net.start(&format!("{CONFIG}\nlists: [{{name: \"a \\\"drop\\\"\", path: $HOME/drop.txt}}]"));
+    net.filterd(["add", ATTACKER]).succeeds();
+    let frames = |source: &str, count| vec![Frame::from(source); count];
+    net.expect_each(frames(ATTACKER, 30)).dropped();
+    net.expect_each(frames("203.0.113.77", 20)).dropped();
+    net.expect_each(frames(BYSTANDER, 10)).passes();
+    let interface = net.filterd(["stats", "--json"]).succeeds().json();
+    let rows = interface["interfaces"].as_array().expect("rows");
+    let packets: u64 = rows.iter().filter_map(|row| row["packets"].as_u64()).sum();
+    let bytes: u64 = rows.iter().filter_map(|row| row["bytes"].as_u64()).sum();
+    assert_eq!(packets, 50);
+    let text = get(&net, "/metrics").body;
+    let sum = |family: &str| -> f64 {
+        let told =
+            text.lines().filter(|line| line.starts_with(&format!("{family}{{")) && line.contains("\"drop\""));
+        told.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    };
+    assert_eq!(sum("filterd_interface_packets_total"), 50.0, "{text}");
+    assert_eq!(sum("filterd_interface_bytes_total"), bytes as f64);
+    assert_eq!(sum("filterd_packets_total"), 50.0);
+    assert_eq!(series(&net, "filterd_list_packets_total{list=\"manual\",verdict=\"drop\"}"), 30.0);
+    assert_eq!(series(&net, "filterd_list_packets_total{list=\"a \\\"drop\\\"\",verdict=\"drop\"}"), 20.0);
+    assert_eq!(series(&net, "filterd_entries_wanted"), 2.0);
+    assert_eq!(series(&net, "filterd_entries_enforced"), 2.0);
+    assert!(series(&net, "filterd_change_seconds_count") >= 1.0);
+    assert!(!text.contains(ATTACKER), "no source is named");
+}
+
+#[test]
+fn a_table_that_grows_is_counted() {
+    let net = Net::with_filterd(CONFIG);
+    let name = "filterd_table_growths_total{table=\"ipv4 addresses\"}";
+    net.filterd(["add", "10.77.0.1"]).succeeds();
+    assert_eq!(series(&net, name), 0.0);
+    for part in 0..8 {
+        let targets: String =
+            (0..2500).map(|at| format!("10.{}.{}.{}\n", 80 + part, at / 250, at % 250)).collect();
+        net.filterd_reading(["add", "-"], &targets).succeeds();
+    }
+    until(|| series(&net, name) >= 1.0, "20,000 addresses need more room than one");
+    assert_eq!(
+        series(&net, "filterd_list_entries{list=\"manual\",kind=\"live\",effect=\"block\"}"),
+        20_001.0
+    );
+}
+
+#[test]
+fn whoever_decides_by_a_number_is_told_when_protection_is_not_what_it_should_be() {
+    let mut net = Net::with_filterd(CONFIG);
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(get(&net, path).status, 200, "{path}");
+    }
+    net.filterd(["pause", "10m"]).succeeds();
+    let paused = get(&net, "/readyz");
+    assert_eq!(paused.status, 503);
+    assert!(paused.body.starts_with("PAUSED until"), "{}", paused.body);
+    assert_eq!(get(&net, "/healthz").status, 200, "starting it anew would mend nothing");
+    assert_eq!((series(&net, "filterd_protected"), series(&net, "filterd_paused")), (0.0, 1.0));
+    net.filterd(["resume"]).succeeds();
+    assert_eq!(get(&net, "/readyz").status, 200);
+    // A list that is held back leaves protection as it is.
+    net.file("drop.txt", "203.0.113.0/24\n");
+    net.configure(&format!("{CONFIG}\nlists: [{{name: drop, path: $HOME/drop.txt}}]"));
+    net.filterd(["reload"]).succeeds();
+    net.file("drop.txt", "");
+    net.filterd(["reload"]).exits(7);
+    assert_eq!(get(&net, "/readyz").status, 200);
+    assert_eq!(series(&net, "filterd_list_held_back{list=\"drop\"}"), 1.0);
+    assert_eq!(series(&net, "filterd_faults{about=\"lists\"}"), 1.0);
+    net.end(Signal::SIGKILL);
+    net.start(CONFIG);
+    assert_eq!(get(&net, "/readyz").status, 200, "the next one answers in its place");
+}
+
+#[test]
+fn a_filterd_that_stands_still_is_not_healthy() {
+    let net = Net::with_filterd(CONFIG);
+    assert_eq!(get(&net, "/healthz").status, 200);
+    // The whole process stands still: whoever asks waits, and is not told that all is well.
+    let pid =
+        Pid::from_raw(net.filterd(["status", "--json"]).succeeds().json()["pid"].as_i64().unwrap() as i32);
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let silent = net.host().inside(|| {
+        let mut stream = TcpStream::connect(ADDRESS).expect("the kernel takes it in");
+        stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        write!(stream, "GET /healthz HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n").unwrap();
+        stream.read(&mut [0; 16]).is_err()
+    });
+    kill(pid, Signal::SIGCONT).unwrap();
+    assert!(silent);
+    assert_eq!(get(&net, "/healthz").status, 200);
+}
+
+#[test]
+fn strangers_are_told_nothing_and_nobody_changes_anything() {
+    let net = Net::with_filterd(
+        &format!("{CONFIG}\nblock: [203.0.113.9]").replace("9477}", "9477, hosts: [filter.example.net]}"),
+    );
+    let asked_as = |host: &str| say(&net, &format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n")).status;
+    assert_eq!(asked_as("evil.example"), 421);
+    for host in [ADDRESS, "localhost:9477", "filter.example.net"] {
+        assert_eq!(asked_as(host), 200, "{host}");
+    }
+    for method in ["POST", "DELETE", "OPTIONS"] {
+        let told =
+            say(&net, &format!("{method} /metrics HTTP/1.1\r\nHost: {ADDRESS}\r\nContent-Length: 0\r\n\r\n"));
+        assert_eq!(told.status, 405, "{method}");
+        assert!(
+            told.head.contains("allow: get, head") && !told.head.contains("access-control"),
+            "{}",
+            told.head
+        );
+    }
+    let head = say(&net, &format!("HEAD /metrics HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n"));
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    for word in ["frame-ancestors 'none'", "nosniff", "no-store"] {
+        assert!(head.head.contains(word), "{word}: {}", head.head);
+    }
+    assert_eq!(get(&net, "/metrics/").status, 404);
+    assert_eq!(get(&net, &format!("/{}", "x".repeat(100_000))).status, 414);
+    net.expect("203.0.113.9").dropped();
+}
+
+#[test]
+fn whoever_holds_all_connections_keeps_nobody_from_the_command_line() {
+    let net = Net::with_filterd(CONFIG);
+    let idle = net.host().inside(|| {
+        (0..200).map(|_| TcpStream::connect(ADDRESS).expect("the kernel takes it in")).collect::<Vec<_>>()
+    });
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
+    drop(idle);
+    assert_eq!(get(&net, "/healthz").status, 200);
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_and_listened_at_as_soon_as_it_is_free() {
+    let mut net = Net::new();
+    let taken = net.host().inside(|| std::net::TcpListener::bind(ADDRESS).unwrap());
+    net.start(CONFIG);
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).says("nobody listens at `metrics.listen`, 127.0.0.1:9477").says("ss -ltnp");
+    drop(taken);
+    let free = || net.host().inside(|| TcpStream::connect(ADDRESS).is_ok());
+    until(free, "the port is free");
+    net.filterd(["status"]).succeeds().is_silent_about("nobody listens");
+}
+
+/// What is started in the background ends with the story.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_real_prometheus_understands_all_of_it() {
+    let mut net = Net::new();
+    net.file("drop.txt", "203.0.113.0/24\n");
+    net.start(&format!("{CONFIG}\nlists: [{{name: \"a \\\"drop\\\" \\\\ of\", path: $HOME/drop.txt}}]"));
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.expect_each(vec![Frame::from(ATTACKER); 30]).dropped();
+    let scraped = net.home().write("scraped.txt", &get(&net, "/metrics").body);
+    let mut lint = Command::new("promtool");
+    lint.args(["check", "metrics"]).stdin(std::fs::File::open(scraped).unwrap());
+    Reply::of(&mut lint).succeeds().says_nothing();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/prometheus");
+    Reply::of(Command::new("promtool").args(["check", "rules"]).arg(format!("{root}/filterd.rules.yml")))
+        .succeeds();
+    Reply::of(Command::new("promtool").args(["test", "rules"]).arg(format!("{root}/filterd.rules.test.yml")))
+        .succeeds();
+    let config = format!(
+        "global: {{scrape_interval: 1s}}\nrule_files: [{root}/filterd.rules.yml]\n\
+         scrape_configs: [{{job_name: filterd, static_configs: [{{targets: [\"{ADDRESS}\"]}}]}}]\n"
+    );
+    let config = net.home().write("prometheus.yml", &config);
+    let mut prometheus = net.host().command("prometheus");
+    prometheus.arg(format!("--config.file={}", config.display()));
+    prometheus.arg(format!("--storage.tsdb.path={}", net.home().path("tsdb").display()));
+    prometheus.args(["--web.listen-address=127.0.0.1:9090", "--log.level=error"]);
+    let _prometheus = Running(prometheus.stdout(Stdio::null()).spawn().unwrap());
+    let ask = |query: &str| -> Option<String> {
+        let request = format!("GET /api/v1/query?query={query} HTTP/1.0\r\n\r\n");
+        net.host().inside(|| {
+            let mut stream = TcpStream::connect("127.0.0.1:9090").ok()?;
+            stream.set_read_timeout(Some(SOON)).ok()?;
+            stream.write_all(request.as_bytes()).ok()?;
+            let mut all = String::new();
+            stream.read_to_string(&mut all).ok()?;
+            let (_, json) = all.split_once("\r\n\r\n")?;
+            let json: serde_json::Value = serde_json::from_str(json).ok()?;
+            json["data"]["result"][0]["value"][1].as_str().map(str::to_owned)
+        })
+    };
+    until(
+        || ask("sum(filterd_interface_packets_total)").as_deref() == Some("30"),
+        "Prometheus has what was on the wire",
+    );
+    assert_eq!(ask("up").as_deref(), Some("1"));
+    assert_eq!(ask("filterd_protected").as_deref(), Some("1"));
+    assert_eq!(ask("count(filterd_list_entries)").as_deref(), Some("2"));
+    net.filterd(["pause", "10m"]).succeeds();
+    until(|| ask("filterd_paused").as_deref() == Some("1"), "Prometheus has seen the pause");
+}
