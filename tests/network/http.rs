@@ -151,8 +151,10 @@ fn eight_may_follow_what_happens_and_the_next_one_when_one_has_left() {
 #[test]
 fn who_follows_and_does_not_read_keeps_his_place_from_nobody() {
     let mut net = Net::new();
+    // To read so many files takes its time.
+    net.home().be_patient();
     let mut config = format!("{CONFIG}\nlists:\n");
-    for list in 0..400 {
+    for list in 0..200 {
         net.file(&format!("list-{list}.txt"), "192.0.2.1\n");
         writeln!(config, "- {{name: list-{list}, path: $HOME/list-{list}.txt}}").expect("it is text");
     }
