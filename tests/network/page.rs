@@ -95,10 +95,10 @@ fn told_reasons(net: &Net) -> Vec<[String; 4]> {
     let stats = net.filterd(["stats", "--json"]).succeeds().json();
     let rows = stats["reasons"].as_array().expect("rows").iter();
     let is_told = |row: &&Value| row["packets"] != 0 || row["verdict"] == "pass" || row["verdict"] == "drop";
-    let word = |value: &Value| match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.replace('_', " "),
-        number => number.to_string(),
+    // What is not there is an empty cell.
+    let word = |value: &Value| {
+        let text = value.as_str().map_or_else(|| value.to_string(), |text| text.replace('_', " "));
+        if value.is_null() { String::new() } else { text }
     };
     rows.filter(is_told)
         .map(|row| {

@@ -3,6 +3,7 @@
 mod chosen;
 mod feed;
 mod fuzz;
+mod metrics;
 mod ports;
 
 use std::path::Path;

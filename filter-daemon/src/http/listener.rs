@@ -99,17 +99,15 @@ async fn bind(address: SocketAddr, fault: &watch::Sender<Option<Fault>>) -> TcpL
 }
 
 fn not_listening(address: SocketAddr, error: &io::Error) -> Fault {
-    let remedy = match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            format!("`ss -ltnp sport = :{}` tells who does: end that, or write another port", address.port())
-        }
-        io::ErrorKind::AddrNotAvailable => {
-            "`ip address` tells which addresses there are; it is tried again each second".to_owned()
-        }
-        io::ErrorKind::PermissionDenied => {
-            "filterd has no capabilities: write a port from 1024 on".to_owned()
-        }
-        _ => "it is tried again each second".to_owned(),
+    let is = |kind| error.kind() == kind;
+    let remedy = if is(io::ErrorKind::AddrInUse) {
+        format!("`ss -ltnp sport = :{}` tells who does: end that, or write another port", address.port())
+    } else if is(io::ErrorKind::AddrNotAvailable) {
+        "`ip address` tells which addresses there are; it is tried again each second".to_owned()
+    } else if is(io::ErrorKind::PermissionDenied) {
+        "filterd has no capabilities: write a port from 1024 on".to_owned()
+    } else {
+        "it is tried again each second".to_owned()
     };
     let told = Explanation::new(format!("nobody listens at `metrics.listen`, {address}: {error}"), remedy);
     warn!("{told}");

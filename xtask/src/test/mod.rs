@@ -72,7 +72,7 @@ pub const TOOLS: [Tool; 13] = [
     asked("python3", "python3", "-c __import__('json'),__import__('socket')"),
 ];
 
-/// What one story of the network ring calls: 119 MB, or 388 MB unpacked. The others are told without it.
+/// What one story of the network ring calls: 119 MB, or 353 MB unpacked. The others are told without it.
 const BROWSER: Tool = asked("chromium-headless-shell", "chromium-headless-shell", "--dump-dom about:blank");
 
 /// Tells the ring of the judge where that lies.

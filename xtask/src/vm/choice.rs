@@ -28,7 +28,7 @@ const EVERYWHERE: [Stories; 18] = [
 
 /// Told on this machine only: what is read, kept and answered; the kernel has no part in it. A process starts some fifty times
 /// slower in a guest, and these start hundreds.
-const OURS_ALONE: [&str; 26] = [
+const OURS_ALONE: [&str; 25] = [
     "asked::",
     "bad_input::",
     "clocks::",
@@ -47,7 +47,6 @@ const OURS_ALONE: [&str; 26] = [
     "list_files::",
     "log::",
     "metrics::",
-    "page::",
     "places::",
     "refusals::",
     "since::",
@@ -58,13 +57,14 @@ const OURS_ALONE: [&str; 26] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 17] = [
+const HERE_ONLY: [Stories; 19] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("control::", "a client in Python, and every verb once"),
     ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
     ("growth::", "millions of addresses, to grow through tables"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
+    ("http::", "hundreds of lists, and callers who are waited for"),
     (
         "in_between::",
         "a flood beside many reloads; the grace periods are shown by `reload::nobody_slips_through`",
@@ -74,6 +74,7 @@ const HERE_ONLY: [Stories; 17] = [
     ("mixed::", "a hundred thousand addresses of both families"),
     ("other_blocklists::", "nftables, which the smallest kernels have not"),
     ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
+    ("page::", "a browser"),
     ("pages::", "large requests beside small ones, by the clock"),
     ("succession::", "daemons that follow each other, dozens of times"),
     ("top::", "a terminal of `script`, which guests have not"),

@@ -6,6 +6,7 @@ use filterd_measure::goals::{self, Goal};
 use filterd_measure::tables::Table;
 
 use super::report::Outcome;
+use super::scrape::Scrape;
 use super::six::{Six, Way};
 use super::size::Size;
 
@@ -45,6 +46,7 @@ pub fn table(outcome: &Outcome) -> Table {
         })
     }));
     goals.extend(of_size(outcome));
+    goals.extend(of_scrape(outcome.scrape.as_ref()));
     goals.extend(of_six(outcome));
     goals::table("Goals", goals.into_iter().flatten())
 }
@@ -59,6 +61,18 @@ fn of_size(outcome: &Outcome) -> [Option<Goal>; 5] {
         most("seconds to reload one in a hundred of them", seconds(|size| size.reload), 1.0),
         most("ms that anybody waits meanwhile", size.map(|size| size.wait.worst), 10.0),
         most("MB of the daemon with them", size.map(|size| size.resident as f64 / 1e6), 250.0),
+    ]
+}
+
+/// Of monitoring.
+fn of_scrape(scrape: Option<&Scrape>) -> [Option<Goal>; 2] {
+    [
+        most(
+            "ms for a scrape with 1 M entries on 1,000 lists",
+            scrape.map(|scrape| scrape.milliseconds.median),
+            50.0,
+        ),
+        most("ms that anybody waits for scrapes", scrape.map(|scrape| scrape.wait.worst), 10.0),
     ]
 }
 

@@ -7,6 +7,7 @@ mod filterd;
 mod goals;
 mod kernel;
 mod report;
+mod scrape;
 mod six;
 mod size;
 mod tools;
@@ -61,8 +62,10 @@ pub fn run(stage: &Stage<'_>, short: bool) -> Result<Page> {
     let waits = waits::measure()?;
     eprintln!("lists as large as operators have them");
     let size = Some(size::measure()?);
+    eprintln!("monitoring");
+    let scrape = Some(scrape::measure()?);
     let six = six::measure(short)?;
-    Ok(report::page(&report::Outcome { fills, singles, bulks, waits, six, size }))
+    Ok(report::page(&report::Outcome { fills, singles, bulks, waits, six, size, scrape }))
 }
 
 /// Measures lists of IPv6 alone.

@@ -6,6 +6,7 @@ use filterd_measure::tables::{Table, grouped};
 use pages::page::{Chapter, Page};
 
 use super::bulk::Bulk;
+use super::scrape::{self, Scrape};
 use super::six::{self, Six};
 use super::size::{self, Size};
 use super::waits::Wait;
@@ -38,6 +39,7 @@ pub struct Outcome {
     pub waits: Vec<Wait>,
     pub six: Vec<Six>,
     pub size: Option<Size>,
+    pub scrape: Option<Scrape>,
 }
 
 /// The same fills of several rounds as one; of their sizes the middle one, since others use the memory, too.
@@ -66,6 +68,7 @@ pub fn page(outcome: &Outcome) -> Page {
             Chapter::of("A million changes", BULK, outcome.bulks()),
             Chapter::of("Waiting for somebody else's million", WAITS, outcome.waits()),
             Chapter::of("All lists at once", SIZE, size::table(outcome.size.as_ref())),
+            Chapter::of("Monitoring", SCRAPE, scrape::table(outcome.scrape.as_ref())),
             Chapter::of("IPv6 lists", SIX, six::table(&outcome.six)),
             Chapter::of("Goals", "Of medians.", super::goals::table(outcome)),
         ],
@@ -104,6 +107,8 @@ const BULK: &str = "From the start of the command to its end. The flood is of fr
 
 const WAITS: &str =
     "Single addresses are added over a line of their own, one after the other, until that is answered.";
+
+const SCRAPE: &str = "A thousand lists of a thousand addresses each, and whoever monitors filterd asks for all series of them: `/metrics` over HTTP, from the connection to the last byte.";
 
 const SIZE: &str = "Once each, out of three files. A start is over when it is ready, and packets are dropped before that. While it \
     reloads, somebody else adds single addresses over a line of his own.";
