@@ -7,9 +7,15 @@
 //! So a packet that passes is counted as if there were no slots, and the sum over all slots is what was to be dropped.
 
 use crate::reason::{COUNTERS, Outcome};
+use crate::sampling;
 
 /// The words of a processor's row: a power of two, so that finding it is a shift.
 pub const ROW: u32 = 1 << 11;
+
+/// Where in a row the state of sampling is ([`sampling::at`](crate::sampling::at)): in counters of which there are no outcomes.
+pub const SAMPLING: u32 = COUNTERS - 16;
+
+const _: () = assert!(sampling::WORDS <= 16);
 
 /// How many slots there are.
 pub const SLOTS: u32 = 30;
@@ -83,7 +89,9 @@ mod tests {
             Outcome::all().filter(|outcome| !matches!(outcome, Outcome::Pass(_))).count()
         );
         let mut words: BTreeSet<u32> = Outcome::all().map(Outcome::counter).collect();
+        words.extend((0..sampling::WORDS).map(|word| SAMPLING + word));
         let passes = words.len();
+        assert_eq!(passes, Outcome::all().count() + sampling::WORDS as usize);
         for slot in 0..SLOTS {
             words.extend(drops.iter().flat_map(|drop| [place(slot, *drop), place(slot, *drop) + 1]));
         }

@@ -23,6 +23,7 @@ pub mod packet;
 pub mod permutation;
 pub mod ports;
 pub mod reason;
+pub mod sampling;
 pub mod set;
 pub mod sets;
 pub mod settings;

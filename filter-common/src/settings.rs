@@ -25,8 +25,11 @@ pub struct Settings {
     pub match_new: u64,
     /// Are packets from blocked sources counted for lists? (0 or 1)
     pub lists: u64,
-    /// The highest number of a processor in maps with a row for each, one less than a power of two.
+    /// The highest number of a processor in maps with a row for each, one less than a power of two; and [`SAMPLED`] beside it.
     pub last_processor: u64,
+    /// Of what is to be dropped, so many at most are told in full of each processor in a window (`sampling`); 0 while nobody
+    /// watches.
+    pub samples: u64,
     /// Each set: of sources to block, of sources to allow, asked after a hit in another, and of sources to block on ports.
     pub sets: PerSet<SetSettings>,
     /// The ports of each clause.
@@ -125,6 +128,9 @@ pub struct LengthSettings {
     pub salts: hash::Salts,
 }
 
+/// In the word of `last_processor`: are drops told in full? Whoever loads the judge puts it there, if there is a budget.
+pub const SAMPLED: u64 = 1 << 63;
+
 /// The most lengths beyond 64.
 pub const MOST_LENGTHS: usize = 64;
 
@@ -140,6 +146,7 @@ impl Settings {
         match_new: 0,
         lists: 0,
         last_processor: 0,
+        samples: 0,
         sets: PerSet { block: SetSettings::OFF, allow: SetSettings::OFF, clauses: [SetSettings::OFF; SLOTS] },
         ports: [PortSettings::OFF; SLOTS],
     };
@@ -147,8 +154,8 @@ impl Settings {
     /// All of it in the order in which it lies in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let Self { enforce, paused_until, overlap, match_new, lists, last_processor, .. } = *self;
-        let head = [enforce, paused_until, overlap, match_new, lists, last_processor].into_iter();
+        let Self { enforce, paused_until, overlap, match_new, lists, last_processor, samples, .. } = *self;
+        let head = [enforce, paused_until, overlap, match_new, lists, last_processor, samples].into_iter();
         let sets = self.sets.iter().flat_map(|(_, set)| set.words());
         let mut rest = head.chain(sets).chain(self.ports.iter().flat_map(|ports| ports.words()));
         words.fill_with(|| rest.next().expect("every field is told"));
@@ -166,6 +173,7 @@ impl Settings {
             match_new: next(),
             lists: next(),
             last_processor: next(),
+            samples: next(),
             sets: PerSet::from_fn(|_| SetSettings::read(&mut next)),
             ports: from_fn(|_| PortSettings::read(&mut next)),
         }
@@ -355,6 +363,7 @@ mod tests {
         set!(match_new);
         set!(lists);
         set!(last_processor);
+        set!(samples);
         set!(sets.block.networks4);
         set!(sets.block.network_pages);
         set!(sets.block.addresses4.in_use);

@@ -5,14 +5,14 @@ use aya_ebpf::helpers::generated::bpf_xdp_get_buff_len;
 use filter_common::counters;
 
 use crate::frame::Context;
-use crate::maps;
+use crate::{maps, samples};
 
 /// Counts a packet under this number among drops. In line: where returns are guarded (retbleed, SRSO) a call takes as long as all
 /// the rest.
 #[inline(always)]
 pub fn count(context: &Context, number: u32) {
     let context = context.get();
-    let (row, slots) = maps::counters_here();
+    let (row, slots, is_sampled) = maps::counters_here();
     // SAFETY: it is the context that the program was called with.
     let interface = unsafe { (*context).ingress_ifindex };
     let slot = if interface < counters::NUMBERED {
@@ -27,6 +27,9 @@ pub fn count(context: &Context, number: u32) {
     let length = unsafe { bpf_xdp_get_buff_len(context) };
     add(packets, 1);
     add(packets.wrapping_add(1), length);
+    if is_sampled {
+        samples::meet(context, row, number);
+    }
 }
 
 #[inline(always)]

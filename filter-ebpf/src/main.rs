@@ -12,6 +12,7 @@ mod length_by_length;
 mod license;
 mod maps;
 mod report;
+mod samples;
 
 use aya_ebpf::bindings::xdp_action::{XDP_DROP, XDP_PASS};
 use aya_ebpf::macros::xdp;

@@ -8,6 +8,8 @@
 //! place the loader writes the maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
+use core::ffi::c_void;
+
 use aya_ebpf::bindings::xdp_md;
 use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
@@ -28,6 +30,7 @@ use filter_common::settings::{SetSettings, Settings};
 use crate::clauses;
 use crate::flow_map;
 use crate::frame::{Anywhere, Context};
+use crate::samples;
 
 /// The words of a map, as many as there are.
 pub type Map = [u64; 0];
@@ -59,6 +62,8 @@ unsafe extern "C" {
 
     /// For each processor a row: packets by what became of them.
     static COUNTERS: Map;
+    /// What is told in full of drops: here too the map itself, a ring.
+    static SAMPLES: Map;
 }
 
 #[unsafe(no_mangle)]
@@ -322,16 +327,25 @@ pub fn counter(number: u32) -> *mut u64 {
     (&raw const COUNTERS).cast::<u64>().wrapping_add(at as usize).cast_mut()
 }
 
-/// The first word of this processor's row among the counters, and the first byte behind the rows: where the slot of each interface
-/// is told by its number.
+/// The highest number of a processor, and whether drops are told in full: whoever is counted reads the one, and so learns the other
+/// without another load. In this form it is one branch, of which a verifier leaves nothing.
 #[inline(always)]
-pub fn counters_here() -> (*mut u64, *const u8) {
+fn processors() -> (u32, bool) {
+    let word = read(&SETTINGS.last_processor);
+    (word as u32, (word as i64) < 0)
+}
+
+/// The first word of this processor's row among the counters, and the first byte behind the rows: where the slot of each interface
+/// is told by its number; and whether drops are told in full.
+#[inline(always)]
+pub fn counters_here() -> (*mut u64, *const u8, bool) {
+    let (last_processor, is_sampled) = processors();
     // SAFETY: it asks for nothing but a number.
-    let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor));
-    let rows = u64::from(small(&SETTINGS.last_processor)) + 1;
+    let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & last_processor);
+    let rows = u64::from(last_processor) + 1;
     let counters = (&raw const COUNTERS).cast::<u64>();
     let row = counters.wrapping_add((processor * u64::from(counters::ROW)) as usize);
-    (row.cast_mut(), counters.wrapping_add((rows * u64::from(counters::ROW)) as usize).cast())
+    (row.cast_mut(), counters.wrapping_add((rows * u64::from(counters::ROW)) as usize).cast(), is_sampled)
 }
 
 /// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
@@ -427,8 +441,9 @@ pub fn count(label: Label, counted: u32) -> u32 {
     if read(&SETTINGS.lists) == 0 {
         return 0;
     }
+    let (last_processor, is_sampled) = processors();
     // SAFETY: it asks for nothing but the number of the processor.
-    let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor));
+    let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & last_processor);
     // In whole words: of the parts of one Linux 6.1 does not see that their sum has a limit.
     let of_label = u64::from(label) * u64::from(labels::KINDS) + u64::from(counted % labels::KINDS);
     let counter = processor * u64::from(labels::COUNTERS) + of_label;
@@ -437,7 +452,16 @@ pub fn count(label: Label, counted: u32) -> u32 {
     let before = unsafe { counter.read_volatile() };
     // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change it.
     unsafe { counter.write_volatile(before + 1) }
+    if is_sampled {
+        samples::note_label(counters_here().0, label);
+    }
     0
+}
+
+/// The ring of samples.
+#[inline(always)]
+pub fn samples() -> *mut c_void {
+    (&raw const SAMPLES).cast_mut().cast()
 }
 
 /// One set: its block of settings, and its maps. All of this is known when the program is compiled.

@@ -1,9 +1,11 @@
 //! What happens is told to those who watch, as it happens.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, BYSTANDER, Net, binary};
 use nix::sys::signal::{Signal, kill};
@@ -181,7 +183,7 @@ fn whoever_reads_no_more_or_presses_control_c_ends_it_without_a_word() {
 #[test]
 fn a_watch_ends_after_as_many_events_of_its_list_as_it_was_asked_for() {
     let net = Net::with_filterd("");
-    let mut watcher = Watcher::of(&net, r#"{"list":"ssh","count":1}"#);
+    let mut watcher = Watcher::of(&net, r#"{"list":"ssh","count":1,"changes":true}"#);
     net.filterd(["add", BYSTANDER]).succeeds();
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     assert_eq!(
@@ -191,7 +193,7 @@ fn a_watch_ends_after_as_many_events_of_its_list_as_it_was_asked_for() {
     );
     assert!(watcher.line()["continues"].is_null(), "that was all");
     // The command line does the same, and ends by itself.
-    let lines = net.filterd(["watch", "--for", "1s", "--json"]).succeeds().json_lines();
+    let lines = net.filterd(["watch", "--changes", "--for", "1s", "--json"]).succeeds().json_lines();
     assert_eq!(lines, [serde_json::json!({"version": 1}), serde_json::json!({"version": 1})]);
     net.filterd(["watch", "--for", "0"]).exits(2);
     net.filterd(["watch", "--list", "a b"]).exits(2);
@@ -210,4 +212,163 @@ fn a_watcher_that_reads_nothing_holds_nobody_and_a_ninth_is_refused() {
     writeln!(last.0.get_mut(), "{{}}").expect("it reads");
     last.0.read_to_end(&mut Vec::new()).expect("it is hung up on");
     net.filterd(["watch", "--for", "1s"]).succeeds();
+}
+
+/// What becomes of a drop that is told.
+fn drop_of(program: &mut Program) -> Value {
+    program.sees(|line| line["drop"].is_object())["drop"].take()
+}
+
+#[test]
+fn who_watches_sees_each_of_few_drops_with_all_that_is_known_of_it() {
+    let mut net = Net::new();
+    net.home().write("feed.txt", "203.0.113.0/24\n");
+    net.start("lists: [{name: feed, path: $HOME/feed.txt}]");
+    net.filterd(["add", "2001:db8:bad::/64", "--list", "ssh"]).succeeds();
+    let mut program = Program::of(&net, &["--drops"]);
+    net.expect_each([ATTACKER, "2001:db8:bad::7"]).dropped();
+    net.expect(BYSTANDER).passes();
+    let drops = [drop_of(&mut program), drop_of(&mut program)];
+    let of = |source: &str| {
+        drops.iter().find(|drop| drop["source"] == source).unwrap_or_else(|| panic!("{source} in {drops:?}"))
+    };
+    let four = of(ATTACKER);
+    let told = ["list", "reason", "outcome", "interface", "protocol"].map(|field| four[field].as_str());
+    assert_eq!(told, ["feed", "ipv4_prefix", "drop", "eth0", "udp"].map(Some), "{four}");
+    assert_eq!((&four["weight"], four["port"].is_u64()), (&1.into(), true), "{four}");
+    let six = of("2001:db8:bad::7");
+    assert_eq!((&six["list"], &six["reason"]), (&"ssh".into(), &"ipv6_64".into()), "{six}");
+    // Only one list's.
+    let mut ssh = Program::of(&net, &["--drops", "--list", "ssh", "--count", "1"]);
+    net.expect_each([ATTACKER, "2001:db8:bad::7"]).dropped();
+    assert_eq!(drop_of(&mut ssh)["list"], "ssh");
+    assert_eq!(ssh.end().0.code(), Some(0));
+}
+
+/// Does the judge at work tell any drop: does it reach the ring?
+fn tells_drops(net: &Net) -> bool {
+    let bpftool = |words: &[&str]| -> Value {
+        let mut command = Command::new("bpftool");
+        let told = command.arg("--json").args(words).output().expect("bpftool can be run");
+        serde_json::from_slice(&told.stdout).expect("it speaks JSON")
+    };
+    let next = net.home().pins().join("next").display().to_string();
+    let slots = bpftool(&["map", "dump", "pinned", &next]);
+    let value: Vec<u8> = slots[0]["value"].as_array().expect("it has a judge").iter().map(byte).collect();
+    let id = u32::from_ne_bytes(value.try_into().expect("a number of four bytes"));
+    let judge = bpftool(&["prog", "show", "id", &id.to_string()]);
+    // One that was replaced meanwhile may be gone already.
+    let Some(maps) = judge["map_ids"].as_array() else { return tells_drops(net) };
+    maps.iter().any(|map| bpftool(&["map", "show", "id", &map.to_string()])["type"] == "ringbuf")
+}
+
+#[track_caller]
+fn comes_to_tell_drops(net: &Net, whether: bool) {
+    let begun = Instant::now();
+    while tells_drops(net) != whether {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it does not come to that");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn byte(word: &Value) -> u8 {
+    let word = word.as_str().unwrap_or_default();
+    u8::from_str_radix(word.trim_start_matches("0x"), 16).expect("a byte")
+}
+
+#[test]
+fn drops_are_told_from_the_first_watcher_to_the_last_whatever_becomes_of_them() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    assert!(!tells_drops(&net));
+    let mut one = Program::of(&net, &["--drops"]);
+    let mut other = Program::of(&net, &[]);
+    assert!(tells_drops(&net));
+    net.expect(ATTACKER).dropped();
+    for watcher in [&mut one, &mut other] {
+        assert_eq!(drop_of(watcher)["source"], ATTACKER);
+    }
+    // One that dies is no reason for the other to see less; nor is a reload, or another daemon.
+    kill(Pid::from_raw(one.child.id().cast_signed()), Signal::SIGKILL).expect("it runs");
+    one.end();
+    net.configure("block: [203.0.113.7, 198.51.100.0/24]");
+    net.filterd(["reload"]).succeeds();
+    net.expect("198.51.100.9").dropped();
+    assert_eq!(drop_of(&mut other)["source"], "198.51.100.9");
+    net.succeed("block: [203.0.113.7, 198.51.100.0/24]");
+    other.sees(|line| *line == serde_json::json!({"version": 1}));
+    net.expect(ATTACKER).dropped();
+    assert_eq!(drop_of(&mut other)["source"], ATTACKER);
+    kill(Pid::from_raw(other.child.id().cast_signed()), Signal::SIGKILL).expect("it runs");
+    other.end();
+    comes_to_tell_drops(&net, false);
+    net.expect(ATTACKER).dropped();
+    // Who watches changes only switches nothing on.
+    let changes = Program::of(&net, &["--changes"]);
+    net.filterd(["ping"]).succeeds();
+    assert!(!tells_drops(&net));
+    changes.unread();
+    // And where filterd is killed while somebody watches, the filter that it leaves tells nobody anything.
+    let last = Program::of(&net, &["--drops"]);
+    assert!(tells_drops(&net));
+    net.end(Signal::SIGKILL);
+    last.end();
+    comes_to_tell_drops(&net, false);
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn dropped_frames_are_written_as_tcpdump_reads_them() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    let file = net.home().path("drops.pcap");
+    let mut command = Command::new(binary());
+    command.arg("--socket").arg(net.home().socket()).args(["watch", "--count", "2", "--pcap"]).arg(&file);
+    let writing = command.spawn().expect("it can be run");
+    comes_to_tell_drops(&net, true);
+    net.expect_each([ATTACKER, ATTACKER]).dropped();
+    assert!(ended_well(writing));
+    let written = std::fs::read(&file).expect("it is written");
+    let number = |at: usize| u32::from_ne_bytes(written[at..at + 4].try_into().expect("four bytes"));
+    assert_eq!([number(0), number(16), number(20)], [0xA1B2_3C4D, 128, 1]);
+    let (captured, whole) = (number(32) as usize, number(36) as usize);
+    assert_eq!(captured, whole.min(128));
+    let frame = &written[40..40 + captured];
+    assert_eq!((&frame[12..14], &frame[26..30]), (&[8, 0][..], &[203, 0, 113, 7][..]));
+    assert_eq!(written.len(), 24 + 2 * (16 + captured), "two of them, and nothing else");
+    // A file that is there is not overwritten.
+    net.filterd(["watch", "--pcap", &file.display().to_string()]).exits(2).complains("drops.pcap");
+}
+
+fn ended_well(mut child: Child) -> bool {
+    child.wait().expect("it ends").success()
+}
+
+#[test]
+fn drops_go_to_the_journal_with_a_field_for_each_part() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    let path = net.home().path("journal");
+    let journal = UnixDatagram::bind(&path).expect("a socket can be made");
+    journal.set_read_timeout(Some(Duration::from_secs(30))).expect("it is a time");
+    let mut command = Command::new(binary());
+    let to = format!("--journald={}", path.display());
+    command.arg("--socket").arg(net.home().socket()).args(["watch", &to, "--count", "1"]);
+    let writing = command.spawn().expect("it can be run");
+    comes_to_tell_drops(&net, true);
+    net.expect(ATTACKER).dropped();
+    let mut entry = [0; 4096];
+    let length = journal.recv(&mut entry).expect("an entry comes");
+    let entry = String::from_utf8_lossy(&entry[..length]).into_owned();
+    for line in [
+        "PRIORITY=6",
+        "SYSLOG_IDENTIFIER=filterd-drop",
+        "FILTERD_SOURCE=203.0.113.7",
+        "FILTERD_REASON=ipv4_address",
+        "FILTERD_LIST=config",
+        "FILTERD_INTERFACE=eth0",
+        "FILTERD_WEIGHT=1",
+    ] {
+        assert!(entry.lines().any(|field| field == line), "{line} in {entry}");
+    }
+    assert!(entry.starts_with("MESSAGE=drop 203.0.113.7 "), "{entry}");
+    assert!(ended_well(writing));
+    net.filterd(["watch", "--journald=/nowhere"]).exits(6).complains("cannot reach journald");
 }

@@ -8,6 +8,7 @@ mod judges;
 mod others;
 mod pieces;
 mod prefixes;
+mod samples;
 mod tags;
 mod truncated;
 mod wild;

@@ -92,6 +92,10 @@ fn load(combination: &Combination) -> Result<Price, KernelError> {
         counters: combination.counters,
     });
     filter.apply(&Effects { settings, ..Effects::default() }, &nobody)?;
+    if !combination.enforce {
+        // What is only counted is told in full in the same way.
+        filter.sample()?;
+    }
     Ok(loaded::price())
 }
 

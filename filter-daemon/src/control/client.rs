@@ -141,10 +141,16 @@ impl Client {
         })
     }
 
-    /// Asks, and waits for an answer that is all on one line.
+    /// Asks, and waits for all parts of the answer.
     pub fn call<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
         self.send(parameters)?;
-        Ok(self.receive::<M>()?.parameters)
+        let Answer { parameters: mut all, mut continues } = self.receive::<M>()?;
+        while continues {
+            let part = self.receive::<M>()?;
+            M::join(&mut all, part.parameters);
+            continues = part.continues;
+        }
+        Ok(all)
     }
 
     /// Sends a request without waiting for its answer.

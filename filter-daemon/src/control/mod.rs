@@ -21,7 +21,7 @@ pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;
-mod watching;
+pub mod watching;
 pub mod wire;
 
 #[cfg(test)]

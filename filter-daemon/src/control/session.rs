@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::admission::Peer;
@@ -16,14 +16,17 @@ use super::audit::{Audit, Witness};
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::watching::Watching;
-use super::wire::watch::{Reply, Request};
-use super::wire::{self, Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Line, Message, Method};
+use super::watching::{Seen, Watching};
+use super::wire::watch::{Drop, Reply, Request};
+use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Line, Message, Method};
 use super::{answer, parse};
 use crate::text::Explanation;
 
 /// What whoever asks is told when nobody answers any more: nothing was done.
 pub const STOPPING: &str = "filterd is stopping";
+
+/// Drops that are written at once.
+const MOST_AT_ONCE: usize = 64;
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
@@ -126,12 +129,10 @@ impl Session {
 
     /// Tells what happens until enough has, or the client leaves or says anything else: then it has had enough. Is it still there?
     async fn watch(&mut self, request: &Request, lines: &mut Lines<OwnedReadHalf>) -> io::Result<bool> {
-        let mut events = match self.context.watching.watch() {
-            Ok(events) => events,
+        let mut watcher = match self.context.watching.watch(request) {
+            Ok(watcher) => watcher,
             Err(failure) => return self.refuse(&failure).await.map(|()| true),
         };
-        let line = |lost, event| Reply { version: wire::VERSION, lost, event };
-        self.tell(&line(0, None), true).await?;
         let over = async {
             match request.length {
                 Some(length) => sleep(length).await,
@@ -139,29 +140,62 @@ impl Session {
             }
         };
         tokio::pin!(over);
+        let no_drops = tokio::select! {
+            no_drops = watcher.begins() => no_drops,
+            _ = lines.next() => return Ok(false),
+        };
+        self.tell(&[Reply { no_drops, ..Reply::new() }], true).await?;
         let (mut lost, mut told) = (0, 0);
         while request.count.is_none_or(|count| told < count) {
+            let mut replies = Vec::new();
             tokio::select! {
-                event = events.recv() => match event {
+                event = next(&mut watcher.events) => match event {
                     Ok(event) if request.wants(&event) => {
-                        self.tell(&line(std::mem::take(&mut lost), Some(event)), true).await?;
-                        told += 1;
+                        replies.push(Reply { event: Some(event), ..Reply::new() });
                     }
                     Ok(_) => {}
                     Err(RecvError::Lagged(more)) => lost += more,
                     Err(RecvError::Closed) => break,
                 },
+                drop = next(&mut watcher.drops) => {
+                    let mut seen = drop.map_err(|error| match error {
+                        RecvError::Lagged(more) => TryRecvError::Lagged(more),
+                        RecvError::Closed => TryRecvError::Closed,
+                    });
+                    let most = request.count.map_or(MOST_AT_ONCE as u64, |count| count - told);
+                    loop {
+                        match seen {
+                            Ok(one) if request.wants_drop(&one.told) => {
+                                replies.push(Reply { drop: Some(in_full(&one, request)), ..Reply::new() });
+                            }
+                            Ok(_) => {}
+                            Err(TryRecvError::Lagged(more)) => lost += more,
+                            Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+                        }
+                        if replies.len() as u64 >= most.min(MOST_AT_ONCE as u64) {
+                            break;
+                        }
+                        let more = watcher.drops.as_mut().map(broadcast::Receiver::try_recv);
+                        seen = more.unwrap_or(Err(TryRecvError::Empty));
+                    }
+                }
                 () = &mut over => break,
                 _ = lines.next() => return Ok(false),
             }
+            if let Some(first) = replies.first_mut() {
+                first.lost = std::mem::take(&mut lost);
+                told += replies.len() as u64;
+                self.tell(&replies, true).await?;
+            }
         }
-        self.tell(&line(lost, None), false).await.map(|()| true)
+        self.tell(&[Reply { lost, ..Reply::new() }], false).await.map(|()| true)
     }
 
     /// One who watches takes a line when it likes; meanwhile it may have to make room for others.
-    async fn tell(&mut self, reply: &Reply, continues: bool) -> io::Result<()> {
+    async fn tell(&mut self, replies: &[Reply], continues: bool) -> io::Result<()> {
+        let lines: Vec<u8> = replies.iter().flat_map(|reply| answer::line(reply, continues)).collect();
         self.connection.waits();
-        let written = self.to.write_all(&answer::line(reply, continues)).await;
+        let written = self.to.write_all(&lines).await;
         self.connection.works();
         written
     }
@@ -231,6 +265,19 @@ impl Session {
         self.connection.works();
         written.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, "it does not take its answer")))
     }
+}
+
+/// What comes next there; for ever nothing, where nothing is wanted.
+async fn next<T: Clone>(from: &mut Option<broadcast::Receiver<T>>) -> Result<T, RecvError> {
+    match from {
+        Some(from) => from.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn in_full(seen: &Seen, request: &Request) -> Drop {
+    let hexadecimal = || seen.frame.iter().map(|byte| format!("{byte:02x}")).collect();
+    Drop { frame: request.frames.then(hexadecimal), ..seen.told.clone() }
 }
 
 impl Answers for Session {

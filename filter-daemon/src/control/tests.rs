@@ -410,7 +410,7 @@ async fn a_watcher_that_reads_too_late_is_told_how_much_is_lost_and_nobody_waits
     let watching = Watching::default();
     let daemon = Daemon::watched(watching.clone());
     let mut slow = daemon.client().await;
-    slow.say(b"{\"method\":\"io.filterd.Watch\"}\n").await;
+    slow.say(b"{\"method\":\"io.filterd.Watch\",\"parameters\":{\"changes\":true}}\n").await;
     assert_eq!(slow.hear().await.unwrap()["parameters"], json!({"version": 1}));
     let event = |at| wire::watch::Event { at, what: "x".repeat(500), ..Default::default() };
     for at in 0..EVENTS {

@@ -40,6 +40,7 @@ mod refreshing;
 mod reload;
 mod reloading;
 mod report;
+mod sampling;
 mod serve;
 mod snapshot;
 mod sockets;

@@ -30,6 +30,7 @@ use super::privilege::Privileges;
 use super::reading::Readings;
 use super::refresh::Refreshing;
 use super::reload::Reload;
+use super::sampling::Sampling;
 use super::time::Time;
 use super::traffic::Traffic;
 use super::turns::{Minded, Turns};
@@ -37,9 +38,9 @@ use crate::blocklist::Timestamp;
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, Mode, OnExit};
-use crate::control::ReplyTo;
 use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
+use crate::control::{ReplyTo, Watching};
 use crate::http::Http;
 use crate::notify::Notify;
 pub use prepared::Prepared;
@@ -62,6 +63,7 @@ pub struct Owner {
     pub(super) pause: Pause,
     pub(super) counting: Counting,
     pub(super) traffic: Traffic,
+    pub(super) sampling: Sampling,
     pub(super) pages: Pages,
     pub(super) reload: Slot<Reload>,
     pub(super) diff: Slot<Diff>,
@@ -113,6 +115,7 @@ impl Owner {
             pause: Pause::none(&run.state_dir),
             counting: Counting::default(),
             traffic: Traffic::default(),
+            sampling: Sampling::of(Watching::default()),
             pages: Pages::default(),
             reload: Slot::empty(),
             diff: Slot::empty(),
@@ -132,6 +135,11 @@ impl Owner {
             minded: Minded(clock::instant()),
             expired: Untold::default(),
         }
+    }
+
+    /// Those who watch there are told drops in full.
+    pub fn is_watched(&mut self, watching: Watching) {
+        self.sampling = Sampling::of(watching);
     }
 
     /// What a page may need.

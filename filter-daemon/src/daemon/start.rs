@@ -101,6 +101,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let socket = server.handle()?;
     let (come, came) = mpsc::channel(MOST_WAITING);
     owner.guard.listen(came);
+    owner.is_watched(watching.clone());
     owner.http.follow(&owner.config.metrics);
     let shown = owner.http.serve(calls.clone());
     let serving =

@@ -23,6 +23,7 @@ use super::lists::ListCounters;
 use super::maps::Maps;
 use super::needs::{Needs, Truth};
 use super::overlap::Overlap;
+use super::samples::{self, Samples};
 use super::set::Set;
 use super::spec::JudgeSpec;
 use crate::blocklist::{Effects, Settings};
@@ -31,6 +32,8 @@ use crate::blocklist::{Effects, Settings};
 pub struct Filter {
     maps: Maps,
     sets: PerSet<Set>,
+    /// Of drops so many are told in full, of each processor in a window; 0 while nobody watches.
+    samples: u64,
     /// What the truth last said of clauses.
     clauses: [Option<Clause>; SLOTS],
     overlap: Overlap,
@@ -56,6 +59,7 @@ impl Filter {
         Self {
             maps: Maps::new(broker),
             sets: PerSet::from_fn(Set::new),
+            samples: 0,
             clauses: [None; SLOTS],
             overlap: Overlap::new(),
             lists: ListCounters::new(),
@@ -123,6 +127,31 @@ impl Filter {
             set.withdraw(&effects.sets[name], truth.of(name));
             set.relabel_in_place(&effects.sets[name], truth.of(name));
         }
+    }
+
+    /// From now on some drops are told in full, in the ring that this gives.
+    pub fn sample(&mut self) -> Result<Samples, KernelError> {
+        if self.samples != 0 {
+            // A judge that could not be replaced writes to a ring that nobody reads any more.
+            self.sample_no_more()?;
+        }
+        let ring = Samples::ask(self.maps.broker())?;
+        self.sample_so_many(samples::budget())?;
+        Ok(ring)
+    }
+
+    /// From now on none is.
+    pub fn sample_no_more(&mut self) -> Result<(), KernelError> {
+        self.sample_so_many(0)
+    }
+
+    fn sample_so_many(&mut self, budget: u64) -> Result<(), KernelError> {
+        let before = std::mem::replace(&mut self.samples, budget);
+        let published = self.publish();
+        if published.is_err() {
+            self.samples = before;
+        }
+        self.or_discard(published)
     }
 
     /// How packets are judged right now, whatever is listed.
@@ -267,6 +296,7 @@ impl Filter {
             clauses: self.clauses_in_use(),
             overlap: self.overlap.generation(),
             lists: self.lists.spec(),
+            samples: self.samples,
         }
     }
 

@@ -227,6 +227,7 @@ impl State {
             Request::Adopt
             | Request::MendPins
             | Request::Ports
+            | Request::Samples
             | Request::Seed(_)
             | Request::Detach { .. }
             | Request::Rename { .. }

@@ -26,6 +26,7 @@ mod overlay;
 mod pages;
 pub mod probe;
 pub mod received;
+pub mod samples;
 mod seen;
 mod set;
 mod spec;

@@ -18,8 +18,8 @@ use crate::clock;
 /// The most maps that a kernel lets one program reach (`MAX_USED_MAPS`).
 const MOST_MAPS: usize = 64;
 
-/// Those of them that belong to no set: settings, counters, those of lists, own flows, and the word of what overlaps.
-const OTHER_MAPS: usize = 5;
+/// Those of them that belong to no set: settings, counters, those of lists, own flows, samples, and the word of what overlaps.
+const OTHER_MAPS: usize = 6;
 
 /// Everything that the words of a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct JudgeSpec {
     pub overlap: Option<u64>,
     /// The counters of lists, if there are any: the settings say whether packets are counted for them.
     pub lists: Option<ListsMap>,
+    /// Of drops so many are told in full (`samples`); 0 if none.
+    pub samples: u64,
 }
 
 /// What a judge must know of one set.
@@ -86,6 +88,7 @@ impl JudgeSpec {
             lists: (self.lists.is_some() && self.settings.counters == Counters::Lists).into(),
             // Whoever holds the counters of all packets knows it anyway.
             last_processor: self.lists.map_or(0, |lists| lists.processors - 1).into(),
+            samples: self.samples,
             sets: PerSet::from_fn(|name| self.sets[name].words(self.counts_by_list(name))),
             ports: self.clauses.map(|clause| clause.map_or(PortSettings::OFF, |it| PortSettings::new(&it))),
         }

@@ -27,6 +27,8 @@ mod maps;
 mod peers;
 #[path = "../../src/report.rs"]
 mod report;
+#[path = "../../src/samples.rs"]
+mod samples;
 mod sender;
 mod unstashed;
 

@@ -51,21 +51,9 @@ impl Show {
     }
 }
 
-/// All parts of the answer as one.
+/// Every list.
 pub fn ask(socket: &Endpoint) -> Result<Reply, ClientError> {
-    let mut client = Client::connect(socket)?;
-    client.send(&wire::Lists {})?;
-    let mut all: Option<Reply> = None;
-    loop {
-        let part = client.receive::<wire::Lists>()?;
-        match &mut all {
-            Some(all) => all.lists.extend(part.parameters.lists),
-            None => all = Some(part.parameters),
-        }
-        if !part.continues {
-            return Ok(all.unwrap_or_default());
-        }
-    }
+    Client::connect(socket)?.call(&wire::Lists {})
 }
 
 fn render(lists: &Reply, clock: &Clock) -> String {

@@ -89,18 +89,9 @@ fn told(snapshot: &Snapshot) -> Exit {
     if snapshot.faults.is_empty() { Exit::Done } else { Exit::Partly }
 }
 
-/// All parts of the answer as one.
+/// Everything there is to see.
 fn ask(socket: &Endpoint) -> Result<Snapshot, ClientError> {
-    let mut client = Client::connect(socket)?;
-    client.send(&wire::Snapshot {})?;
-    let first = client.receive::<wire::Snapshot>()?;
-    let (mut all, mut continues) = (first.parameters, first.continues);
-    while continues {
-        let part = client.receive::<wire::Snapshot>()?;
-        all.extend(part.parameters);
-        continues = part.continues;
-    }
-    Ok(all)
+    Client::connect(socket)?.call(&wire::Snapshot {})
 }
 
 #[cfg(test)]

@@ -154,6 +154,10 @@ impl Method for Lists {
         }
         lists.chunks(MOST_LISTS).map(|lists| Reply { lists: lists.to_vec(), ..head(&reply) }).collect()
     }
+
+    fn join(come: &mut Reply, part: Reply) {
+        come.lists.extend(part.lists);
+    }
 }
 
 /// All but the lists.

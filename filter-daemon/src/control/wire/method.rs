@@ -51,6 +51,9 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
         vec![reply]
     }
 
+    /// Puts one more of these parts behind those that have come. Of a reply that has one part there is none.
+    fn join(_come: &mut Self::Reply, _part: Self::Reply) {}
+
     /// What [`next_page`](Self::next_page) has to know of a request, if its answer may have several pages.
     fn bookmark(_: &Self::Request) -> Option<Self::Request> {
         None

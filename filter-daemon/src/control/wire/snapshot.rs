@@ -116,11 +116,6 @@ impl Reply {
             && self.paused.is_none()
             && self.faults.iter().all(|fault| fault.about != About::Protection)
     }
-
-    /// Takes in one more line of the same answer.
-    pub fn extend(&mut self, line: Self) {
-        self.lists.extend(line.lists);
-    }
 }
 
 impl Method for Snapshot {
@@ -142,5 +137,9 @@ impl Method for Snapshot {
         });
         let more: Vec<_> = more.collect();
         std::iter::once(reply).chain(more).collect()
+    }
+
+    fn join(come: &mut Reply, part: Reply) {
+        come.lists.extend(part.lists);
     }
 }

@@ -184,9 +184,14 @@ fn requests_are_those_of_the_version_that_landed() {
             r#"{"method":"io.filterd.Snapshot","parameters":{}}"#,
         ),
         (
-            written(&Watch { list: Some("ssh".into()), seconds: Some(9), count: None }),
-            Message::Watch(Watch { list: Some("ssh".into()), seconds: Some(9), count: None }),
-            r#"{"method":"io.filterd.Watch","parameters":{"list":"ssh","seconds":9}}"#,
+            written(&Watch { list: Some("ssh".into()), seconds: Some(9), drops: true, ..Watch::default() }),
+            Message::Watch(Watch {
+                list: Some("ssh".into()),
+                seconds: Some(9),
+                drops: true,
+                ..Watch::default()
+            }),
+            r#"{"method":"io.filterd.Watch","parameters":{"drops":true,"list":"ssh","seconds":9}}"#,
         ),
         (written(&Stats {}), Message::Stats(Stats {}), r#"{"method":"io.filterd.Stats","parameters":{}}"#),
         (

@@ -31,6 +31,7 @@ impl Owner {
             self.feeds.until_due(),
             self.databases.until_due(),
             self.notify.until_due(),
+            self.sampling.until_due(),
         ];
         let minded = self.minded.until(poll, clock::instant());
         deadlines.into_iter().flatten().fold(minded, Duration::min)
@@ -67,6 +68,7 @@ impl Owner {
         self.mind_trial();
         self.counting.look(&self.protection);
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
+        self.sampling.look(&self.protection, || self.interfaces.filtered());
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
             self.look_again().await;

@@ -58,6 +58,7 @@ enum Event {
     Kept(Outcomes),
     Fetched(Came),
     GraceIsOver(std::io::Result<()>),
+    Watched,
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
 }
 
@@ -101,6 +102,7 @@ impl Owner {
                     self.guard.have_changed();
                     _ = self.look_again().await;
                 }
+                Next::Own(Event::Watched) => self.sampling.mind(&mut self.protection),
                 Next::Own(Event::AddressChanged) => self.guard.have_changed(),
                 Next::Own(Event::Facts(found)) => self.guard.take(found, &mut self.protection),
             }
@@ -151,6 +153,7 @@ impl Owner {
                 fetched = self.feeds.fetched() => Event::Fetched(fetched),
                 found = self.guard.found() => Event::Facts(found),
                 written = self.persistence.compacted() => Event::Compacted(written),
+                () = self.sampling.changed() => Event::Watched,
                 Some(()) = hangup.recv() => Event::Hangup,
                 Some(()) = interfaces.recv() => Event::InterfaceChanged,
                 Some(()) = addresses.recv() => Event::AddressChanged,

@@ -57,11 +57,13 @@ pub fn open(pins: &Pins) -> Result<MapData, KernelError> {
     MapData::from_pin(pins.counters()).map_err(|error| KernelError::load("open the counters", error))
 }
 
-/// These settings of a judge, which then knows how many rows there are.
+/// These settings of a judge, which then knows how many rows there are, and by the same word whether it tells drops in full.
 pub fn known_to(words: &[u64]) -> Vec<u64> {
     let Ok(words) = <&[u64; settings::WORDS]>::try_from(words) else { return words.to_vec() };
-    let last_processor = (processors::rows() - 1).into();
-    Settings { last_processor, ..Settings::from_words(words) }.as_words().to_vec()
+    let settings = Settings::from_words(words);
+    let sampled = if settings.samples == 0 { 0 } else { settings::SAMPLED };
+    let last_processor = u64::from(processors::rows() - 1) | sampled;
+    Settings { last_processor, ..settings }.as_words().to_vec()
 }
 
 /// What was counted. Those that are held are asked, whatever becomes of their pin.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
+use aya::maps::MapData;
 use aya::programs::{ProgramFd, Xdp};
 use aya::{Ebpf, EbpfLoader, VerifierLogLevel, include_bytes_aligned};
 use filter_common::reason::Enforcement;
@@ -39,9 +40,14 @@ const READY: usize = 2;
 
 impl Loader {
     /// Loads a judge built like this over the maps that are pinned for it.
-    pub fn load(&mut self, blueprint: Blueprint, pins: &Pins) -> Result<Judge, KernelError> {
+    pub fn load(
+        &mut self,
+        blueprint: Blueprint,
+        pins: &Pins,
+        ring: Option<MapData>,
+    ) -> Result<Judge, KernelError> {
         let made = self.next.pop_front().and_then(|next| next.join().ok());
-        let loaded = Judge::load(blueprint, pins, made.unwrap_or_else(typeless));
+        let loaded = Judge::load(blueprint, pins, ring, made.unwrap_or_else(typeless));
         let begin = || thread::Builder::new().name("loader".to_owned()).spawn(typeless).ok();
         self.next.extend((self.next.len()..READY).filter_map(|_| begin()));
         loaded
@@ -55,7 +61,12 @@ fn typeless() -> EbpfLoader<'static> {
 }
 
 impl Judge {
-    fn load(blueprint: Blueprint, pins: &Pins, loader: EbpfLoader<'static>) -> Result<Self, KernelError> {
+    fn load(
+        blueprint: Blueprint,
+        pins: &Pins,
+        ring: Option<MapData>,
+        loader: EbpfLoader<'static>,
+    ) -> Result<Self, KernelError> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
         let settings = counters::known_to(&blueprint.settings);
@@ -69,6 +80,7 @@ impl Judge {
         if matches_new(&blueprint) {
             tables.open_flows(pins)?;
         }
+        ring.into_iter().for_each(|ring| tables.add_samples(ring));
         let object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
@@ -86,6 +98,11 @@ impl Judge {
         &self.program
     }
 
+    /// Does it tell any drop in full?
+    pub fn samples(&self) -> bool {
+        samples(&self.blueprint) != 0
+    }
+
     /// The maps that it uses.
     pub fn maps(&self) -> &[MapUse] {
         &self.blueprint.maps
@@ -96,18 +113,29 @@ impl Judge {
         matches_new(&self.blueprint)
     }
 
-    /// What it would be built from if protection were not paused, if it is.
-    pub fn resumed(&self) -> Option<Blueprint> {
+    /// What it would be built from if protection were not paused and nobody watched, if either is so.
+    pub fn alone(&self) -> Option<Blueprint> {
         let words: &[u64; settings::WORDS] = self.blueprint.settings.as_slice().try_into().ok()?;
         let settings = Settings::from_words(words);
         let is_paused = Enforcement::of(settings.enforce) == Enforcement::Pause;
-        let resumed = Settings { enforce: Enforcement::Drop as u64, paused_until: 0, ..settings };
-        is_paused.then(|| Blueprint { settings: resumed.as_words().to_vec(), ..self.blueprint.clone() })
+        let enforce = if is_paused { Enforcement::Drop as u64 } else { settings.enforce };
+        let resumed = Settings { enforce, paused_until: 0, samples: 0, ..settings };
+        (is_paused || settings.samples != 0)
+            .then(|| Blueprint { settings: resumed.as_words().to_vec(), ..self.blueprint.clone() })
     }
 }
 
 /// Does a judge like this ask for own flows?
 pub fn matches_new(blueprint: &Blueprint) -> bool {
-    let words: Option<&[u64; settings::WORDS]> = blueprint.settings.as_slice().try_into().ok();
-    words.is_some_and(|words| Settings::from_words(words).match_new != 0)
+    settings_of(blueprint).is_some_and(|settings| settings.match_new != 0)
+}
+
+/// How many drops does one like this tell in full, of each processor in a window?
+pub fn samples(blueprint: &Blueprint) -> u64 {
+    settings_of(blueprint).map_or(0, |settings| settings.samples)
+}
+
+fn settings_of(blueprint: &Blueprint) -> Option<Settings> {
+    let words: &[u64; settings::WORDS] = blueprint.settings.as_slice().try_into().ok()?;
+    Some(Settings::from_words(words))
 }

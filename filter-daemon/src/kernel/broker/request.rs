@@ -218,6 +218,8 @@ pub enum Request {
         /// The name that it was asked for by, if another interface has that now: noted for whoever starts next.
         formerly: Option<String>,
     },
+    /// Hand over the ring in which drops are told in full, for judges that tell any. Another one than before, which is given up.
+    Samples,
     /// Hand over the map of the UDP ports that begin flows; there is one while a judge asks for own flows.
     Ports,
     /// Remember these flows as if something had just been sent.

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use aya::maps::MapData;
-use filter_common::settings;
+use filter_common::{sampling, settings};
 
 use super::super::{KernelError, Link, version};
 use super::counters::{self, slots};
@@ -37,6 +37,8 @@ pub struct Server {
     /// Those of `kept`, and the counters: to be pinned again if somebody removes their pins.
     tables: Vec<(MapUse, MapData)>,
     counters: Option<MapData>,
+    /// Where a judge tells drops in full, from when somebody watches until a judge is published that tells none.
+    ring: Option<MapData>,
     /// Whose programs there were when it began.
     neighbours: Neighbours,
     loader: Loader,
@@ -88,6 +90,7 @@ impl Server {
             making: Making::default(),
             tables: Vec::new(),
             counters: None,
+            ring: None,
             neighbours: Neighbours::look(),
             loader: Loader::default(),
             ready: None,
@@ -143,7 +146,8 @@ impl Server {
                     self.egress.make(&self.pins)?;
                 }
                 self.hold_counters()?;
-                self.ready = Some(self.loader.load(blueprint, &self.pins)?);
+                let ring = self.ring_for(&blueprint)?;
+                self.ready = Some(self.loader.load(blueprint, &self.pins, ring)?);
                 Answer::Done
             }
             Request::Publish => {
@@ -189,6 +193,10 @@ impl Server {
                 self.mend_pins()?;
                 Answer::Mended { egress: self.egress.was_attached() }
             }
+            Request::Samples => {
+                let ring = self.ring.insert(storage::create_ring()?);
+                return Ok((Answer::Done, Some(mend::share(ring)?)));
+            }
             Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
             Request::Seed(keys) => {
                 self.egress.seed(&keys)?;
@@ -222,6 +230,20 @@ impl Server {
             }
         };
         Ok((answer, None))
+    }
+
+    /// The ring for a judge like this, if it tells any drop in full: no more of them than there may be.
+    fn ring_for(&self, blueprint: &Blueprint) -> Result<Option<MapData>, KernelError> {
+        let refused = |why: &str| Err(KernelError::refused("load the judge", why));
+        match (judge::samples(blueprint), &self.ring) {
+            (0, _) => Ok(None),
+            (1..=sampling::MOST_BUDGET, Some(ring)) => {
+                let ring = MapData::from_fd(mend::share(ring)?);
+                Ok(Some(ring.map_err(|error| KernelError::load("open the ring of samples", error))?))
+            }
+            (1..=sampling::MOST_BUDGET, None) => refused("there is no ring for its samples"),
+            (budget, _) => refused(&format!("it takes {budget} samples at once")),
+        }
     }
 
     /// What is dropped on this interface counts for it from the first packet on.

@@ -10,7 +10,11 @@ use super::super::KernelError;
 use super::request::MapName;
 
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
+const BPF_MAP_TYPE_RINGBUF: u32 = 27;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
+
+/// Bytes of the ring of samples.
+const RING: u32 = 1 << 20;
 
 /// Makes a map of zeroed words.
 pub fn create(map: MapName, words: u32) -> Result<MapData, KernelError> {
@@ -25,6 +29,13 @@ pub fn create_of(name: &str, words: u32) -> Result<MapData, KernelError> {
         Map::new_from_params(BPF_MAP_TYPE_ARRAY, size_of::<u32>() as u32, size, 1, BPF_F_MMAPABLE);
     MapData::create(definition, name, None)
         .map_err(|error| KernelError::map(name, u64::from(words) * 8, error))
+}
+
+/// Makes the ring in which drops are told: of some thousand samples, while it is read many times a second.
+pub fn create_ring() -> Result<MapData, KernelError> {
+    let definition = Map::new_from_params(BPF_MAP_TYPE_RINGBUF, 0, 0, RING, 0);
+    MapData::create(definition, "samples", None)
+        .map_err(|error| KernelError::map("samples", RING.into(), error))
 }
 
 /// Pins one at `path`, in place of whatever an earlier daemon left there.

@@ -19,8 +19,9 @@ const INSTRUCTION: usize = 16;
 const BPF_PSEUDO_MAP_FD: u8 = 1;
 const BPF_PSEUDO_MAP_VALUE: u8 = 2;
 
-/// Own flows: the one map that the program itself looks up in.
+/// Maps that the program itself hands to the kernel: own flows, which it looks up, and the ring of samples.
 const FLOWS: &str = "FLOWS";
+const SAMPLES: &str = "SAMPLES";
 
 /// Tables that are open, with their names in the program.
 pub struct Tables(Vec<(&'static str, MapData)>);
@@ -42,6 +43,11 @@ impl Tables {
         let opened = MapData::from_pin(pins.flows());
         self.0.push((FLOWS, opened.map_err(|error| KernelError::load("open own flows", error))?));
         Ok(())
+    }
+
+    /// And the ring of samples, for a judge that tells drops in full.
+    pub fn add_samples(&mut self, ring: MapData) {
+        self.0.push((SAMPLES, ring));
     }
 
     /// `object` with them in it, as long as they are open.
@@ -74,7 +80,7 @@ pub fn written(object: &[u8], maps: &[(&str, BorrowedFd<'_>)]) -> Result<Vec<u8>
 
 /// Turns the number that an instruction holds, the place in the map, into that place's address; or into the map itself.
 fn write_map(instruction: &mut [u8; INSTRUCTION], map: RawFd, name: &str) {
-    let kind = if name == FLOWS { BPF_PSEUDO_MAP_FD } else { BPF_PSEUDO_MAP_VALUE };
+    let kind = if name == FLOWS || name == SAMPLES { BPF_PSEUDO_MAP_FD } else { BPF_PSEUDO_MAP_VALUE };
     let [_, registers, _, _, low @ .., _, _, _, _, _, _, _, _] = instruction;
     let source = if cfg!(target_endian = "little") { 4 } else { 0 };
     *registers = *registers & !(0xF << source) | kind << source;

@@ -8,7 +8,8 @@ use crate::kernel::KernelError;
 use crate::text::Explain;
 
 impl Server {
-    /// Leaves everything as it is; nothing, where nothing is attached. Only a pause ends: nobody is left who could end it.
+    /// Leaves everything as it is; nothing, where nothing is attached. Only a pause ends, and what is told in full to those who watch:
+    /// nobody is left who could end either.
     pub fn leave(&mut self) {
         if self.is_gone {
             return;
@@ -24,9 +25,9 @@ impl Server {
     }
 
     fn resume(&mut self) -> Result<(), KernelError> {
-        let resumed = self.published.as_ref().filter(|_| !self.is_apart).and_then(Judge::resumed);
+        let resumed = self.published.as_ref().filter(|_| !self.is_apart).and_then(Judge::alone);
         let Some(blueprint) = resumed else { return Ok(()) };
-        let judge = self.loader.load(blueprint, &self.pins)?;
+        let judge = self.loader.load(blueprint, &self.pins, None)?;
         self.root.publish(&judge, &self.pins)
     }
 

@@ -50,6 +50,9 @@ impl Server {
             self.root.publish(&judge, &self.pins)?;
             self.end_unwanted_egress(&judge)?;
         }
+        if !judge.samples() {
+            self.ring = None;
+        }
         self.kept.published(judge.maps());
         self.forget_tables();
         let keep: Vec<_> = self.kept.maps().into_iter().map(|kept| self.pins.table(kept)).collect();

@@ -1,0 +1,176 @@
+//! Which drops are told in full to whoever watches, and how many each of them stands for.
+//!
+//! Each processor counts its drops in *strata* of so many, and of each stratum tells one, chosen at random before the first of them
+//! is met: it stands for all of them. So every drop has the same weight in what is expected, whoever sent it and in whatever order
+//! (Cochran, Sampling Techniques, chapter 5). How large the next strata are depends on how many came before, never on what they
+//! are: of few each is told, and while many come a stratum grows by doubling, so that in each window of time there are not many
+//! more samples than the budget says. A window that ends cuts its last stratum, whichever of it was chosen; that changes no
+//! expectation either.
+
+/// Bits by which jiffies are windows: 32 of them are 32 ms, 128 ms or 320 ms, as the kernel was built.
+pub const WINDOW_BITS: u32 = 5;
+
+/// The most samples of a processor in a window of steady traffic. While traffic grows, half as many come with each doubling.
+pub const MOST_BUDGET: u64 = 64;
+
+/// The largest stratum: a choice takes sixteen random bits.
+const LARGEST: u64 = 1 << 16;
+
+/// Bytes of a frame that are told: Ethernet with eight VLAN tags, IPv6 and TCP, and some of what follows.
+pub const SNAP: u32 = 128;
+
+/// The words of a sample before its frame.
+pub const HEAD: usize = 5;
+
+/// The bytes of a sample.
+pub const RECORD: usize = HEAD * size_of::<u64>() + SNAP as usize;
+
+/// In the place of a label, where packets are counted for no list.
+pub const NO_LABEL: u64 = 256;
+
+/// Where, from [`counters::SAMPLING`](crate::counters::SAMPLING) on, each word of a processor's state is.
+pub mod at {
+    /// The window that it is in.
+    pub const WINDOW: usize = 0;
+    /// So many drops are passed over before the next sample.
+    pub const LEFT: usize = 1;
+    /// The place in its stratum of the drop that is chosen.
+    pub const POSITION: usize = 2;
+    /// Drops in that stratum.
+    pub const SIZE: usize = 3;
+    /// Samples in this window; after a doubling of the stratum half the budget.
+    pub const USED: usize = 4;
+    /// Drops that samples would have stood for, for which there was no room.
+    pub const LOST: usize = 5;
+    /// For which list the packet that is judged counts.
+    pub const LABEL: usize = 6;
+}
+
+/// Words of all of it.
+pub const WORDS: u32 = 7;
+
+/// How far a processor is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stratum {
+    /// See [`at`].
+    pub window: u64,
+    /// See [`at`].
+    pub left: u64,
+    /// See [`at`].
+    pub position: u64,
+    /// See [`at`].
+    pub size: u64,
+    /// See [`at`].
+    pub used: u64,
+}
+
+impl Stratum {
+    /// Is this drop passed over, as nearly all are while many come?
+    #[inline(always)]
+    pub fn passes_over(left: u64, window: u64, now: u64) -> bool {
+        left != 0 && window == now
+    }
+
+    /// One that is not: how many does it stand for? None if it is passed over after all, since a new window begins with it.
+    #[inline(always)]
+    pub fn meet(&mut self, now: u64, budget: u64, random: u32) -> Option<u64> {
+        if self.window != now {
+            self.begin(now, budget, u64::from(random));
+            if self.position != 0 {
+                self.left = self.position.wrapping_sub(1);
+                return None;
+            }
+        }
+        let weight = self.size;
+        let behind = self.size.wrapping_sub(1).wrapping_sub(self.position);
+        self.used = self.used.wrapping_add(1);
+        if self.used >= budget && self.size < LARGEST {
+            self.size <<= 1;
+            self.used = budget >> 1;
+        }
+        self.position = u64::from(random >> 16) & self.size.wrapping_sub(1);
+        self.left = behind.wrapping_add(self.position);
+        Some(weight)
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, now: u64, budget: u64, random: u64) {
+        let follows = now == self.window.wrapping_add(1);
+        let smaller = if self.used < budget >> 1 { self.size >> 1 } else { self.size };
+        self.size = if follows && smaller != 0 { smaller } else { 1 };
+        (self.window, self.used) = (now, 0);
+        self.position = random & self.size.wrapping_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const BUDGET: u64 = 64;
+
+    /// Numbers as good as random (xorshift).
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u32 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 16) as u32
+        }
+    }
+
+    /// What the program does with a drop.
+    fn meet(stratum: &mut Stratum, now: u64, random: &mut Random) -> Option<u64> {
+        if Stratum::passes_over(stratum.left, stratum.window, now) {
+            stratum.left -= 1;
+            return None;
+        }
+        stratum.meet(now, BUDGET, random.next())
+    }
+
+    #[test]
+    fn of_few_each_is_told() {
+        let (mut stratum, mut random) = (Stratum::default(), Random(7));
+        for window in 1..100 {
+            for _ in 1..BUDGET {
+                assert_eq!(meet(&mut stratum, window, &mut random), Some(1));
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_flood_few_are_told_and_the_first_after_it_is() {
+        let (mut stratum, mut random) = (Stratum::default(), Random(7));
+        // Three million a second, in windows of 32 ms.
+        for window in 1..50 {
+            let told = (0..96_000).filter(|_| meet(&mut stratum, window, &mut random).is_some()).count();
+            let most = if window == 1 { BUDGET + BUDGET / 2 * 11 } else { BUDGET + BUDGET / 2 };
+            assert!(told as u64 <= most, "{told} in window {window}");
+            assert!(told as u64 >= BUDGET / 4, "{told} in window {window}");
+        }
+        assert_eq!(meet(&mut stratum, 60, &mut random), Some(1), "whatever there was before");
+    }
+
+    /// Senders take turns in the worst way for whoever takes each so-and-so-manieth, and traffic comes in bursts that cut strata.
+    #[test]
+    fn weights_are_without_bias_for_every_sender_and_sum_up_to_what_was_dropped() {
+        const SENDERS: usize = 8;
+        let (mut stratum, mut random) = (Stratum::default(), Random(7));
+        let (mut sums, mut sent) = ([0_u64; SENDERS], [0_u64; SENDERS]);
+        let bursts: Vec<u64> = (0..40_000).map(|at| [10, 700, 3000, 64, 200][at % 5]).collect();
+        for (window, burst) in bursts.into_iter().enumerate() {
+            for at in 0..burst as usize {
+                let sender = if at < 3 { 0 } else { at % SENDERS };
+                sent[sender] += 1;
+                sums[sender] += meet(&mut stratum, window as u64 + 1, &mut random).unwrap_or(0);
+            }
+        }
+        for (sum, sent) in sums.into_iter().zip(sent) {
+            let share = sum as f64 / sent as f64;
+            assert!((0.99..1.01).contains(&share), "{share}: {sums:?}");
+        }
+    }
+}

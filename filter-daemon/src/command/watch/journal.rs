@@ -1,0 +1,70 @@
+//! Drops in the journal, a field for each part of them (systemd's native protocol: a datagram an entry, NAME=value a line).
+
+use std::io;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+
+use super::in_words;
+use crate::command::ask::trouble::Trouble;
+use crate::control::wire::Failure;
+use crate::control::wire::watch::{Drop, Reply};
+use crate::text::{Explanation, printable};
+
+/// Where journald listens.
+pub const SOCKET: &str = "/run/systemd/journal/socket";
+
+/// The same for every drop, so that `journalctl MESSAGE_ID=…` finds them.
+const ID: &str = "7d1f0c9be45f4c0d9f3a52d16c8eb0a4";
+
+/// As syslog numbers them: a drop is nothing that is wrong.
+const INFORMATION: &str = "6";
+
+/// The journal.
+pub struct Journal(UnixDatagram);
+
+impl Journal {
+    /// The one that listens there.
+    pub fn at(socket: &Path) -> Result<Self, Trouble> {
+        let connected = UnixDatagram::unbound().and_then(|datagrams| {
+            datagrams.connect(socket)?;
+            Ok(Self(datagrams))
+        });
+        connected.map_err(|error| {
+            let message = format!("cannot reach journald at {}: {error}", printable::path(socket));
+            let remedy = "say with --journald=SOCKET where it listens, or use --json";
+            Trouble::Refused(Failure::Unavailable(Explanation::new(message, remedy)))
+        })
+    }
+
+    /// Tells a drop, if it is one.
+    pub fn tell(&mut self, reply: &Reply) -> io::Result<()> {
+        match &reply.drop {
+            Some(drop) => self.0.send(entry(drop).as_bytes()).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// No value has an end of line in it: they are numbers, and names that may have none.
+fn entry(drop: &Drop) -> String {
+    let number = |number: Option<u16>| number.map(|number| number.to_string());
+    let fields = [
+        ("MESSAGE", Some(printable::on_one_line(&in_words(drop)))),
+        ("MESSAGE_ID", Some(ID.to_owned())),
+        ("PRIORITY", Some(INFORMATION.to_owned())),
+        ("SYSLOG_IDENTIFIER", Some("filterd-drop".to_owned())),
+        ("FILTERD_OUTCOME", Some(drop.outcome.clone())),
+        ("FILTERD_REASON", Some(drop.reason.clone())),
+        ("FILTERD_SOURCE", drop.source.clone()),
+        ("FILTERD_PROTOCOL", drop.protocol.clone()),
+        ("FILTERD_SOURCE_PORT", number(drop.source_port)),
+        ("FILTERD_PORT", number(drop.port)),
+        ("FILTERD_INTERFACE", drop.interface.clone()),
+        ("FILTERD_LIST", drop.list.clone()),
+        ("FILTERD_BYTES", Some(drop.bytes.to_string())),
+        ("FILTERD_WEIGHT", Some(drop.weight.to_string())),
+        ("FILTERD_LOST", (drop.lost > 0).then(|| drop.lost.to_string())),
+    ];
+    let written = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    written.map(|(name, value)| format!("{name}={}\n", printable::on_one_line(&value))).collect()
+}

@@ -1,0 +1,303 @@
+//! `filterd watch`: what filterd does and is asked to do, and what it drops, as it happens.
+
+mod journal;
+mod pcap;
+
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::ask::trouble::Trouble;
+use super::ask::{left_at_work, reader};
+use super::render::console::Console;
+use super::render::figure::{count, counted};
+use crate::clock;
+use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::wire::watch::{Drop, Event, Reply};
+use crate::control::wire::{self, Failure};
+use crate::exit::Exit;
+use crate::text::{Explanation, quantity};
+use journal::Journal;
+use pcap::Pcap;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Changes: what is asked for, with who asked; what expires; lists that are fetched and read; reloads, pauses, interfaces that come
+and go: what filterd's log tells, and no less often. With --quiet the daemon tells warnings and errors only.
+
+Drops: of few packets each; of many some, chosen at random, and \"for 64\" says how many drops this one stands for. The kernel tells
+them only while somebody watches, and no more than some hundred a second of each processor, however many it drops.
+
+Whoever reads too slowly loses events, and is told how many. Where another filterd takes this one's place, that is watched
+from then on; where filterd stops, this ends with 6.
+
+Examples:
+  filterd watch
+  filterd watch --changes --list ssh --count 1    until something happens to that list
+  filterd watch --drops --json                    one object a line, the first as soon as nothing is missed any more
+  filterd watch --pcap - | tcpdump -nr -          the first 128 bytes of each dropped frame that is told
+  filterd watch --journald                        drops into the journal: journalctl -t filterd-drop FILTERD_LIST=ssh")]
+pub struct Watch {
+    /// Only what is dropped
+    #[arg(long)]
+    drops: bool,
+    /// Only what filterd does and is asked to do
+    #[arg(long)]
+    changes: bool,
+    /// Only what names this list, or is dropped for its sake
+    #[arg(long, value_name = "NAME")]
+    list: Option<String>,
+    /// End after this time: 90 (seconds), 10m, 2h
+    #[arg(long = "for", value_name = "TIME", value_parser = length)]
+    length: Option<Duration>,
+    /// End after so many events and drops
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Write dropped frames there, for tcpdump and Wireshark; - is standard output
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["changes", "journald"])]
+    pcap: Option<PathBuf>,
+    /// Tell drops to the journal, with a field for each part
+    #[arg(
+        long,
+        value_name = "SOCKET",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = journal::SOCKET,
+        conflicts_with = "changes"
+    )]
+    journald: Option<PathBuf>,
+}
+
+/// How far it is, over all the daemons that it has watched.
+struct Progress {
+    begun: Instant,
+    told: u64,
+}
+
+/// Where what is watched goes.
+enum Goal {
+    /// To whoever has typed the command.
+    Console,
+    Pcap(Pcap),
+    Journal(Journal),
+}
+
+impl Watch {
+    pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        reader::end_with_it();
+        let mut goal = self.goal()?;
+        let mut progress = Progress { begun: clock::instant(), told: 0 };
+        let mut client = Client::connect(socket)?;
+        loop {
+            client.send(&self.request(&progress))?;
+            match follow(&mut client, console, &mut goal, &mut progress) {
+                Err(Trouble::Daemon(ClientError::Closed(_))) => {
+                    client = another_one(socket)?;
+                    console
+                        .note("(another filterd has taken its place: what happened meanwhile is not told)");
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// What is still to be watched.
+    fn request(&self, progress: &Progress) -> wire::Watch {
+        let left = |length: &Duration| {
+            length.saturating_sub(progress.begun.elapsed()).as_secs_f64().ceil().max(1.0) as u64
+        };
+        let drops_only = self.pcap.is_some() || self.journald.is_some();
+        wire::Watch {
+            changes: self.changes,
+            drops: self.drops || drops_only,
+            frames: self.pcap.is_some(),
+            list: self.list.clone(),
+            seconds: self.length.as_ref().map(left),
+            count: self.count.map(|count| count.saturating_sub(progress.told).max(1)),
+        }
+    }
+
+    fn goal(&self) -> Result<Goal, Trouble> {
+        Ok(match (&self.pcap, &self.journald) {
+            (Some(path), _) => Goal::Pcap(Pcap::begin(path)?),
+            (None, Some(socket)) => Goal::Journal(Journal::at(socket)?),
+            (None, None) => Goal::Console,
+        })
+    }
+}
+
+fn follow(
+    client: &mut Client,
+    console: &mut Console,
+    goal: &mut Goal,
+    progress: &mut Progress,
+) -> Result<Exit, Trouble> {
+    loop {
+        let line = client.receive::<wire::Watch>()?;
+        let (reply, continues) = (line.parameters, line.continues);
+        if let Some(why) = reply.no_drops {
+            return Err(Trouble::Refused(Failure::Kernel(why)));
+        }
+        progress.told += u64::from(reply.event.is_some() || reply.drop.is_some());
+        match goal {
+            Goal::Console => {
+                console.answer(&reply, |reply| render(reply, &TimeZone::system()))?;
+                console.flush()?;
+            }
+            Goal::Pcap(pcap) => pcap.write(&reply)?,
+            Goal::Journal(journal) => journal.tell(&reply)?,
+        }
+        if !continues {
+            return Ok(Exit::Done);
+        }
+    }
+}
+
+/// How long one that stops may be at it when its socket is gone already.
+const STOPPING: Duration = Duration::from_secs(5);
+
+/// The one that goes on where this one has closed the line; if nobody does, that ends it.
+fn another_one(socket: &Endpoint) -> Result<Client, Trouble> {
+    let begun = clock::instant();
+    loop {
+        // One that is about to end may still let somebody in.
+        let answered = Client::connect(socket).and_then(|mut client| {
+            client.call(&wire::Ping {})?;
+            Ok(client)
+        });
+        match answered {
+            Err(ClientError::Closed(_) | ClientError::SocketGone { .. }) if begun.elapsed() < STOPPING => {
+                sleep(Duration::from_millis(10));
+            }
+            Err(ClientError::NotRunning(path)) => {
+                let remedy = left_at_work::told(&path).unwrap_or_else(|| "start it again".to_owned());
+                let told = Explanation::new("filterd has stopped: there is nothing more to watch", remedy);
+                return Err(Trouble::Refused(Failure::Unavailable(told)));
+            }
+            Err(ClientError::Failed(Failure::Unavailable(_))) if begun.elapsed() < STOPPING => {
+                sleep(Duration::from_millis(10));
+            }
+            answered => return Ok(answered?),
+        }
+    }
+}
+
+fn length(word: &str) -> Result<Duration, &'static str> {
+    let length = quantity::duration(word)
+        .map_err(|_| "write seconds, or numbers with w, d, h, m or s: 90, 10m, 2h")?;
+    if length.is_zero() { Err("at least one second") } else { Ok(length) }
+}
+
+fn render(reply: &Reply, zone: &TimeZone) -> String {
+    let lost = match reply.lost {
+        0 => String::new(),
+        lost => format!("({} lost: not read in time)\n", counted(lost, "line")),
+    };
+    let event = reply.event.as_ref().map(|event| told(event, zone));
+    lost + &event.or_else(|| Some(dropped(reply.drop.as_ref()?, zone))).unwrap_or_default()
+}
+
+fn time(milliseconds: u64, zone: &TimeZone) -> String {
+    let at = i64::try_from(milliseconds).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+    at.unwrap_or_default().to_zoned(zone.clone()).strftime("%H:%M:%S").to_string()
+}
+
+/// What is on a list and would be dropped is not dropped.
+fn dropped(drop: &Drop, zone: &TimeZone) -> String {
+    let lost = match drop.lost {
+        0 => String::new(),
+        lost => format!("({} that nobody stands for: they came too fast)\n", counted(lost, "drop")),
+    };
+    format!("{lost}{} {}", time(drop.at, zone), in_words(drop))
+}
+
+/// A drop in one line.
+fn in_words(drop: &Drop) -> String {
+    let source = drop.source.as_deref().unwrap_or("somebody");
+    let verb = match drop.outcome.as_str() {
+        "would_drop" => "would drop",
+        "paused" => "paused: would drop",
+        outcome => outcome,
+    };
+    let protocol = drop.protocol.as_deref().map(|protocol| format!(" {protocol}")).unwrap_or_default();
+    let port = drop.port.map(|port| format!(" to port {port}")).unwrap_or_default();
+    let interface = drop.interface.as_deref().map(|name| format!(" on {name}")).unwrap_or_default();
+    let list = drop.list.as_deref().map(|list| format!(" list={list}")).unwrap_or_default();
+    let weight = if drop.weight == 1 { String::new() } else { format!(" (for {})", count(drop.weight)) };
+    let (reason, bytes) = (&drop.reason, count(drop.bytes.into()));
+    format!("{verb} {source}{protocol}{port}{interface}{list} {reason} {bytes} B{weight}")
+}
+
+/// What an event is about stands before who wanted it.
+const OF_WHOM: [&str; 5] = ["user", "uid", "login", "process", "pid"];
+
+fn told(event: &Event, zone: &TimeZone) -> String {
+    let word = if event.level == "info" { String::new() } else { format!("{}: ", event.level) };
+    let fields = event.fields.iter().filter(|(name, _)| !OF_WHOM.contains(&name.as_str()));
+    let fields: String = fields.map(|(name, value)| format!(" {name}={value}")).collect();
+    format!("{} {word}{}{fields}{}", time(event.at, zone), event.what, who(event))
+}
+
+fn who(event: &Event) -> String {
+    let field = |name: &str| event.fields.get(name).and_then(Value::as_str);
+    match (field("user"), field("login"), field("process")) {
+        (None, ..) => String::new(),
+        (Some(user), login, process) => {
+            let user = login.map_or_else(|| user.to_owned(), |login| format!("{login} as {user}"));
+            let process = process.map(|process| format!(" ({process})")).unwrap_or_default();
+            format!(" by {user}{process}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_tells_when_what_and_who() {
+        let fields = json!({"list": "ssh", "changed": 1, "user": "root", "uid": 0, "login": "ann", "process": "filterd", "pid": 7});
+        let fields = serde_json::from_value(fields).unwrap();
+        let what = "add 203.0.113.7".into();
+        let event = Event { at: 1_795_296_480_123, level: "info".into(), what, fields, ..Event::default() };
+        let reply = Reply { event: Some(event.clone()), ..Reply::new() };
+        let line = r#"21:28:00 add 203.0.113.7 changed=1 list="ssh" by ann as root (filterd)"#;
+        assert_eq!(render(&reply, &TimeZone::UTC), line);
+        let warning = Event { level: "warn".into(), fields: Default::default(), ..event };
+        let reply = Reply { lost: 3, event: Some(warning), ..Reply::new() };
+        let lines = "(3 lines lost: not read in time)\n21:28:00 warn: add 203.0.113.7";
+        assert_eq!(render(&reply, &TimeZone::UTC), lines);
+        assert_eq!(render(&Reply::default(), &TimeZone::UTC), "");
+    }
+
+    #[test]
+    fn a_drop_is_told_in_one_line_with_how_many_it_stands_for() {
+        let drop = Drop {
+            at: 1_795_296_480_123,
+            weight: 1,
+            source: Some("203.0.113.7".into()),
+            protocol: Some("tcp".into()),
+            port: Some(22),
+            interface: Some("eth0".into()),
+            list: Some("ssh".into()),
+            reason: "ipv4_address".into(),
+            outcome: "drop".into(),
+            bytes: 60,
+            ..Drop::default()
+        };
+        let told = |drop: &Drop| render(&Reply { drop: Some(drop.clone()), ..Reply::new() }, &TimeZone::UTC);
+        let line = "21:28:00 drop 203.0.113.7 tcp to port 22 on eth0 list=ssh ipv4_address 60 B";
+        assert_eq!(told(&drop), line);
+        let many = Drop { weight: 2048, lost: 3, port: None, list: None, outcome: "paused".into(), ..drop };
+        let lines = "(3 drops that nobody stands for: they came too fast)\n\
+                     21:28:00 paused: would drop 203.0.113.7 tcp on eth0 ipv4_address 60 B (for 2,048)";
+        assert_eq!(told(&many), lines);
+    }
+}

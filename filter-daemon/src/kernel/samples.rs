@@ -1,0 +1,123 @@
+//! Drops that the kernel tells in full: a ring that judges write while somebody watches, and this process reads. The broker makes
+//! it, and hands it over as a descriptor; to read it takes no privilege.
+
+use aya::maps::{Map, MapData, RingBuf};
+use filter_common::counters;
+use filter_common::labels::Label;
+use filter_common::reason::Outcome;
+use filter_common::sampling::{HEAD, MOST_BUDGET, NO_LABEL, RECORD};
+
+use super::KernelError;
+use super::broker::Broker;
+use super::broker::processors;
+use super::broker::request::Request;
+
+/// What all processors together tell in a window; a processor never tells less than [`LEAST`].
+const ALL: u64 = 256;
+const LEAST: u64 = 8;
+
+/// The ring, as it is read.
+pub struct Samples(RingBuf<MapData>);
+
+/// A drop, told in full.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// When, in nanoseconds since boot, suspend included.
+    pub at: u64,
+    /// How many drops it stands for.
+    pub weight: u64,
+    /// So many drops before it nobody stands for: there was no room in the ring.
+    pub lost: u64,
+    /// The number of the interface it came in by.
+    pub interface: u32,
+    /// Bytes of the whole frame.
+    pub bytes: u32,
+    /// What became of it, and why.
+    pub outcome: Outcome,
+    /// For which list it counts, where packets are counted for lists.
+    pub label: Option<Label>,
+    /// The first bytes of the frame.
+    pub frame: Vec<u8>,
+}
+
+/// How many samples a judge takes of each processor in a window.
+pub fn budget() -> u64 {
+    (ALL / u64::from(processors::rows())).clamp(LEAST, MOST_BUDGET)
+}
+
+impl Samples {
+    /// The ring that `broker` makes.
+    pub fn ask(broker: &mut Broker) -> Result<Self, KernelError> {
+        let (_, ring) = broker.ask(Request::Samples)?;
+        let ring = ring.ok_or_else(|| KernelError::broker_gone("it made a ring and kept it"))?;
+        let failed = |error: &(dyn std::error::Error + 'static)| {
+            KernelError::load_of("open the ring of samples", error)
+        };
+        let ring = MapData::from_fd(ring).map_err(|error| failed(&error))?;
+        RingBuf::try_from(Map::RingBuf(ring)).map(Self).map_err(|error| failed(&error))
+    }
+
+    /// What was told since, up to so many.
+    pub fn take(&mut self, most: usize) -> Vec<Sample> {
+        let mut taken = Vec::new();
+        while taken.len() < most
+            && let Some(record) = self.0.next()
+        {
+            taken.extend(read(&record));
+        }
+        taken
+    }
+}
+
+/// A record as the program writes it (`filter-ebpf/samples`).
+fn read(record: &[u8]) -> Option<Sample> {
+    let (head, frame) = record.get(..RECORD)?.split_at(HEAD * size_of::<u64>());
+    let mut words = head.chunks_exact(size_of::<u64>()).filter_map(|word| word.try_into().ok());
+    let mut word = || words.next().map(u64::from_ne_bytes);
+    let (at, weight, lost, size, what) = (word()?, word()?, word()?, word()?, word()?);
+    let number = (what >> 16 & 0xFFFF) as u32;
+    let outcome = Outcome::all().find(|outcome| counters::drop_number(*outcome) == Some(number))?;
+    let label = what >> 32;
+    Some(Sample {
+        at,
+        weight,
+        lost,
+        interface: (size >> 32) as u32,
+        bytes: size as u32,
+        outcome,
+        label: (label < NO_LABEL).then_some(label as Label),
+        frame: frame.get(..(what & 0xFFFF) as usize)?.to_vec(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use filter_common::reason::Reason;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_the_program_writes_it() {
+        let outcome = Outcome::WouldDrop(Reason::Net64);
+        let number = u64::from(counters::drop_number(outcome).unwrap());
+        let words = [7_u64, 64, 3, 5 << 32 | 1514, 9 << 32 | number << 16 | 60];
+        let mut record = words.map(u64::to_ne_bytes).concat();
+        record.resize(RECORD, 0xAB);
+        let sample = read(&record).unwrap();
+        let expected = Sample {
+            at: 7,
+            weight: 64,
+            lost: 3,
+            interface: 5,
+            bytes: 1514,
+            outcome,
+            label: Some(9),
+            frame: vec![0xAB; 60],
+        };
+        assert_eq!(sample, expected);
+        assert_eq!(read(&record[..RECORD - 1]), None, "it is not whole");
+        let none = [7_u64, 64, 3, 0, NO_LABEL << 32 | number << 16].map(u64::to_ne_bytes).concat();
+        record[..none.len()].copy_from_slice(&none);
+        assert_eq!(read(&record).unwrap().label, None);
+    }
+}

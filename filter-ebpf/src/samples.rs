@@ -1,0 +1,127 @@
+//! While somebody watches, some drops are told in full, each for many (`filter_common::sampling`). While nobody does, a setting
+//! switches all of it off, and the verifier removes it.
+#![allow(unsafe_code, reason = "the ring and a processor's state are reached by raw pointers")]
+
+use core::ffi::c_void;
+
+use aya_ebpf::bindings::{BPF_RB_NO_WAKEUP, xdp_md};
+use aya_ebpf::helpers::bpf_xdp_load_bytes;
+use aya_ebpf::helpers::generated::{
+    bpf_get_prandom_u32, bpf_jiffies64, bpf_ktime_get_boot_ns, bpf_ringbuf_reserve, bpf_ringbuf_submit,
+    bpf_xdp_get_buff_len,
+};
+use filter_common::counters;
+use filter_common::labels::Label;
+use filter_common::sampling::{HEAD, NO_LABEL, RECORD, SNAP, Stratum, WINDOW_BITS, at};
+
+use crate::maps::{self, SETTINGS, read};
+
+/// A drop of this number, which is counted in this row. Nearly all are passed over here, without a call.
+#[inline(always)]
+pub fn meet(context: *mut xdp_md, row: *mut u64, number: u32) {
+    let state = state_in(row);
+    let left = load(state, at::LEFT);
+    if Stratum::passes_over(left, load(state, at::WINDOW), window()) {
+        store(state, at::LEFT, left - 1);
+    } else {
+        filterd_sample(context, number);
+    }
+}
+
+/// For which list the packet counts that is judged at this moment.
+#[inline(always)]
+pub fn note_label(row: *mut u64, label: Label) {
+    store(state_in(row), at::LABEL, label.into());
+}
+
+/// A function of its own, which the verifier walks once.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn filterd_sample(context: *mut xdp_md, number: u32) -> u32 {
+    // Older kernels look at functions that nobody calls, too, and then there is no such map.
+    if read(&SETTINGS.samples) == 0 {
+        return 0;
+    }
+    let state = state_in(maps::counters_here().0);
+    let mut stratum = Stratum {
+        window: load(state, at::WINDOW),
+        left: load(state, at::LEFT),
+        position: load(state, at::POSITION),
+        size: load(state, at::SIZE),
+        used: load(state, at::USED),
+    };
+    // SAFETY: it takes nothing and returns a number.
+    let random = unsafe { bpf_get_prandom_u32() };
+    let weight = stratum.meet(window(), read(&SETTINGS.samples), random);
+    store(state, at::WINDOW, stratum.window);
+    store(state, at::LEFT, stratum.left);
+    store(state, at::POSITION, stratum.position);
+    store(state, at::SIZE, stratum.size);
+    store(state, at::USED, stratum.used);
+    let Some(weight) = weight else { return 0 };
+    let lost = load(state, at::LOST);
+    let label = if read(&SETTINGS.lists) == 0 { NO_LABEL } else { load(state, at::LABEL) };
+    let is_told = tell(context, [weight, lost, label << 32 | u64::from(number) << 16]);
+    store(state, at::LOST, if is_told { 0 } else { lost + weight });
+    0
+}
+
+/// Tells a drop, if there is room.
+#[inline(always)]
+fn tell(context: *mut xdp_md, [weight, lost, what]: [u64; 3]) -> bool {
+    // SAFETY: it is a ring, as the loader has made sure.
+    let record = unsafe { bpf_ringbuf_reserve(maps::samples(), RECORD as u64, 0) }.cast::<u64>();
+    if record.is_null() {
+        return false;
+    }
+    // SAFETY: it is the context that the program was called with.
+    let length = unsafe { bpf_xdp_get_buff_len(context) };
+    let captured = copy(context, length, record.wrapping_add(HEAD).cast());
+    // SAFETY: it is the context that the program was called with.
+    let interface = unsafe { (*context).ingress_ifindex };
+    // SAFETY: it takes nothing and returns a number.
+    let now = unsafe { bpf_ktime_get_boot_ns() };
+    let head: [u64; HEAD] = [now, weight, lost, u64::from(interface) << 32 | length, what | captured];
+    store(record, 0, head[0]);
+    store(record, 1, head[1]);
+    store(record, 2, head[2]);
+    store(record, 3, head[3]);
+    store(record, 4, head[4]);
+    // SAFETY: it was reserved, and is given up by this. Whoever reads looks by itself.
+    unsafe { bpf_ringbuf_submit(record.cast(), BPF_RB_NO_WAKEUP.into()) };
+    true
+}
+
+/// The first bytes of the frame; how many there are.
+#[inline(always)]
+fn copy(context: *mut xdp_md, length: u64, to: *mut c_void) -> u64 {
+    let snap = u64::from(SNAP);
+    // In this form every verifier sees that it is from 1 to so many.
+    let wanted = if length > snap { snap } else { (length.wrapping_sub(1) & (snap - 1)) + 1 };
+    // SAFETY: there is room for so many bytes, and the context is the one that the program was called with.
+    let refused = unsafe { bpf_xdp_load_bytes(context, 0, to, wanted as u32) };
+    if refused == 0 { wanted } else { 0 }
+}
+
+#[inline(always)]
+fn window() -> u64 {
+    // SAFETY: it takes nothing and returns a number. Just-in-time compilers make a load of it.
+    unsafe { bpf_jiffies64() >> WINDOW_BITS }
+}
+
+#[inline(always)]
+fn state_in(row: *mut u64) -> *mut u64 {
+    row.wrapping_add(counters::SAMPLING as usize)
+}
+
+#[inline(always)]
+fn load(words: *mut u64, at: usize) -> u64 {
+    // SAFETY: it is in this processor's row, as the verifier has made sure.
+    unsafe { words.wrapping_add(at).read_volatile() }
+}
+
+#[inline(always)]
+fn store(words: *mut u64, at: usize, word: u64) {
+    // SAFETY: it is in this processor's row or in the record, as the verifier has made sure; no other program interrupts this one.
+    unsafe { words.wrapping_add(at).write_volatile(word) }
+}
