@@ -10,7 +10,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::places;
 use crate::accounts::{self, User};
-use crate::config::{InterfaceNameError, Mode, check_interface_name};
+use crate::config::{InterfaceNameError, Mode, OnExit, check_interface_name};
 use crate::control::client::{Endpoint, TIMEOUT};
 use crate::text::printable;
 
@@ -39,6 +39,9 @@ pub struct RunArguments {
     /// Be this user once everything is open [default for root: filterd, if there is such a user]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
+    /// What becomes of the filter when this ends; over the configuration's `on_exit`
+    #[arg(long, value_parser = on_exit, value_name = "detach|keep")]
+    on_exit: Option<OnExit>,
     /// What the log looks like; journald gets priorities, everybody else the time [default: text]
     #[arg(long, value_parser = log_format, value_name = "text|json")]
     log_format: Option<LogFormat>,
@@ -65,6 +68,8 @@ pub struct Run {
     pub pin_dir: PathBuf,
     /// Whom to become; nobody else if none.
     pub user: Option<User>,
+    /// What becomes of the filter; the configuration decides if none.
+    pub on_exit: Option<OnExit>,
     /// Must whoever listens at the socket make way?
     pub take_over: bool,
     /// How long he may be silent; for ever if none.
@@ -137,6 +142,7 @@ impl RunArguments {
             pin_dir: further.pin_dir.or(self.pin_dir),
             user: further.user.or(self.user),
             log_format: further.log_format.or(self.log_format),
+            on_exit: further.on_exit.or(self.on_exit),
             take_over: further.take_over || self.take_over,
         }
     }
@@ -157,6 +163,7 @@ impl RunArguments {
             (self.state_dir.is_some(), "--state-dir"),
             (self.pin_dir.is_some(), "--pin-dir"),
             (self.user.is_some(), "--user"),
+            (self.on_exit.is_some(), "--on-exit"),
             (self.log_format.is_some(), "--log-format"),
             (self.take_over, "--take-over"),
         ];
@@ -213,6 +220,7 @@ impl RunArguments {
             state_dir,
             pin_dir: self.pin_dir.unwrap_or_else(|| places::PINS.into()),
             user: self.user.or_else(default),
+            on_exit: self.on_exit,
             take_over: self.take_over,
             timeout: Some(TIMEOUT),
             log: Log::default(),
@@ -244,6 +252,11 @@ pub fn interface_name(name: &str) -> Result<String, String> {
 pub fn user(name: &str) -> Result<User, String> {
     let found = accounts::user(name).map_err(|error| error.to_string())?;
     found.ok_or_else(|| "there is no such user in /etc/passwd".to_owned())
+}
+
+fn on_exit(word: &str) -> Result<OnExit, String> {
+    let is_it = |known: &OnExit| known.name() == word;
+    [OnExit::Detach, OnExit::Keep].into_iter().find(is_it).ok_or_else(|| "write detach or keep".to_owned())
 }
 
 fn log_format(word: &str) -> Result<LogFormat, String> {

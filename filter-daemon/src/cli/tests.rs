@@ -61,6 +61,7 @@ fn interfaces_alone_run_the_daemon() {
         state_dir: places::STATE.into(),
         pin_dir: places::PINS.into(),
         user: None,
+        on_exit: None,
         take_over: false,
         timeout: Some(TIMEOUT),
         log: Log::default(),
@@ -172,6 +173,8 @@ fn what_is_wrong_is_told() {
     assert!(error("filterd --iface eth0,eth1").contains("write --iface eth0 --iface eth1"));
     assert!(error("filterd --iface eth*").contains("is no pattern"));
     assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or generic"));
+    assert!(error("filterd --iface eth0 --on-exit stay").contains("detach or keep"));
+    assert!(error("filterd --on-exit keep add 203.0.113.7").contains("--on-exit is for running filterd"));
     assert!(error("filterd add").contains("<TARGET>"));
     assert!(error("filterd add 203.0.113.7 --ttl 2x").contains("1h30m"));
     assert!(error("filterd add 203.0.113.7 --list Bad!").contains("a-z"));

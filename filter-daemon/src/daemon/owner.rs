@@ -42,6 +42,7 @@ use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::control::{ReplyTo, Watching};
 use crate::http::Http;
+use crate::notify::Notify;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
 
@@ -81,6 +82,8 @@ pub struct Owner {
     pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
+    /// The service manager, which is told of it.
+    pub notify: Notify,
     alarm: Alarm,
     turns: Turns,
     minded: Minded,
@@ -126,6 +129,7 @@ impl Owner {
             reloaded: None,
             confirming: Vec::new(),
             successor: None,
+            notify: Notify::default(),
             alarm,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
@@ -149,7 +153,7 @@ impl Owner {
 
     /// What becomes of the filter when the daemon is stopped.
     pub fn on_exit(&self) -> OnExit {
-        self.config.on_exit
+        self.run.on_exit.unwrap_or(self.config.on_exit)
     }
 
     pub(super) fn mode(&self) -> Mode {

@@ -42,7 +42,8 @@ impl Owner {
         let targets: u64 = blocking.map(|(_, list)| list.entries).sum();
         let verb =
             if self.protection.filter().settings().enforce { "dropping" } else { "counting, not dropping," };
-        format!("{verb} packets from {targets} targets on {}", links.join(", "))
+        let paused = if self.is_paused() { "paused: " } else { "" };
+        format!("{paused}{verb} packets from {targets} targets on {}", links.join(", "))
     }
 
     pub(super) fn tables(&self) -> Vec<status::Table> {

@@ -36,6 +36,7 @@ use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
 use crate::lock::{Lock, NotLocked, Place, Taken};
+use crate::notify::Notify;
 use crate::text::Explain;
 
 /// Requests that wait for the owner; beyond these, clients wait to be read.
@@ -80,10 +81,13 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let (interfaces, addresses) = (interface::changes()?, guard::changes()?);
     let tried = pins_note::trial(&run.socket);
     let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
+    // Whom to tell is found before privileges are given up.
+    let notify = Notify::from_environment();
     let Begun { mut owner, server, state } = match predecessor {
-        Some(predecessor) => take_over(run, predecessor).await?,
-        None => begin(run).await?,
+        Some(predecessor) => take_over(run, predecessor, &notify).await?,
+        None => begin(run, &notify).await?,
     };
+    owner.notify = notify;
     owner.configuration.has_begun();
     owner.configuration.trial.is_noted_beside(server.handle()?, tried.as_deref());
     owner.pause.has_begun();
@@ -102,7 +106,9 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let shown = owner.http.serve(calls.clone());
     let serving =
         tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));
-    info!("ready: {}", owner.summary());
+    let summary = owner.summary();
+    info!("ready: {summary}");
+    owner.notify.ready(summary);
     let mut signals = Signals { calls: requests, hangup, interfaces, addresses, children, successors };
     let [terminate, interrupt] = &mut stop;
     let by = loop {
@@ -121,6 +127,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
             break End::Succeeded;
         }
     };
+    owner.notify.stopping();
     // Another one may be about to listen there.
     shown.abort();
     // Whoever asks from here on is told that filterd is stopping.
@@ -137,7 +144,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
 }
 
 /// Begins where nobody is, or where whoever is there makes way by ending.
-async fn begin(run: &Run) -> Result<Begun, DaemonError> {
+async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let server = listen(run).await?;
@@ -150,6 +157,7 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
     let is_gone = was_attached && !broker.found_attached();
     let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
+    let _starting = notify.starting();
     let mut owner = open(run, broker, unsaved, means).await?;
     if unsaved.is_some() && owner.losses_are_noted() {
         note(&server.handle()?, run, None);
@@ -164,12 +172,13 @@ async fn begin(run: &Run) -> Result<Begun, DaemonError> {
 }
 
 /// Begins beside another filterd, which goes on until everything is ready; whatever fails here, it goes on as it was.
-async fn take_over(run: &Run, mut predecessor: Predecessor) -> Result<Begun, DaemonError> {
+async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
+    let _starting = notify.starting();
     let (sources, read) = read(run)?;
     succession::must_protect_as_well(&read.1)?;
     let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();

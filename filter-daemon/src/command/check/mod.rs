@@ -48,6 +48,9 @@ pub struct Check {
     /// Where filterd keeps what must survive: lists are compared with their last good copies, if you may read these
     #[arg(long, value_name = "DIR", default_value = places::STATE)]
     state_dir: PathBuf,
+    /// Look at nothing but this: exits with 1 if it names no interface, or is not there and has no copy
+    #[arg(long, conflicts_with = "user")]
+    names_interface: bool,
 }
 
 /// More lines that were not understood than this are counted, not told.
@@ -74,6 +77,9 @@ fn is_none(number: &usize) -> bool {
 
 impl Check {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        if self.names_interface {
+            return Ok(self.has_work(console));
+        }
         // Whoever looks with the eyes of another still knows what it knows by itself.
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
         let known = Known::of(Copies::of(&self.state_dir));
@@ -104,6 +110,23 @@ impl Check {
         told.into_iter().for_each(|told| console.complain(told));
         let refuses = checked.lists.iter().any(|list| list.would_be == Some(Fate::Refused));
         Ok(if refuses { Exit::Config } else { Exit::Partly })
+    }
+}
+
+impl Check {
+    /// Is there anything for a service to do? One that is not valid is for the start to tell of.
+    fn has_work(&self, console: &mut Console) -> Exit {
+        let names_none = match config::load(&self.file) {
+            Ok(config) => config.interfaces.is_empty(),
+            // One that is gone may have a copy.
+            Err(_) => !self.file.exists() && !self.state_dir.join(places::CONFIG_COPY).exists(),
+        };
+        if !names_none {
+            return Exit::Done;
+        }
+        console
+            .note(&format!("{} names no interface: nothing is to be filtered", printable::path(&self.file)));
+        Exit::No
     }
 }
 

@@ -30,6 +30,7 @@ impl Owner {
             Some(self.guard.until_due()),
             self.feeds.until_due(),
             self.databases.until_due(),
+            self.notify.until_due(),
             self.sampling.until_due(),
         ];
         let minded = self.minded.until(poll, clock::instant());
@@ -53,6 +54,7 @@ impl Owner {
 
     async fn mind_deadlines(&mut self) {
         self.minded = Minded(clock::instant());
+        self.tell_manager();
         if self.time.look() {
             self.persistence.note_time();
         }
@@ -76,6 +78,13 @@ impl Owner {
         if self.traffic.until_due().is_zero() {
             self.look_at_traffic().await;
         }
+    }
+
+    /// That the loop goes round, and what filterd does.
+    fn tell_manager(&mut self) {
+        let mut notify = std::mem::take(&mut self.notify);
+        notify.alive(|| self.summary());
+        self.notify = notify;
     }
 
     async fn turn_page(&mut self) {
