@@ -11,7 +11,8 @@ use super::super::render::figure::count;
 use super::super::render::hits::rate;
 use super::super::render::moment::Clock;
 use super::super::render::protection::{Protection, Standing};
-use super::state::{Prompt, State};
+use super::sources::{self, By};
+use super::state::{Prompt, State, View};
 use crate::control::wire::lists::List;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::status::{Interface, NOT_FILTERED};
@@ -23,15 +24,22 @@ const SPARK: u16 = 4;
 /// Things to be mended are shown in no more lines than these.
 const MOST_TROUBLE: usize = 6;
 
+/// From so many columns on lists, sources and reasons are seen at once.
+const WIDE: u16 = 160;
+
+/// Sources that are told where there is no screen.
+const MOST_SOURCES: usize = 10;
+
 /// And no more interfaces than these.
 const MOST_INTERFACES: usize = 4;
 
-const KEYS: &str = "q leave  s sort  p pause  b block  u unblock  ? keys";
+const KEYS: &str = "q leave  v view  s sort  p pause  b block  u unblock  ? keys";
 
 const HELP: &str = "\
 q, Ctrl-C   leave
-up, down    choose a list
-s           sort lists another way
+up, down    choose a list, or a source
+v           show lists, sources, or reasons
+s           sort them another way
 p           pause dropping for a while, or end a pause
 b           block an address or a prefix
 u           unblock one
@@ -108,7 +116,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     if let Some(picture) = &state.picture {
         frame.render_widget(self::links(state, picture, clock), links);
     }
-    frame.render_widget(self::lists(state, clock, lists.height), lists);
+    below(state, clock, frame, lists);
     frame.render_widget(self::prompt(state, look), prompt);
     if state.lost.is_some() {
         // What it shows is no longer so, perhaps.
@@ -119,6 +127,86 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     if state.prompt == Prompt::Help {
         help(frame);
     }
+}
+
+/// Lists, or sources, or reasons; where there is room, all of them.
+fn below(state: &State, clock: &Clock, frame: &mut Frame<'_>, area: Rect) {
+    if area.width >= WIDE {
+        let [left, right] = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2).areas(area);
+        let [sources, reasons] =
+            Layout::vertical([Constraint::Percentage(70), Constraint::Percentage(30)]).areas(right);
+        frame.render_widget(self::lists(state, clock, left.height), left);
+        frame.render_widget(sampled_rows(state, View::Sources, sources.height), sources);
+        frame.render_widget(sampled_rows(state, View::Reasons, reasons.height), reasons);
+        return;
+    }
+    match state.view {
+        View::Lists => frame.render_widget(self::lists(state, clock, area.height), area),
+        view => frame.render_widget(sampled_rows(state, view, area.height), area),
+    }
+}
+
+/// What is known of sources or of reasons, out of samples.
+fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
+    let (samples, seconds) = state.sources.known();
+    let (rows, what, by) = match view {
+        View::Reasons => (state.sources.by_reason(), "Reasons", By::Packets),
+        View::Lists | View::Sources => (state.sources.by_source(state.by), "Sources", state.by),
+    };
+    let seconds = seconds.max(1);
+    let room = usize::from(height.saturating_sub(2));
+    let selected = state.selected.min(rows.len().saturating_sub(1));
+    let is_chosen = state.view == view;
+    let from = if is_chosen { (selected + 1).saturating_sub(room) } else { 0 };
+    let a_second = |sum: u64| sum as f64 / seconds as f64;
+    let row = |(place, row): (usize, &sources::Row)| {
+        let style = Style::new();
+        let is_chosen = is_chosen && place == selected;
+        let style = if is_chosen { style.add_modifier(Modifier::REVERSED) } else { style };
+        let cells = [
+            printable::on_one_line(&row.name),
+            right(rate(a_second(row.packets)), 12),
+            right(rate(a_second(row.bytes) * 8.0), 14),
+            right(count(row.samples), 9),
+            row.list.as_deref().map(printable::on_one_line).unwrap_or_default(),
+        ];
+        Row::new(cells).style(style)
+    };
+    let drawn: Vec<_> = rows.iter().enumerate().skip(from).take(room).map(row).collect();
+    let widths = [
+        Constraint::Min(20),
+        Constraint::Length(12),
+        Constraint::Length(14),
+        Constraint::Length(9),
+        Constraint::Length(16),
+    ];
+    let first = if view == View::Reasons { "reason" } else { "source" };
+    let heads = [first, "  dropped/s", "        bit/s", "  samples", "list"];
+    let title = match &state.sources.refused {
+        Some(why) => format!("{what}: no samples: {}", printable::on_one_line(why)),
+        None => format!("{what}, by {}, estimated from {} samples in {seconds} s", by.name(), count(samples)),
+    };
+    let block = Block::new().borders(Borders::TOP).title(title);
+    Table::new(drawn, widths).header(Row::new(heads).style(Look::head())).block(block)
+}
+
+/// Sources and reasons as text, below a picture without them; nothing where nothing was dropped.
+pub fn sampled(state: &State) -> String {
+    let (samples, _) = state.sources.known();
+    if samples == 0 {
+        return String::new();
+    }
+    let line = |row: &sources::Row| {
+        let list = row.list.as_deref().map(|list| format!("  {}", printable::on_one_line(list)));
+        let (name, packets) = (printable::on_one_line(&row.name), count(row.packets));
+        format!("\n{name:<40}{packets:>13}{}", list.unwrap_or_default())
+    };
+    let table = |rows: Vec<sources::Row>| rows.iter().take(MOST_SOURCES).map(line).collect::<String>();
+    let (sources, reasons) = (table(state.sources.by_source(By::Packets)), table(state.sources.by_reason()));
+    let samples = count(samples);
+    format!(
+        "\n\nDropped in one second, estimated from {samples} samples, by source{sources}\n\nby reason{reasons}"
+    )
 }
 
 fn rows(count: usize) -> u16 {

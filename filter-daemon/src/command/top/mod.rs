@@ -3,15 +3,17 @@
 mod asking;
 mod draw;
 mod history;
+mod sampling;
 mod screen;
+mod sources;
 mod state;
 
 use std::io::{IsTerminal, stdin, stdout};
-use std::thread::sleep;
 use std::time::Duration;
 
 use clap::Args;
 use ratatui::crossterm::terminal;
+use serde::Serialize;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
@@ -21,6 +23,7 @@ use crate::control::wire;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::exit::Exit;
 use crate::text::Explanation;
+use sources::By;
 use state::State;
 
 /// How long one picture stays.
@@ -33,15 +36,17 @@ const PAPER: u16 = 80;
 #[command(after_help = "\
 Keys:
   q, Ctrl-C     leave
-  up, down      choose a list
-  s             sort lists by rate, hits, entries, name, or as configured
+  up, down      choose a list, or a source
+  v             show lists, sources, or reasons
+  s             sort lists by rate, hits, entries, name, or as configured; sources by packets, bytes, address
   p             pause dropping for a while, or end a pause
   b             block an address or a prefix
   u             unblock one
   ?             tell the keys
 
 What is to be changed is shown as the command that does it, and done only after `y`. Rates are worked out from the
-daemon's own counters and times, over the second before.
+daemon's own counters and times, over the second before. Sources and reasons are estimates out of samples of what was dropped in the
+ten seconds before (with --once and --json, in one), each of which stands for as many drops as it says.
 
 Examples:
   filterd top
@@ -56,20 +61,24 @@ pub struct Top {
 impl Top {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         if console.json {
+            let sources = sampling::within(socket, EACH);
             let snapshot = ask(socket)?;
-            console.answer(&snapshot, |_| String::new())?;
+            let sampled = sources.known().0;
+            let sources = sources.by_source(By::Packets);
+            console.answer(&Whole { snapshot: &snapshot, sampled, sources }, |_| String::new())?;
             return Ok(told(&snapshot));
         }
         if self.once {
             let mut state = State::default();
             state.take(ask(socket)?);
-            sleep(EACH);
+            state.sources = sampling::within(socket, EACH);
             let snapshot = ask(socket)?;
             let exit = told(&snapshot);
             state.take(snapshot);
             let screen = if stdout().is_terminal() { terminal::size().ok() } else { None };
             let width = screen.map_or(PAPER, |(width, _)| width.max(PAPER));
-            console.answer(&(), |()| draw::text(&state, &Clock::system(), (width, draw::all_of(&state))))?;
+            let picture = draw::text(&state, &Clock::system(), (width, draw::all_of(&state)));
+            console.answer(&(), |()| picture + &draw::sampled(&state))?;
             return Ok(exit);
         }
         if !(stdin().is_terminal() && stdout().is_terminal()) {
@@ -82,6 +91,16 @@ impl Top {
         screen::run(socket)?;
         Ok(Exit::Done)
     }
+}
+
+/// With `--json`: the snapshot, and who was dropped most in a second.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    snapshot: &'a Snapshot,
+    /// How many samples the following is known from.
+    sampled: u64,
+    sources: Vec<sources::Row>,
 }
 
 /// As `filterd status`.

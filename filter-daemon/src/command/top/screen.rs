@@ -13,7 +13,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 
 use super::asking::{Asking, Told};
 use super::state::{Deed, Key, State};
-use super::{EACH, draw};
+use super::{EACH, draw, sampling};
 use crate::clock;
 use crate::command::render::moment::Clock;
 use crate::control::client::Endpoint;
@@ -41,11 +41,13 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let look = draw::Look { has_colours };
     let (mut state, mut asking) = (State::default(), Asking::of(socket));
+    let drops = sampling::begin(socket);
     let mut due = clock::instant();
     let mut is_other = true;
     loop {
         if due <= clock::instant() {
             due = clock::instant() + EACH;
+            state.sources.begin_second();
             asking.ask_for_a_picture();
             // Times go on, whoever is silent.
             is_other = true;
@@ -54,6 +56,8 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
             take(&mut state, told);
             is_other = true;
         }
+        // They are drawn with the next picture.
+        drops.try_iter().for_each(|came| sampling::take(&mut state.sources, came));
         if is_other {
             terminal.draw(|frame| draw::draw(&state, &Clock::system(), look, frame))?;
             is_other = false;

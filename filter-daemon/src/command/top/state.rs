@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::history::History;
+use super::sources::{By, Sources};
 use crate::control::wire::lists::List;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
@@ -59,6 +60,25 @@ impl Order {
     }
 }
 
+/// What the largest part of the screen shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    #[default]
+    Lists,
+    Sources,
+    Reasons,
+}
+
+impl View {
+    const fn next(self) -> Self {
+        match self {
+            Self::Lists => Self::Sources,
+            Self::Sources => Self::Reasons,
+            Self::Reasons => Self::Lists,
+        }
+    }
+}
+
 /// What the last line is for.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum Prompt {
@@ -85,6 +105,9 @@ pub struct State {
     pub drops: History,
     pub passes: History,
     pub order: Order,
+    pub view: View,
+    pub by: By,
+    pub sources: Sources,
     pub selected: usize,
     pub prompt: Prompt,
     /// What came of a command while something else was typed.
@@ -203,10 +226,12 @@ impl State {
         match key {
             Key::Letter('q') => return Deed::Leave,
             Key::Letter('?' | 'h') => self.prompt = Prompt::Help,
+            Key::Letter('v') => (self.view, self.selected) = (self.view.next(), 0),
+            Key::Letter('s') if self.view == View::Sources => self.by = self.by.next(),
             Key::Letter('s') => self.order = self.order.next(),
             Key::Up | Key::Letter('k') => self.selected = self.selected.saturating_sub(1),
             Key::Down | Key::Letter('j') => {
-                self.selected = (self.selected + 1).min(self.lists().len().saturating_sub(1));
+                self.selected = (self.selected + 1).min(self.rows().saturating_sub(1));
             }
             Key::Letter('p') => {
                 let is_paused = self.picture.as_ref().is_some_and(|picture| picture.paused.is_some());
@@ -216,11 +241,29 @@ impl State {
                     Prompt::Typing { verb: "pause", typed: "5m".to_owned() }
                 };
             }
-            Key::Letter('b') => self.prompt = Prompt::Typing { verb: "add", typed: String::new() },
-            Key::Letter('u') => self.prompt = Prompt::Typing { verb: "remove", typed: String::new() },
+            Key::Letter('b') => self.prompt = Prompt::Typing { verb: "add", typed: self.chosen_source() },
+            Key::Letter('u') => self.prompt = Prompt::Typing { verb: "remove", typed: self.chosen_source() },
             Key::Letter(_) | Key::Enter | Key::Backspace | Key::Escape | Key::Interrupt => {}
         }
         Deed::Nothing
+    }
+
+    /// How many can be chosen from.
+    fn rows(&self) -> usize {
+        match self.view {
+            View::Lists => self.lists().len(),
+            View::Sources => self.sources.by_source(self.by).len(),
+            View::Reasons => self.sources.by_reason().len(),
+        }
+    }
+
+    /// The address of the source that is chosen; nothing where none is.
+    fn chosen_source(&self) -> String {
+        if self.view != View::Sources {
+            return String::new();
+        }
+        let sources = self.sources.by_source(self.by);
+        sources.into_iter().nth(self.selected).map(|row| row.name).unwrap_or_default()
     }
 
     fn type_on(&mut self, verb: &'static str, mut typed: String, key: Key) {

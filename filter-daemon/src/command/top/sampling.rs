@@ -1,0 +1,86 @@
+//! Drops for `top`, from a `Watch` of its own: on a thread, begun again where it ends.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use super::sources::Sources;
+use crate::clock;
+use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::wire;
+use crate::control::wire::watch::{Drop, Reply};
+use crate::text::Explain;
+
+/// How soon it is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// What comes of it.
+#[derive(Debug)]
+pub enum Came {
+    Drop(Box<Drop>),
+    /// From now on drops come.
+    Begun,
+    /// None come, and why.
+    Refused(String),
+}
+
+/// Begins it; it ends when nobody listens any more, or with this process.
+pub fn begin(socket: &Endpoint) -> Receiver<Came> {
+    let (tell, told) = channel();
+    let socket = socket.clone();
+    thread::spawn(move || {
+        loop {
+            let request = wire::Watch { drops: true, ..wire::Watch::default() };
+            let ended = watch(&socket, &request, &tell);
+            let why = ended.err().map_or_else(|| "it has ended".to_owned(), |why| why.explain().to_string());
+            if tell.send(Came::Refused(why)).is_err() {
+                return;
+            }
+            sleep(AGAIN);
+        }
+    });
+    told
+}
+
+/// What comes within this time. Whoever may not watch waits as long, and knows of none.
+pub fn within(socket: &Endpoint, time: Duration) -> Sources {
+    let begun = clock::instant();
+    let (tell, told) = channel();
+    let request = wire::Watch { drops: true, seconds: Some(time.as_secs().max(1)), ..wire::Watch::default() };
+    let ended = watch(socket, &request, &tell);
+    drop(tell);
+    let mut sources = Sources::default();
+    sources.begin_second();
+    told.into_iter().for_each(|came| take(&mut sources, came));
+    if let Err(why) = ended {
+        sources.refused = Some(why.explain().to_string());
+    }
+    sleep(time.saturating_sub(begun.elapsed()));
+    sources
+}
+
+/// Notes what came.
+pub fn take(sources: &mut Sources, came: Came) {
+    match came {
+        Came::Drop(drop) => sources.note(&drop),
+        Came::Begun => sources.refused = None,
+        Came::Refused(why) => sources.refused = Some(why),
+    }
+}
+
+fn watch(socket: &Endpoint, request: &wire::Watch, tell: &Sender<Came>) -> Result<(), ClientError> {
+    let mut client = Client::connect(socket)?;
+    client.send(request)?;
+    loop {
+        let line = client.receive::<wire::Watch>()?;
+        let Reply { drop, no_drops, .. } = line.parameters;
+        let came = match (drop, no_drops) {
+            (Some(drop), _) => Came::Drop(Box::new(drop)),
+            (None, Some(why)) => Came::Refused(why.to_string()),
+            (None, None) => Came::Begun,
+        };
+        if tell.send(came).is_err() || !line.continues {
+            return Ok(());
+        }
+    }
+}
