@@ -163,6 +163,52 @@ fn what_is_dropped_is_seen_and_keys_pause_block_and_unblock() {
 }
 
 #[test]
+fn whoever_sends_most_of_what_is_dropped_is_shown_and_chosen_to_be_unblocked() {
+    const LOUD: &str = "198.18.7.9";
+    let mut net = Net::new();
+    net.start("block: [203.0.113.0/24]");
+    net.filterd(["add", LOUD]).succeeds();
+    let all = [vec![LOUD; 9], vec![ATTACKER; 1]].concat();
+    let send = || net.expect_each(all.clone()).dropped();
+    let home = net.home();
+    let told = thread::scope(|scope| {
+        let asking = scope.spawn(|| home.filterd(["top", "--json"]));
+        until(
+            || {
+                send();
+                asking.is_finished()
+            },
+            || "it takes a second".to_owned(),
+        );
+        asking.join().expect("nobody panics").succeeds().json()
+    });
+    assert_eq!(told["sources"][0]["source"], LOUD, "{told}");
+    assert_eq!(told["sources"][0]["list"], "manual", "{told}");
+    assert_eq!(told["sources"][1]["source"], ATTACKER, "{told}");
+    let mut screen = Screen::of(&net);
+    screen.press("v");
+    until(
+        || {
+            send();
+            screen.shown().contains(LOUD)
+        },
+        || format!("{LOUD} is to be shown:\n{}", screen.shown()),
+    );
+    screen.press("u");
+    screen.comes_to_show(&format!("unblock: {LOUD}"));
+    screen.press("\r");
+    screen.comes_to_show(&format!("remove -- {LOUD}"));
+    screen.press("y");
+    net.expect(LOUD).then_within(SOON).passes();
+    net.expect(ATTACKER).dropped();
+    screen.press("vv");
+    screen.press("v");
+    screen.comes_to_show("ipv4_prefix");
+    screen.press("q");
+    screen.has_ended(0);
+}
+
+#[test]
 fn a_daemon_that_ends_or_is_silent_is_told_and_keeps_nobody_from_leaving() {
     let mut net = Net::new();
     net.start("");

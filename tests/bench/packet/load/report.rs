@@ -108,7 +108,7 @@ const BULK: &str = "From the start of the command to its end. The flood is of fr
 const WAITS: &str =
     "Single addresses are added over a line of their own, one after the other, until that is answered.";
 
-const SCRAPE: &str = "A thousand lists of a thousand addresses each, and whoever monitors filterd asks for all series of them: `/metrics` over HTTP, from the connection to the last byte.";
+const SCRAPE: &str = "990 lists of a thousand addresses each (there may be a thousand in all), and whoever monitors filterd asks for all series of them: `/metrics` over HTTP, from the connection to the last byte.";
 
 const SIZE: &str = "Once each, out of three files. A start is over when it is ready, and packets are dropped before that. While it \
     reloads, somebody else adds single addresses over a line of his own.";

@@ -1,4 +1,4 @@
-//! How long monitoring waits for all series of a million entries on a thousand lists, and whether anybody waits for it.
+//! How long monitoring waits for all series of a million entries on almost a thousand lists, and whether anybody waits for it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,9 +12,10 @@ use super::timed;
 use super::waits::{self, Wait};
 use crate::lists;
 
-const LISTS: u32 = 1000;
+/// Almost as many as there may be: whoever adds meanwhile has one more.
+const LISTS: u32 = 990;
 
-const ENTRIES: u32 = 1_000_000;
+const ENTRIES: u32 = 990_000;
 
 /// Scrapes of which the middle one counts.
 const TIMES: usize = 101;
@@ -83,7 +84,7 @@ pub fn table(scrape: Option<&Scrape>) -> Table {
         ]
     });
     Table {
-        title: "A scrape with 1,000,000 entries on 1,000 lists".to_owned(),
+        title: "A scrape with 990,000 entries on 990 lists".to_owned(),
         heads: ["what", "measured"].map(str::to_owned).into(),
         rows,
     }
