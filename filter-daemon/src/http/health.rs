@@ -5,9 +5,13 @@ use tokio::sync::mpsc;
 
 use super::answer::{Answer, sentence};
 use super::owner;
+use super::shared::Shared;
 use crate::command::render::moment::Clock;
 use crate::command::render::protection::Protection;
 use crate::control::Call;
+
+/// Whether it is ready, and the sentence on protection.
+pub type Readiness = (StatusCode, String);
 
 /// Does the daemon's loop answer? Nothing else matters here: starting it anew mends nothing else.
 pub async fn is_alive(calls: &mpsc::Sender<Call>) -> Answer {
@@ -23,10 +27,14 @@ pub async fn is_alive(calls: &mpsc::Sender<Call>) -> Answer {
 }
 
 /// Is protection what the configuration says? A list that is held back does not matter: what was there before is in force.
-pub async fn is_ready(calls: &mpsc::Sender<Call>) -> Answer {
-    let Some(snapshot) = owner::look_soon(calls).await else {
-        return sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping, or at work for long");
-    };
-    let status = if snapshot.is_protected() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    sentence(status, &Protection::of(&snapshot).told(&Clock::system()))
+pub async fn is_ready(calls: &mpsc::Sender<Call>, shared: &Shared<Readiness>) -> Answer {
+    let ready = shared.get(|| async {
+        let snapshot = owner::look(calls).await?;
+        let status = if snapshot.is_protected() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        Some((status, Protection::of(&snapshot).told(&Clock::system())))
+    });
+    match owner::soon(ready).await {
+        Some((status, told)) => sentence(status, &told),
+        None => sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping, or at work for long"),
+    }
 }

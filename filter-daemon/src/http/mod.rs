@@ -2,7 +2,7 @@
 //!
 //! `listener` lets callers in and keeps them within limits, `routes` has what there is for whom, `page` is the page at `/`,
 //! `live` the stream that it draws itself from, `scrape` what Prometheus reads, and `health` two words for supervisors. All of
-//! them ask `owner`.
+//! them ask `owner`; who looks at everything does so together with others (`shared`).
 
 mod answer;
 mod health;
@@ -12,6 +12,7 @@ mod owner;
 mod page;
 mod routes;
 mod scrape;
+mod shared;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;

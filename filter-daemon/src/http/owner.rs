@@ -19,9 +19,9 @@ pub async fn look(calls: &mpsc::Sender<Call>) -> Option<Snapshot> {
     answer.await.ok()?.ok()
 }
 
-/// The same from an owner who works.
-pub async fn look_soon(calls: &mpsc::Sender<Call>) -> Option<Snapshot> {
-    timeout(PATIENCE, look(calls)).await.ok()?
+/// What comes of it from an owner who works.
+pub async fn soon<T>(asked: impl Future<Output = Option<T>>) -> Option<T> {
+    timeout(PATIENCE, asked).await.ok()?
 }
 
 /// Does it answer?

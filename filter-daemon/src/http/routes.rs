@@ -3,12 +3,15 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, header};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::answer::{Answer, sentence};
+use super::health::Readiness;
+use super::shared::Shared;
 use super::{health, live, page, scrape};
 use crate::control::Call;
 
@@ -20,12 +23,20 @@ pub struct Routes {
     hosts: Vec<String>,
     calls: mpsc::Sender<Call>,
     streams: Arc<Semaphore>,
+    scrape: Shared<Bytes>,
+    readiness: Shared<Readiness>,
 }
 
 impl Routes {
     /// To be asked for by these names of hosts, too.
     pub fn new(hosts: Vec<String>, calls: mpsc::Sender<Call>) -> Self {
-        Self { hosts, calls, streams: Arc::new(Semaphore::new(STREAMS)) }
+        Self {
+            hosts,
+            calls,
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            scrape: Shared::default(),
+            readiness: Shared::default(),
+        }
     }
 
     /// Answers. A page of somebody else's, whose name he lets stand for this address, is not answered.
@@ -44,9 +55,9 @@ impl Routes {
         match request.uri().path() {
             "/" => page::answer(),
             "/live" => live::answer(&self.calls, &self.streams),
-            "/metrics" => scrape::answer(&self.calls).await,
+            "/metrics" => scrape::answer(&self.calls, &self.scrape).await,
             "/healthz" => health::is_alive(&self.calls).await,
-            "/readyz" => health::is_ready(&self.calls).await,
+            "/readyz" => health::is_ready(&self.calls, &self.readiness).await,
             _ => sentence(
                 StatusCode::NOT_FOUND,
                 "there is nothing here: / is a page to look at, and monitoring asks for /metrics, /healthz and /readyz",

@@ -1,17 +1,21 @@
 //! What Prometheus reads.
 
 use hyper::StatusCode;
+use hyper::body::Bytes;
 use tokio::sync::mpsc;
 
 use super::answer::{Answer, sentence, whole};
 use super::owner;
+use super::shared::Shared;
 use crate::control::Call;
 use crate::metrics;
 
 /// All series of this moment.
-pub async fn answer(calls: &mpsc::Sender<Call>) -> Answer {
-    match owner::look_soon(calls).await {
-        Some(snapshot) => whole(StatusCode::OK, metrics::CONTENT_TYPE, metrics::text(&snapshot)),
+pub async fn answer(calls: &mpsc::Sender<Call>, shared: &Shared<Bytes>) -> Answer {
+    let scrape =
+        shared.get(|| async { owner::look(calls).await.map(|snapshot| metrics::text(&snapshot).into()) });
+    match owner::soon(scrape).await {
+        Some(text) => whole(StatusCode::OK, metrics::CONTENT_TYPE, text),
         None => sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping, or at work for long"),
     }
 }

@@ -1,0 +1,83 @@
+//! One answer for all who wait for the same. However many ask, the owner is asked by one of them at a time, with rests
+//! between, so that whoever changes something is served in between. Nobody is told what was so before he asked.
+
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+/// For so many times as long as the last answer took nobody asks for the next one: it takes a fifth of the time at most,
+const REST: u32 = 4;
+
+/// and after so long anybody may.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// The last answer, for those who asked before it was begun.
+pub struct Shared<T>(Mutex<Option<Made<T>>>);
+
+struct Made<T> {
+    begun: Instant,
+    /// When the next one may be begun.
+    rested: Instant,
+    what: T,
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T: Clone> Shared<T> {
+    /// What has been made since this was asked for, by another one who waited or by this one.
+    pub async fn get<F: Future<Output = Option<T>>>(&self, make: impl FnOnce() -> F) -> Option<T> {
+        let asked = Instant::now();
+        let mut last = self.0.lock().await;
+        if let Some(made) = &*last {
+            if made.begun > asked {
+                return Some(made.what.clone());
+            }
+            sleep_until(made.rested).await;
+        }
+        let begun = Instant::now();
+        let what = make().await?;
+        let took = begun.elapsed();
+        let rested = begun + took + (took * REST).min(LONGEST_REST);
+        *last = Some(Made { begun, rested, what: what.clone() });
+        Some(what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::future::join_all;
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    async fn get(shared: &Shared<u32>, made: &AtomicU32) -> Option<u32> {
+        let make = || async {
+            yield_now().await;
+            Some(made.fetch_add(1, Ordering::Relaxed) + 1)
+        };
+        shared.get(make).await
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_meanwhile_shares_the_next_one() {
+        let (shared, made) = (Shared::default(), AtomicU32::new(0));
+        let got = join_all((0..40).map(|_| get(&shared, &made))).await;
+        assert_eq!(got[0], Some(1));
+        assert!(got[1..].iter().all(|got| *got == Some(2)), "{got:?}");
+    }
+
+    #[tokio::test]
+    async fn nobody_is_told_what_was_so_before_he_asked() {
+        let (shared, made) = (Shared::default(), AtomicU32::new(0));
+        for turn in 1..4 {
+            assert_eq!(get(&shared, &made).await, Some(turn));
+        }
+    }
+}
