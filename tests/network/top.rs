@@ -201,9 +201,14 @@ fn whoever_sends_most_of_what_is_dropped_is_shown_and_chosen_to_be_unblocked() {
     screen.press("y");
     net.expect(LOUD).then_within(SOON).passes();
     net.expect(ATTACKER).dropped();
-    screen.press("vv");
     screen.press("v");
-    screen.comes_to_show("ipv4_prefix");
+    until(
+        || {
+            net.expect(ATTACKER).dropped();
+            screen.shown().contains("ipv4_prefix")
+        },
+        || format!("its reason is to be shown:\n{}", screen.shown()),
+    );
     screen.press("q");
     screen.has_ended(0);
 }

@@ -142,7 +142,9 @@ fn below(state: &State, clock: &Clock, frame: &mut Frame<'_>, area: Rect) {
     }
     match state.view {
         View::Lists => frame.render_widget(self::lists(state, clock, area.height), area),
-        view => frame.render_widget(sampled_rows(state, view, area.height), area),
+        view @ (View::Sources | View::Reasons) => {
+            frame.render_widget(sampled_rows(state, view, area.height), area)
+        }
     }
 }
 
