@@ -3,7 +3,7 @@
 use super::figure::counted;
 use super::moment::Clock;
 use crate::control::wire::snapshot::Reply as Snapshot;
-use crate::control::wire::status::{Interface, NOT_FILTERED, Paused};
+use crate::control::wire::status::{Interface, NOT_FILTERED, Paused, is_protected};
 use crate::control::wire::{About, Fault};
 
 /// What it depends on.
@@ -70,8 +70,7 @@ impl Protection<'_> {
 
     /// The same at a glance.
     pub fn standing(&self) -> Standing {
-        let is_filtered = self.interfaces.iter().any(|one| one.mode != NOT_FILTERED);
-        if self.bad() > 0 || !is_filtered || self.enforce && self.paused.is_some() {
+        if !is_protected(self.interfaces, self.faults, self.enforce && self.paused.is_some()) {
             Standing::Bad
         } else if self.enforce && self.faults.is_empty() {
             Standing::Well

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lists::{List, MOST_LISTS};
 use super::stats::{Counted, OnInterface};
-use super::status::{Flows, Interface, NOT_FILTERED, OnTrial, Paused, Table};
-use super::{About, Failure, Fault, Hits, Method};
+use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected};
+use super::{Failure, Fault, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -111,10 +111,7 @@ pub struct Within {
 impl Reply {
     /// Is protection what the configuration says? What is wrong beside it does not matter.
     pub fn is_protected(&self) -> bool {
-        let is_filtered = self.interfaces.iter().any(|one| one.mode != NOT_FILTERED);
-        is_filtered
-            && self.paused.is_none()
-            && self.faults.iter().all(|fault| fault.about != About::Protection)
+        is_protected(&self.interfaces, &self.faults, self.enforce && self.paused.is_some())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Fault, Hits, Method};
+use super::{About, Failure, Fault, Hits, Method};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -82,6 +82,12 @@ pub struct Paused {
 
 /// The mode of an interface that is not filtered.
 pub const NOT_FILTERED: &str = "none";
+
+/// Is protection what the configuration says? What is wrong beside it does not matter.
+pub fn is_protected(interfaces: &[Interface], faults: &[Fault], is_paused: bool) -> bool {
+    let is_filtered = interfaces.iter().any(|one| one.mode != NOT_FILTERED);
+    is_filtered && !is_paused && faults.iter().all(|fault| fault.about != About::Protection)
+}
 
 /// One interface of a status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
