@@ -26,6 +26,7 @@ mod site;
 mod small_disk;
 mod talk;
 pub mod traffic;
+mod until;
 mod web;
 mod wire;
 
@@ -47,6 +48,7 @@ pub use site::Site;
 pub use small_disk::SmallDisk;
 pub use talk::{Talk, is_error};
 pub use traffic::{Fate, Traffic};
+pub use until::{SOON, until};
 pub use web::{Asked, Authority, Web, Where};
 pub use wire::Wire;
 

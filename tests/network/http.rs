@@ -3,18 +3,13 @@
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use harness::Net;
+use harness::{Net, SOON, until};
 use nix::sys::socket::{setsockopt, sockopt};
 
 const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
 
 const AT: &str = "127.0.0.1:9477";
-
-/// Machines are slow.
-const SOON: Duration = Duration::from_secs(60);
 
 /// So many may follow what happens at once.
 const STREAMS: usize = 8;
@@ -69,15 +64,6 @@ fn heard(stream: &mut TcpStream, words: &str) -> String {
         }
     }
     String::from_utf8_lossy(&heard).into_owned()
-}
-
-#[track_caller]
-fn until(mut is_so: impl FnMut() -> bool, why: &str) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < SOON, "{why}");
-        thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]

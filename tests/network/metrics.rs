@@ -3,19 +3,15 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply};
+use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply, SOON, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
 
 const ADDRESS: &str = "127.0.0.1:9477";
-
-/// Machines are slow.
-const SOON: Duration = Duration::from_secs(60);
 
 /// The number and all of an answer.
 struct Told {
@@ -49,15 +45,6 @@ fn series(net: &Net, name: &str) -> f64 {
     let text = get(net, "/metrics").body;
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
     value.unwrap_or_else(|| panic!("there is no {name} in\n{text}"))
-}
-
-#[track_caller]
-fn until(mut is_so: impl FnMut() -> bool, why: &str) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < SOON, "{why}");
-        thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
