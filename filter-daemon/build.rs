@@ -1,9 +1,9 @@
-//! Builds the BPF objects and lays them beside the daemon's code, which embeds them.
+//! Lays the BPF objects beside the daemon's code, which embeds them.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let Err(error) = bpf_build::ebpf::embed() else { return ExitCode::SUCCESS };
+    let Err(error) = bpf_build::compiled::embed() else { return ExitCode::SUCCESS };
     format!("{error:#}").lines().for_each(|line| println!("cargo::error={}", line.trim()));
     ExitCode::FAILURE
 }

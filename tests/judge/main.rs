@@ -1,4 +1,4 @@
-//! How the judge reads words that the daemon changes meanwhile, in the object as the compiler left it. Needs no root.
+//! How the judge reads words that the daemon changes meanwhile, in the object that it embeds. Needs no root.
 //!
 //! Each word is read by one load of 64 bits, on every way through the program, and what is loaded is kept: no bucket is
 //! read in two parts or twice. First homes come before second ones, then the stash's hot word, then its ways:
@@ -10,14 +10,9 @@ mod instruction;
 mod loops;
 mod walk;
 
-use std::env;
-use std::fs;
-use std::path::PathBuf;
+use filterd::kernel::broker::JUDGE;
 
 use instruction::Instruction;
-
-/// Names the object; without it, the one that lies where filter-daemon's build script has it built.
-const OBJECT: &str = "FILTERD_JUDGE_OBJECT";
 
 #[test]
 fn the_judge_loads_words_as_it_must() {
@@ -35,19 +30,7 @@ fn expect_none(
     of: fn(&[u8]) -> anyhow::Result<Vec<Vec<Instruction>>>,
     look: fn(&[Vec<Instruction>]) -> Vec<String>,
 ) {
-    let object = object();
-    let bytes = fs::read(&object).unwrap_or_else(|error| panic!("cannot read {}: {error}", object.display()));
-    let program = of(&bytes).expect("the compiler made an object with one XDP program");
+    let program = of(JUDGE).expect("the compiler made an object with one XDP program");
     let complaints = look(&program);
-    assert!(complaints.is_empty(), "{}:\n{}", object.display(), complaints.join("\n"));
-}
-
-fn object() -> PathBuf {
-    env::var_os(OBJECT).map_or_else(built, PathBuf::from)
-}
-
-fn built() -> PathBuf {
-    let test = env::current_exe().expect("a running test has a file");
-    let mut above = test.ancestors().map(|directory| directory.join("ebpf/bpfel-unknown-none/release/judge"));
-    above.find(|object| object.exists()).expect("build it first: cargo build -p filter-daemon")
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }

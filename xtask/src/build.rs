@@ -1,10 +1,10 @@
-//! `build`: the toolchain, the BPF programs, then the daemon that embeds them.
+//! `build`: the BPF programs, where they do not come with the source, then the daemon that embeds them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use bpf_build::{ebpf, process, toolchain, workspace};
+use bpf_build::{compiled, process, workspace};
 
 use crate::piece;
 
@@ -22,8 +22,7 @@ const ONE_PIECE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "r
 
 /// Builds the daemon and tells where it lies.
 pub fn daemon(profile: Profile) -> Result<PathBuf> {
-    // The build script would build the programs too, but silently: here one sees them grow.
-    ebpf::build(&toolchain::ensure()?)?;
+    compiled::provide()?;
     let mut cargo = workspace::cargo();
     cargo.args(["rustc", "--package", "filter-daemon", "--bin", "filterd"]);
     let directory = match profile {

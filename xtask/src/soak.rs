@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use bpf_build::{ebpf, process, toolchain, workspace};
+use bpf_build::{compiled, ebpf, process, toolchain, workspace};
 use clap::ValueEnum;
 
 use crate::build::{self, Profile};
@@ -104,7 +104,7 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
 
 /// Needs neither root nor a daemon.
 fn fuzz(short: bool) -> Result<ExitCode> {
-    toolchain::ensure()?;
+    compiled::provide()?;
     let mut cargo = workspace::cargo();
     cargo.arg("test").args(FUZZ).args(["--", "--show-output"]);
     // A million files: on a disk they take four times as long.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use bpf_build::toolchain;
+use bpf_build::{compiled, toolchain};
 use clap::{Parser, Subcommand};
 
 use crate::build::Profile;
@@ -31,7 +31,9 @@ enum Task {
         #[arg(long)]
         debug: bool,
     },
-    /// Check format, lints, who imports whom, and where unsafe code lies
+    /// Compile the BPF programs, and write the objects that come with the source
+    Objects,
+    /// Check format, lints, who imports whom, where unsafe code lies, and that the BPF objects are of this source
     Check {
         /// Print who imports whom as ARCHITECTURE.md would have to say it, and check nothing
         #[arg(long)]
@@ -72,6 +74,7 @@ impl Xtask {
                     build::daemon(if debug { Profile::Debug } else { Profile::Release })?.display()
                 );
             }
+            Task::Objects => compiled::write(&toolchain::ensure()?)?,
             Task::Check { table: true } => check::print_table()?,
             Task::Check { table: false } => check::all()?,
             Task::Test(test) => return test.run(),

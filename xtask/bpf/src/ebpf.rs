@@ -1,5 +1,6 @@
 //! Builds the BPF objects out of filter-ebpf, in a target directory of their own: the cargo around us holds the other.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::embedded::embedded;
-use crate::toolchain::{self, Toolchain};
-use crate::{process, workspace};
+use crate::toolchain::Toolchain;
+use crate::{process, recipe, workspace};
 
 /// The programs, each an object of its own.
 pub const OBJECTS: [&str; 3] = ["root", "judge", "egress"];
@@ -21,16 +22,7 @@ const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];
 const SOAK_OBJECTS: [&str; 1] = ["soak"];
 
 /// Set to 1 for objects that print each verdict through aya-log.
-const LOG: &str = "FILTERD_BPF_LOG";
-
-/// How the kernel is to get them: fast, small enough to verify, and with the names that BTF needs.
-const PROFILE: [(&str, &str); 5] = [
-    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
-    ("CARGO_PROFILE_RELEASE_DEBUG", "2"),
-    ("CARGO_PROFILE_RELEASE_LTO", "fat"),
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
-    ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
-];
+pub const LOG: &str = "FILTERD_BPF_LOG";
 
 /// Builds the objects and tells the directory they lie in.
 pub fn build(toolchain: &Toolchain) -> Result<PathBuf> {
@@ -47,10 +39,49 @@ pub fn build_soak(toolchain: &Toolchain) -> Result<PathBuf> {
     Ok(build_these(&SOAK_OBJECTS, toolchain)?.join(SOAK_OBJECTS[0]))
 }
 
+/// Builds the objects for the kernel of a machine of this architecture: their names, and their bytes as the daemon embeds
+/// them.
+pub fn build_embedded(toolchain: &Toolchain, machine: &Machine) -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let built = build_for(machine, &OBJECTS, toolchain)?;
+    let read = OBJECTS.map(|object| {
+        let read =
+            fs::read(built.join(object)).with_context(|| format!("cannot read the BPF object {object}"))?;
+        let embedded = embedded(&read).with_context(|| format!("cannot embed the BPF object {object}"))?;
+        Ok((object, embedded))
+    });
+    read.into_iter().collect()
+}
+
+/// What these objects were last built from, of this tree, and seen from its top.
+pub fn sources(machine: &Machine) -> Result<BTreeSet<String>> {
+    let built = target(machine)?.join(machine.triple()).join("release");
+    let mut sources = BTreeSet::new();
+    for object in OBJECTS {
+        let path = built.join(format!("{object}.d"));
+        let told = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        sources.extend(sources_in(&told, &workspace::root()));
+    }
+    Ok(sources)
+}
+
+/// Out of a rule for make: what was built, a colon, and what from.
+fn sources_in(rule: &str, root: &Path) -> Vec<String> {
+    let (_, from) = rule.split_once(": ").unwrap_or_default();
+    // A space in a name has a backslash before it.
+    let from = from.replace("\\ ", "\0");
+    let paths = from.split_whitespace().map(|path| path.replace('\0', " "));
+    let own = paths
+        .filter_map(|path| Some(Path::new(&path).strip_prefix(root).ok()?.to_string_lossy().into_owned()));
+    own.collect()
+}
+
 fn build_these(objects: &[&str], toolchain: &Toolchain) -> Result<PathBuf> {
-    let machine = Machine::of_this_build();
-    let target = target()?;
-    let mut cargo = cargo(toolchain, "build", &machine, &target);
+    build_for(&Machine::of_this_build(), objects, toolchain)
+}
+
+fn build_for(machine: &Machine, objects: &[&str], toolchain: &Toolchain) -> Result<PathBuf> {
+    let target = target(machine)?;
+    let mut cargo = cargo(toolchain, "build", machine, &target);
     cargo.args(objects.iter().flat_map(|object| ["--bin", object]));
     process::run(&mut cargo).context("cannot build the BPF programs")?;
     Ok(target.join(machine.triple()).join("release"))
@@ -60,36 +91,12 @@ fn build_these(objects: &[&str], toolchain: &Toolchain) -> Result<PathBuf> {
 pub fn lint(toolchain: &Toolchain) -> Result<()> {
     let has_clippy = toolchain.compiler.has_clippy();
     let task = if has_clippy { "clippy" } else { "check" };
-    let mut cargo = cargo(toolchain, task, &Machine::of_this_build(), &target()?);
+    let machine = Machine::of_this_build();
+    let mut cargo = cargo(toolchain, task, &machine, &target(&machine)?);
     if has_clippy {
         cargo.args(["--", "-Dwarnings"]);
     }
     process::run(&mut cargo).context("the BPF programs are not in order")
-}
-
-/// For filter-daemon/build.rs: builds the objects, and lays them where its code embeds them from.
-pub fn embed() -> Result<()> {
-    watch();
-    let built = build(&toolchain::find()?)?;
-    let beside =
-        PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is not set: this is for build scripts")?);
-    for object in OBJECTS {
-        let read =
-            fs::read(built.join(object)).with_context(|| format!("cannot read the BPF object {object}"))?;
-        let embedded = embedded(&read).with_context(|| format!("cannot embed the BPF object {object}"))?;
-        let written = fs::write(beside.join(object), embedded);
-        written.with_context(|| format!("cannot write the BPF object {object} to {}", beside.display()))?;
-    }
-    Ok(())
-}
-
-/// Tells cargo what the objects are made of.
-/// Told from where the build script's package lies, so that a moved or copied tree does not look at the old one.
-fn watch() {
-    for made_of in ["filter-ebpf", "filter-common", "Cargo.toml", "Cargo.lock"] {
-        println!("cargo::rerun-if-changed=../{made_of}");
-    }
-    println!("cargo::rerun-if-env-changed={LOG}");
 }
 
 fn cargo(toolchain: &Toolchain, task: &str, machine: &Machine, target: &Path) -> Command {
@@ -100,41 +107,54 @@ fn cargo(toolchain: &Toolchain, task: &str, machine: &Machine, target: &Path) ->
         cargo.args(["--features", "log"]);
     }
     cargo
-        .envs(PROFILE)
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(toolchain, machine))
+        .envs(recipe::PROFILE)
+        .env("CARGO_ENCODED_RUSTFLAGS", recipe::flags(&toolchain.compiler, &machine.architecture))
+        // Not one of the flags: where it lies must not go into any name.
+        .env(
+            format!("CARGO_TARGET_{}_LINKER", machine.triple().replace('-', "_").to_uppercase()),
+            &toolchain.linker,
+        )
         .current_dir(workspace::root());
     cargo
 }
 
-fn flags(toolchain: &Toolchain, machine: &Machine) -> String {
-    let linker = format!("-Clinker={}", toolchain.linker.display());
-    let architecture = format!("--cfg=bpf_target_arch=\"{}\"", machine.architecture);
-    [architecture.as_str(), "-Cdebuginfo=2", "-Clink-arg=--btf", "-Ctarget-cpu=v3", &linker].join("\x1f")
+/// Of its own, and another one for each of the features and machines: two builds at a time must not take each other's
+/// objects.
+fn target(machine: &Machine) -> Result<PathBuf> {
+    let features = if is_logging() { "-log" } else { "" };
+    let other = if *machine == Machine::of_this_build() {
+        String::new()
+    } else {
+        format!("-{}", machine.architecture)
+    };
+    Ok(workspace::target()?.join(format!("ebpf{features}{other}")))
 }
 
-/// Of its own, and another one for each of the features: two builds at a time must not take each other's objects.
-fn target() -> Result<PathBuf> {
-    Ok(workspace::target()?.join(if is_logging() { "ebpf-log" } else { "ebpf" }))
-}
-
-fn is_logging() -> bool {
+/// Are the programs to print each verdict?
+pub fn is_logging() -> bool {
     env::var_os(LOG).is_some_and(|value| value == "1")
 }
 
 /// The machine whose kernel will run the programs.
-struct Machine {
-    architecture: String,
+#[derive(Debug, PartialEq, Eq)]
+pub struct Machine {
+    pub architecture: String,
     is_big_endian: bool,
 }
 
 impl Machine {
     /// In a build script the one that is built for, else the one that we run on.
-    fn of_this_build() -> Self {
+    pub fn of_this_build() -> Self {
         let endian = env::var("CARGO_CFG_TARGET_ENDIAN").ok();
         Self {
             architecture: env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_else(|_| env::consts::ARCH.to_owned()),
             is_big_endian: endian.map_or(cfg!(target_endian = "big"), |endian| endian == "big"),
         }
+    }
+
+    /// One that has its least byte first.
+    pub fn little_endian(architecture: &str) -> Self {
+        Self { architecture: architecture.to_owned(), is_big_endian: false }
     }
 
     fn triple(&self) -> &'static str {
@@ -145,6 +165,12 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sources_are_those_of_the_tree() {
+        let rule = "/a tree/target/judge: /a\\ tree/one.rs /elsewhere/core.rs /a\\ tree/two\\ words.rs\n";
+        assert_eq!(sources_in(rule, Path::new("/a tree")), ["one.rs", "two words.rs"]);
+    }
 
     #[test]
     fn bpf_has_the_endianness_of_its_machine() {

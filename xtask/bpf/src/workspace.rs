@@ -47,6 +47,11 @@ pub fn cache() -> Option<PathBuf> {
     Some(cache.join("filterd"))
 }
 
+/// Where cargo keeps what it fetches and installs.
+pub fn cargo_home() -> Option<PathBuf> {
+    env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")))
+}
+
 fn this_program() -> Result<PathBuf> {
     env::current_exe().context("cannot tell where this program lies")
 }

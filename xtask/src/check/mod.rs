@@ -12,7 +12,9 @@ mod supply;
 use std::fs;
 
 use anyhow::{Context, Result, bail};
-use bpf_build::{ebpf, process, toolchain, workspace};
+use bpf_build::compiled::{self, Held};
+use bpf_build::toolchain::{self, Toolchain};
+use bpf_build::{ebpf, process, workspace};
 
 use house::House;
 
@@ -20,8 +22,10 @@ use house::House;
 pub fn all() -> Result<()> {
     houses_rules()?;
     format()?;
-    ebpf::lint(&toolchain::ensure()?)?;
+    let toolchain = toolchain::ensure()?;
+    ebpf::lint(&toolchain)?;
     lints()?;
+    objects(&toolchain)?;
     println!("check: all is in order");
     Ok(())
 }
@@ -59,6 +63,19 @@ pub fn print_table() -> Result<()> {
 
 fn architecture() -> Result<String> {
     fs::read_to_string(workspace::root().join("ARCHITECTURE.md")).context("cannot read ARCHITECTURE.md")
+}
+
+/// The objects that come with the source are of this source.
+fn objects(toolchain: &Toolchain) -> Result<()> {
+    match compiled::hold(toolchain)? {
+        Held::ByBytes => println!("check: the BPF objects are what is compiled of them here, byte for byte"),
+        Held::BySources => println!(
+            "check: the BPF objects are of these sources; not compared byte for byte, for they were made with\n       {}\n       and here are\n       {}",
+            compiled::made_with()?.join("\n       "),
+            toolchain.versions()?.join("\n       ")
+        ),
+    }
+    Ok(())
 }
 
 fn format() -> Result<()> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use bpf_build::{ebpf, process, toolchain, workspace};
+use bpf_build::{compiled, ebpf, process, toolchain, workspace};
 use clap::{Args, ValueEnum};
 
 use crate::build::{self, Profile};
@@ -75,9 +75,6 @@ pub const TOOLS: [Tool; 13] = [
 /// What one story of the network ring calls: 119 MB, or 353 MB unpacked. The others are told without it.
 const BROWSER: Tool = asked("chromium-headless-shell", "chromium-headless-shell", "--dump-dom about:blank");
 
-/// Tells the ring of the judge where that lies.
-const JUDGE_OBJECT: &str = "FILTERD_JUDGE_OBJECT";
-
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
@@ -91,6 +88,17 @@ const RINGS: [Ring; 8] = [
     Ring::Soak,
     Ring::Verifier,
 ];
+
+/// The rings that are about the objects alone.
+const ON_OBJECTS: [Ring; 3] = [Ring::Judge, Ring::Program, Ring::Verifier];
+
+/// Which BPF objects the tests are linked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Objects {
+    /// Those that come with the source, if they are of it.
+    AsTheyCome,
+    Fresh,
+}
 
 impl Ring {
     fn name(self) -> &'static str {
@@ -150,18 +158,23 @@ impl Test {
     /// On this machine.
     fn here(&self) -> Result<Report> {
         let rings = self.ring.map_or(RINGS.to_vec(), |ring| vec![ring]);
-        if rings != [Ring::Model] {
-            toolchain::ensure()?;
-        }
         // First, lest somebody without root wait for the units only to be told so.
         let daemon = rings.iter().any(|ring| ring.needs_daemon()).then(daemon).transpose()?;
         let mut report = report()?;
-        rings.into_iter().for_each(|ring| self.tell(ring, daemon.as_deref(), &mut report));
+        for &ring in &rings {
+            self.tell(ring, Objects::AsTheyCome, daemon.as_deref(), &mut report);
+        }
+        if rings == RINGS && !compiled::are_made_here(&toolchain::ensure()?)? {
+            // What is compiled here is not what comes with the source, so both must be right.
+            for ring in ON_OBJECTS {
+                self.tell(ring, Objects::Fresh, daemon.as_deref(), &mut report);
+            }
+        }
         Ok(report)
     }
 
     /// Runs one ring. Whatever becomes of it, the next one runs.
-    fn tell(&self, ring: Ring, daemon: Option<&Path>, report: &mut Report) {
+    fn tell(&self, ring: Ring, objects: Objects, daemon: Option<&Path>, report: &mut Report) {
         let tools = match Tools::provide(ring.tools()) {
             Ok(tools) => tools,
             Err(missing) => return report.lack(ring.name(), &missing),
@@ -171,7 +184,11 @@ impl Test {
         {
             report.lack("the page in a browser", &missing);
         }
-        report.begin(ring.name());
+        let name = match objects {
+            Objects::AsTheyCome => ring.name().to_owned(),
+            Objects::Fresh => format!("{} of fresh objects", ring.name()),
+        };
+        report.begin(&name);
         let told = match ring {
             Ring::Model => model::run(&tools, &self.filter, report),
             Ring::Units
@@ -180,16 +197,18 @@ impl Test {
             | Ring::Network
             | Ring::OddInputs
             | Ring::Soak
-            | Ring::Verifier => {
-                command(ring, daemon, &tools).and_then(|mut cargo| listen(cargo.args(&self.filter), report))
-            }
+            | Ring::Verifier => command(ring, objects, daemon, &tools)
+                .and_then(|mut cargo| listen(cargo.args(&self.filter), report)),
         };
-        told.unwrap_or_else(|error| report.fail(ring.name(), &error));
+        told.unwrap_or_else(|error| report.fail(&name, &error));
     }
 }
 
-fn command(ring: Ring, daemon: Option<&Path>, tools: &Tools) -> Result<Command> {
+fn command(ring: Ring, objects: Objects, daemon: Option<&Path>, tools: &Tools) -> Result<Command> {
     let mut cargo = workspace::cargo();
+    if objects == Objects::Fresh {
+        cargo.env(compiled::CHOICE, compiled::FRESH);
+    }
     tools.equip(&mut cargo);
     cargo.args(["test", "--no-fail-fast"]);
     cargo.envs(daemon.map(|daemon| ("FILTERD_BIN", daemon)));
@@ -198,9 +217,6 @@ fn command(ring: Ring, daemon: Option<&Path>, tools: &Tools) -> Result<Command> 
         // A story that skips itself says so on its output, which is shown only on request.
         Some(stories) => cargo.args(["--package", "filterd-tests", "--test", stories, "--", "--show-output"]),
     };
-    if ring == Ring::Judge {
-        cargo.env(JUDGE_OBJECT, ebpf::build(&toolchain::ensure()?)?.join("judge"));
-    }
     if ring == Ring::Soak {
         // Each wants the machine for itself.
         cargo.arg("--test-threads=1").env(SOAK_OBJECT, ebpf::build_soak(&toolchain::ensure()?)?);

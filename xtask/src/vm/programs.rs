@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use bpf_build::{ebpf, process, toolchain, workspace};
+use bpf_build::{compiled, process, workspace};
 
 use super::ring::Ring;
 
@@ -32,7 +32,7 @@ const ONE_PLACE: [&str; 3] = ["--", "-C", "relocation-model=static"];
 /// Builds the daemon, and the test programs of these rings.
 pub fn build(rings: &[Ring]) -> Result<Vec<Program>> {
     ensure!(cfg!(target_arch = "x86_64"), "guests are x86_64 machines, and this one cannot build for them");
-    ebpf::build(&toolchain::ensure()?)?;
+    compiled::provide()?;
     let tests = rings.iter().flat_map(|ring| ["--test", ring.program()]);
     let mut programs = built(cargo("build", "filterd-tests").args(tests))?;
     programs.extend(built(cargo("rustc", "filter-daemon").args(["--bin", "filterd"]).args(ONE_PLACE))?);

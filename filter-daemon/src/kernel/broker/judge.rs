@@ -17,7 +17,7 @@ use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
 use super::tables::Tables;
 
-static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
+pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
 
 /// A loaded judge.
 #[derive(Debug)]

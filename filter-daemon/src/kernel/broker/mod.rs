@@ -28,3 +28,4 @@ pub mod tables;
 
 pub use client::Broker;
 pub use egress::OBJECT as EGRESS;
+pub use judge::OBJECT as JUDGE;

@@ -46,6 +46,8 @@ pub struct Compiler {
     directory: PathBuf,
     release: String,
     pub llvm: u32,
+    /// What it is, to the commit.
+    pub version: String,
 }
 
 impl fmt::Display for Compiler {
@@ -71,15 +73,20 @@ impl Compiler {
         self.directory.join("cargo-clippy").exists()
     }
 
+    /// Where the source of its library lies.
+    pub fn library(&self) -> PathBuf {
+        library(self.directory.parent().unwrap_or(&self.directory))
+    }
+
     fn at(sysroot: &Path) -> Option<Self> {
         let directory = sysroot.join("bin");
-        let source = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
+        let source = library(sysroot).join("library/core/src/lib.rs");
         let whole = source.exists() && directory.join("cargo").exists();
         let about = whole
             .then(|| process::output(Command::new(directory.join("rustc")).arg("-vV")).ok())
             .flatten()?;
         let (release, llvm) = versions(&about)?;
-        Some(Self { directory, release, llvm })
+        Some(Self { directory, release, llvm, version: version(&about)? })
     }
 }
 
@@ -130,6 +137,16 @@ fn versions(about: &str) -> Option<(String, u32)> {
     (version >= OLDEST).then(|| (release.to_owned(), llvm))
 }
 
+/// What two of which nothing is known would have in common if they are the same.
+fn version(about: &str) -> Option<String> {
+    let llvm = about.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
+    Some(format!("{}, LLVM {llvm}", about.lines().next()?))
+}
+
+fn library(sysroot: &Path) -> PathBuf {
+    sysroot.join("lib/rustlib/src/rust")
+}
+
 fn leaks(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     TOLD.contains(&name.as_ref()) || LEAKS.iter().any(|leak| name.starts_with(leak))
@@ -147,6 +164,11 @@ mod tests {
         assert_eq!(versions(ABOUT), Some(("1.96.0".to_owned(), 22)));
         let nightly = ABOUT.replace("1.96.0", "1.97.0-nightly");
         assert_eq!(versions(&nightly), Some(("1.97.0-nightly".to_owned(), 22)));
+    }
+
+    #[test]
+    fn a_compiler_says_what_it_is_to_the_commit() {
+        assert_eq!(version(ABOUT).unwrap(), "rustc 1.96.0 (ac68faa20 2026-05-25), LLVM 22.1.8");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! bpf-linker: it links the bitcode of the compiler, so its LLVM must be no older than the compiler's.
 
-use std::env;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -104,10 +103,21 @@ fn directory(llvm: u32) -> Option<PathBuf> {
 }
 
 fn users() -> Option<PathBuf> {
-    let cargo =
-        env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
-    let installed = cargo.map(|cargo| cargo.join("bin/bpf-linker")).filter(|linker| linker.exists());
+    let installed = workspace::cargo_home().map(|cargo| cargo.join("bin/bpf-linker"));
+    let installed = installed.filter(|linker| linker.exists());
     process::find("bpf-linker").or(installed)
+}
+
+/// What it is. Only of our own does anybody know its LLVM to the last number.
+pub fn told(linker: &Path, llvm: u32) -> Result<String> {
+    let said = process::output(Command::new(linker).arg("--version"))?;
+    let own = own(llvm).filter(|own| own == linker);
+    let library = own.and_then(|_| process::output(Command::new(config(llvm)).arg("--version")).ok());
+    let library = library.map_or_else(
+        || "an LLVM that it does not tell".to_owned(),
+        |release| format!("LLVM {}", release.trim()),
+    );
+    Ok(format!("{}, {library}", said.trim()))
 }
 
 /// The version of a linker that runs; one whose LLVM was removed does not.

@@ -30,6 +30,13 @@ impl fmt::Display for Toolchain {
     }
 }
 
+impl Toolchain {
+    /// What both are. Where it says the same, the same sources become the same objects.
+    pub fn versions(&self) -> Result<[String; 2]> {
+        Ok([self.compiler.version.clone(), linker::told(&self.linker, self.compiler.llvm)?])
+    }
+}
+
 /// The toolchain that is there. Takes milliseconds and changes nothing.
 pub fn find() -> Result<Toolchain> {
     search().ok_or_else(|| {

@@ -1,0 +1,167 @@
+//! The objects that come with the source, so that whoever builds the daemon needs no toolchain for BPF; and which objects a
+//! build takes: these, or some that it compiles itself.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::ebpf::{self, Machine, OBJECTS};
+use crate::manifest::Manifest;
+use crate::toolchain::{self, Toolchain};
+use crate::workspace;
+
+/// Where they lie in the tree, a directory for each architecture.
+const DIRECTORY: &str = "filter-ebpf/compiled";
+
+const ARCHITECTURES: [&str; 2] = ["aarch64", "x86_64"];
+
+/// Set to `FRESH` for objects that are compiled here, whatever comes with the source.
+pub const CHOICE: &str = "FILTERD_BPF";
+
+/// What `CHOICE` is set to for that.
+pub const FRESH: &str = "fresh";
+
+/// Tells cargo what the choice depends on. Told from where the build script's package lies, so that a moved or copied tree
+/// does not look at the old one.
+pub fn watch() {
+    for made_of in ["filter-ebpf", "filter-common", "xtask/bpf", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed=../{made_of}");
+    }
+    println!("cargo::rerun-if-env-changed={CHOICE}");
+    println!("cargo::rerun-if-env-changed={}", ebpf::LOG);
+}
+
+/// For filter-daemon/build.rs: lays the objects where its code embeds them from.
+pub fn embed() -> Result<()> {
+    watch();
+    let beside =
+        PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is not set: this is for build scripts")?);
+    for (object, bytes) in objects()? {
+        let written = fs::write(beside.join(object), bytes);
+        written.with_context(|| format!("cannot write the BPF object {object} to {}", beside.display()))?;
+    }
+    Ok(())
+}
+
+/// Sees to it that the daemon can be built: where it needs objects that do not come with the source, these are compiled, by
+/// a toolchain that is installed if there is none. A build script would do so, too, but could install nothing, and nobody
+/// would see it work.
+pub fn provide() -> Result<()> {
+    if let Some(reason) = why_not()? {
+        eprintln!("The BPF objects are compiled here: {reason}.");
+        ebpf::build(&toolchain::ensure()?)?;
+    }
+    Ok(())
+}
+
+fn objects() -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let machine = Machine::of_this_build();
+    match why_not()? {
+        None => {
+            OBJECTS.into_iter().map(|object| Ok((object, read(&machine.architecture, object)?))).collect()
+        }
+        Some(reason) => {
+            let toolchain = toolchain::find()
+                .with_context(|| format!("the BPF objects that come with the source do not do: {reason}"))?;
+            ebpf::build_embedded(&toolchain, &machine)
+        }
+    }
+}
+
+/// Why those that come with the source do not do.
+fn why_not() -> Result<Option<String>> {
+    let machine = Machine::of_this_build();
+    if env::var_os(CHOICE).is_some_and(|choice| choice == FRESH) {
+        return Ok(Some(format!("{CHOICE}={FRESH} asks for it")));
+    }
+    if ebpf::is_logging() {
+        return Ok(Some(format!("{}=1 asks for others", ebpf::LOG)));
+    }
+    if !ARCHITECTURES.map(Machine::little_endian).contains(&machine) {
+        return Ok(Some(format!("there are none for {}", machine.architecture)));
+    }
+    let changed = manifest()?.changed()?;
+    Ok((!changed.is_empty()).then(|| format!("not as they were compiled from: {}", changed.join(", "))))
+}
+
+/// Compiles them anew, and writes them and what they are of.
+pub fn write(toolchain: &Toolchain) -> Result<()> {
+    let mut sources = BTreeSet::new();
+    let mut written = Vec::new();
+    for architecture in ARCHITECTURES {
+        let machine = Machine::little_endian(architecture);
+        let directory = directory().join(architecture);
+        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        for (object, bytes) in ebpf::build_embedded(toolchain, &machine)? {
+            let path = directory.join(object);
+            fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            written.push(format!("{DIRECTORY}/{architecture}/{object}"));
+        }
+        sources.extend(ebpf::sources(&machine)?);
+    }
+    Manifest::of(&toolchain.versions()?, &sources, &written)?.write(&directory().join("MANIFEST"))
+}
+
+/// How they were held against what is compiled here.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Byte for byte.
+    ByBytes,
+    /// By their sources alone, for what compiles here would make others of them.
+    BySources,
+}
+
+/// Holds them against the tree, and against what is compiled here.
+pub fn hold(toolchain: &Toolchain) -> Result<Held> {
+    let manifest = manifest()?;
+    let changed = manifest.changed()?;
+    if !changed.is_empty() {
+        bail!(
+            "the BPF objects in {DIRECTORY} are not of this tree: {}\n       try `cargo xtask objects`",
+            changed.join(", ")
+        );
+    }
+    if !is_made_here(&manifest, toolchain)? {
+        return Ok(Held::BySources);
+    }
+    for architecture in ARCHITECTURES {
+        for (object, bytes) in ebpf::build_embedded(toolchain, &Machine::little_endian(architecture))? {
+            if bytes != read(architecture, object)? {
+                bail!(
+                    "{DIRECTORY}/{architecture}/{object} is not what the same compiler and linker make of the same sources here"
+                );
+            }
+        }
+    }
+    Ok(Held::ByBytes)
+}
+
+/// Would the same become of their sources here?
+pub fn are_made_here(toolchain: &Toolchain) -> Result<bool> {
+    is_made_here(&manifest()?, toolchain)
+}
+
+/// The compiler and the linker that made them.
+pub fn made_with() -> Result<Vec<String>> {
+    Ok(manifest()?.with)
+}
+
+fn is_made_here(manifest: &Manifest, toolchain: &Toolchain) -> Result<bool> {
+    Ok(manifest.with == toolchain.versions()?)
+}
+
+fn manifest() -> Result<Manifest> {
+    Manifest::read(&directory().join("MANIFEST"))
+}
+
+fn read(architecture: &str, object: &str) -> Result<Vec<u8>> {
+    let path = directory().join(architecture).join(object);
+    fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn directory() -> PathBuf {
+    workspace::root().join(Path::new(DIRECTORY))
+}

@@ -1,0 +1,108 @@
+//! Which crates from elsewhere something depends on, out of Cargo.lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What these packages depend on, whatever of it is optional: each crate with its version, and its checksum.
+pub fn below(lock: &str, packages: &[&str]) -> BTreeMap<String, String> {
+    let all: Vec<_> = lock.split("[[package]]").skip(1).map(Package::read).collect();
+    let mut wanted = packages.to_vec();
+    let (mut seen, mut below) = (BTreeSet::new(), BTreeMap::new());
+    while let Some(name) = wanted.pop() {
+        for package in all.iter().filter(|package| package.is_called(name)) {
+            if !seen.insert((package.name, package.version)) {
+                continue;
+            }
+            wanted.extend(&package.dependencies);
+            if let Some(checksum) = package.checksum {
+                below.insert(format!("{} {}", package.name, package.version), checksum.to_owned());
+            }
+        }
+    }
+    below
+}
+
+#[derive(Default)]
+struct Package<'a> {
+    name: &'a str,
+    version: &'a str,
+    /// One of our own has none.
+    checksum: Option<&'a str>,
+    dependencies: Vec<&'a str>,
+}
+
+impl<'a> Package<'a> {
+    fn read(entry: &'a str) -> Self {
+        let field = |key| {
+            entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"'))
+        };
+        let dependencies = entry.lines().filter_map(|line| line.strip_prefix(" \"")?.strip_suffix("\","));
+        Self {
+            name: field("name").unwrap_or_default(),
+            version: field("version").unwrap_or_default(),
+            checksum: field("checksum"),
+            dependencies: dependencies.collect(),
+        }
+    }
+
+    /// A version is named where there is more than one.
+    fn is_called(&self, dependency: &str) -> bool {
+        let (name, version) = dependency.split_once(' ').unwrap_or((dependency, self.version));
+        (self.name, self.version) == (name, version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: &str = r#"
+version = 4
+
+[[package]]
+name = "ours"
+version = "0.1.0"
+dependencies = [
+ "syn 2.0.1",
+ "words",
+]
+
+[[package]]
+name = "other"
+version = "1.0.0"
+source = "registry"
+checksum = "00"
+
+[[package]]
+name = "syn"
+version = "1.0.0"
+source = "registry"
+checksum = "11"
+
+[[package]]
+name = "syn"
+version = "2.0.1"
+source = "registry"
+checksum = "22"
+dependencies = [
+ "words",
+]
+
+[[package]]
+name = "words"
+version = "3.0.0"
+source = "registry"
+checksum = "33"
+"#;
+
+    #[test]
+    fn what_something_depends_on_is_what_the_lock_says_and_no_more() {
+        let below: Vec<_> = below(LOCK, &["ours"]).into_iter().collect();
+        assert_eq!(below, [("syn 2.0.1".into(), "22".into()), ("words 3.0.0".into(), "33".into())]);
+    }
+
+    #[test]
+    fn what_nothing_depends_on_is_below_nothing() {
+        assert!(below(LOCK, &["unknown"]).is_empty());
+        assert_eq!(below(LOCK, &["other"]).len(), 1);
+    }
+}
