@@ -6,6 +6,7 @@ mod bench;
 mod build;
 mod check;
 mod demo;
+mod dist;
 mod fresh_root;
 mod piece;
 mod results;
