@@ -8,6 +8,7 @@ mod check;
 mod demo;
 mod dist;
 mod fresh_root;
+mod life;
 mod piece;
 mod results;
 mod run;

@@ -1,7 +1,7 @@
 //! The package for Debian and its kin, made by dpkg-deb alone.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -43,7 +43,7 @@ const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 const CONFFILES: &str = "/etc/filterd/filterd.yaml\n";
 
 /// Lays it out and packs it.
-pub fn make(release: &Release, binary: &Path) -> Result<()> {
+pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
     let staged = Staged::new(release.stage("deb"))?;
     staged.copy(binary, "usr/bin/filterd", 0o755)?;
     let root = workspace::root();
@@ -68,8 +68,10 @@ pub fn make(release: &Release, binary: &Path) -> Result<()> {
     let name = format!("filterd_{}_{}.deb", release.version, release.machine.1);
     let mut pack = Command::new("dpkg-deb");
     pack.args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"]).arg(&staged.root);
-    pack.arg(release.file(&name)).env("SOURCE_DATE_EPOCH", release.seconds.to_string());
-    process::run_quietly(&mut pack)
+    let package = release.file(&name);
+    pack.arg(&package).env("SOURCE_DATE_EPOCH", release.seconds.to_string());
+    process::run_quietly(&mut pack)?;
+    Ok(package)
 }
 
 /// Manual pages are packed, as Debian wants them; completions go as they are. None are there unless somebody made them.
@@ -91,7 +93,7 @@ fn generated(staged: &Staged) -> Result<()> {
 }
 
 /// The files of a folder by name, not of those within; none if it is not there.
-fn files_in(folder: &Path) -> Result<Vec<(std::path::PathBuf, String)>> {
+fn files_in(folder: &Path) -> Result<Vec<(PathBuf, String)>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut files = Vec::new();
     for entry in entries {

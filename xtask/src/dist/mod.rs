@@ -7,6 +7,7 @@ mod pack;
 mod places;
 mod sign;
 mod staged;
+pub mod twice;
 
 use std::env;
 use std::fs;
@@ -45,6 +46,15 @@ pub fn make() -> Result<PathBuf> {
     bill::write(&release)?;
     sign::sums(&release)?;
     Ok(release.directory)
+}
+
+/// The package alone, of the tree as it is, for stories about it.
+pub fn package() -> Result<PathBuf> {
+    let mut release = Release::of_this_tree()?;
+    release.directory = workspace::target()?.join("package");
+    release.clear()?;
+    let binary = build::to_give_away(Profile::Release, &places::remapped()?)?;
+    deb::make(&release, &binary)
 }
 
 impl Release {
