@@ -114,8 +114,8 @@ impl Booted {
         ip(&format!("-n {peer} link set eth1 up"))?;
         self.perform(&format!("ip address add {ITS_ADDRESS}/24 dev eth0; ip link set eth0 up"))?;
         let rules = format!(
-            "table netdev seen {{ chain all {{ type filter hook ingress device \"eth0\" priority -500; \
-             ip saddr {LISTED} counter; ip saddr {UNLISTED} counter; }} }}"
+            "table netdev seen {{\nchain ingress {{\ntype filter hook ingress device \"eth0\" priority -500;\n\
+             ip saddr {LISTED} counter\nip saddr {UNLISTED} counter\n}}\n}}\n"
         );
         process::run_quietly(&mut self.nft(&[&rules]))
     }

@@ -8,6 +8,7 @@ mod versions;
 
 use std::env;
 use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
@@ -25,6 +26,11 @@ const RELEASES: [&str; 2] = ["bookworm", "trixie"];
 /// Chooses one of them.
 const RELEASE: &str = "FILTERD_RELEASE";
 
+/// A package that is there already, such as a release, in the place of one of this tree; and the one that it is upgraded from,
+/// where that is to be another.
+const PACKAGE: &str = "FILTERD_PACKAGE";
+const OLD_PACKAGE: &str = "FILTERD_OLD_PACKAGE";
+
 /// Tells it in each.
 pub fn run() -> Result<ExitCode> {
     ensure!(process::is_root(), "booting a Debian needs root");
@@ -35,7 +41,10 @@ pub fn run() -> Result<ExitCode> {
     ])?;
     let directory = workspace::target()?.join("life");
     fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    let packages = versions::of(&dist::package()?, &directory)?;
+    let given = |name: &str| env::var_os(name).map(PathBuf::from);
+    let package = given(PACKAGE).map_or_else(dist::package, Ok)?;
+    let packages =
+        versions::of(&given(OLD_PACKAGE).unwrap_or_else(|| package.clone()), &package, &directory)?;
     let chosen = env::var(RELEASE).ok();
     let mut results = Results::default();
     for release in

@@ -1,4 +1,4 @@
-//! The package in an older and a newer version than it is: the same files under other names, so that an upgrade is one.
+//! The package in an older and a newer version than it is: the same files under other versions, so that an upgrade is one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ pub const NEW: &str = "999.0.0";
 /// Where both lie.
 pub struct Packages(PathBuf);
 
-/// Makes both of it.
-pub fn of(package: &Path, directory: &Path) -> Result<Packages> {
+/// Makes the old one and the new one of these.
+pub fn of(old: &Path, new: &Path, directory: &Path) -> Result<Packages> {
     let made = directory.join("packages");
     if made.exists() {
         fs::remove_dir_all(&made).with_context(|| format!("cannot remove {}", made.display()))?;
     }
-    for version in [OLD, NEW] {
+    for (version, package) in [(OLD, old), (NEW, new)] {
         let stage = made.join("stage").join(version);
         fs::create_dir_all(&stage).with_context(|| format!("cannot make {}", stage.display()))?;
         process::run_quietly(Command::new("dpkg-deb").arg("--raw-extract").arg(package).arg(&stage))?;
