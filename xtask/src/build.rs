@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bpf_build::{compiled, process, workspace};
 
 use crate::piece;
@@ -12,6 +12,8 @@ use crate::piece;
 #[derive(Debug, Clone, Copy)]
 pub enum Profile {
     Debug,
+    /// The least to wait for among those that may hold lists of any size.
+    Quick,
     Release,
 }
 
@@ -25,12 +27,16 @@ pub fn daemon(profile: Profile) -> Result<PathBuf> {
     build(profile, workspace::cargo(), &workspace::daemon)
 }
 
-/// Builds it in a place of its own, since everything in it is told these variables.
-pub fn to_give_away(profile: Profile, variables: &[(&str, String)]) -> Result<PathBuf> {
+/// Builds it in a place of its own, since everything in it is told these variables: in one piece, that it runs everywhere.
+pub fn to_give_away(variables: &[(&str, String)]) -> Result<PathBuf> {
+    ensure!(
+        can_be_one_piece(),
+        "there is no archive of the C library\n       try: apt-get install libc6-dev"
+    );
     let target = workspace::target()?.join("give-away");
     let mut cargo = workspace::cargo();
     cargo.env("CARGO_TARGET_DIR", &target).envs(variables.iter().map(|(name, value)| (name, value)));
-    build(profile, cargo, &|directory| Ok(target.join(directory).join("filterd")))
+    build(Profile::Release, cargo, &|directory| Ok(target.join(directory).join("filterd")))
 }
 
 fn build(profile: Profile, mut cargo: Command, place: &dyn Fn(&str) -> Result<PathBuf>) -> Result<PathBuf> {
@@ -38,6 +44,10 @@ fn build(profile: Profile, mut cargo: Command, place: &dyn Fn(&str) -> Result<Pa
     cargo.args(["rustc", "--package", "filter-daemon", "--bin", "filterd"]);
     let directory = match profile {
         Profile::Debug => "debug",
+        Profile::Quick => {
+            cargo.args(["--profile", "quick"]);
+            "quick"
+        }
         Profile::Release => {
             cargo.arg("--release");
             "release"

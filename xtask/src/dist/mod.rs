@@ -17,7 +17,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use bpf_build::{process, workspace};
 
-use crate::build::{self, Profile};
+use crate::build;
 
 /// What Debian calls a machine of this kind, and what Rust does.
 const MACHINES: [(&str, &str); 2] = [("x86_64", "amd64"), ("aarch64", "arm64")];
@@ -38,7 +38,7 @@ pub fn make() -> Result<PathBuf> {
     must_be_committed()?;
     let release = Release::of_this_tree()?;
     release.clear()?;
-    let binary = build::to_give_away(Profile::Release, &places::remapped()?)?;
+    let binary = build::to_give_away(&places::remapped()?)?;
     places::must_be_nobodys(&binary)?;
     pack::binary(&release, &binary)?;
     pack::source(&release)?;
@@ -53,7 +53,7 @@ pub fn package() -> Result<PathBuf> {
     let mut release = Release::of_this_tree()?;
     release.directory = workspace::target()?.join("package");
     release.clear()?;
-    let binary = build::to_give_away(Profile::Release, &places::remapped()?)?;
+    let binary = build::to_give_away(&places::remapped()?)?;
     deb::make(&release, &binary)
 }
 

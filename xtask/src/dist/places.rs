@@ -45,3 +45,30 @@ fn places() -> Result<Vec<(PathBuf, &'static str)>> {
     let others = [(PathBuf::from(library.trim()), "rust"), (cargo, "cargo")];
     Ok(others.into_iter().chain(own).chain(registries).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_that_names_where_it_was_built_is_refused() {
+        let binary = std::env::temp_dir().join(format!("xtask-places-{}", std::process::id()));
+        let check = |text: &str| {
+            fs::write(&binary, text).unwrap();
+            must_be_nobodys(&binary)
+        };
+        let tree = workspace::root().join("filter-daemon/src/main.rs");
+        let (good, bad) = (check("filterd/filter-daemon/src/main.rs"), check(&tree.to_string_lossy()));
+        fs::remove_file(&binary).unwrap();
+        good.unwrap();
+        let error = bad.unwrap_err().to_string();
+        assert!(error.ends_with("where it was built"), "{error}");
+    }
+
+    #[test]
+    fn a_target_directory_in_the_tree_is_not_called_by_the_tree() {
+        let names: Vec<_> = places().unwrap().into_iter().map(|(_, name)| name).collect();
+        let place = |wanted| names.iter().position(|name| *name == wanted).unwrap();
+        assert!(place("filterd") < place("target") && place("cargo") < place("crates"), "{names:?}");
+    }
+}

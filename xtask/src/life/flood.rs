@@ -61,7 +61,7 @@ fn send(namespace: &str, ends: &AtomicBool, sent: &AtomicU64) -> Result<()> {
     let (listed, unlisted) = (socket(LISTED)?, socket(UNLISTED)?);
     while !ends.load(Ordering::Relaxed) {
         // Nobody listens there, and where nobody says so it is not heard: neither is a fault.
-        if listed.send(b"flood").is_ok() && sent.fetch_add(1, Ordering::Relaxed) % OTHERS == 0 {
+        if listed.send(b"flood").is_ok() && sent.fetch_add(1, Ordering::Relaxed).is_multiple_of(OTHERS) {
             _ = unlisted.send(b"flood");
         }
     }

@@ -21,9 +21,12 @@ const CONFIG: &str = "/etc/filterd/filterd.yaml";
 /// How exposed the unit may be, in tenths, by systemd's own count.
 const EXPOSURE: u32 = 29;
 
+/// One of them, in a Debian that is booted.
+type Chapter = fn(&Booted) -> Result<()>;
+
 /// Each chapter begins with what the one before has left, so the first that fails is the one to read.
 pub fn tell(booted: &Booted, told: &mut Told) {
-    let chapters: [(&str, fn(&Booted) -> Result<()>); 17] = [
+    let chapters: [(&str, Chapter); 17] = [
         ("an installation asks nothing, blocks nobody and starts nothing", installed),
         ("named on an interface and started, it drops", started),
         ("systemctl tells what it does", status),
