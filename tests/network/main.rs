@@ -22,6 +22,7 @@ mod durable;
 mod empty_config;
 mod enforce;
 mod exchange;
+mod fail2ban;
 mod feeds;
 mod fetching;
 mod flows;
