@@ -11,6 +11,7 @@ mod clocks;
 mod config;
 mod confirm;
 mod consecutive;
+mod containers;
 mod control;
 mod counted_exactly;
 mod counted_once;
