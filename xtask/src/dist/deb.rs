@@ -24,17 +24,22 @@ const FILES: [(&str, &str); 8] = [
 ];
 
 /// Folders whose files all go, if they are there.
-const FOLDERS: [(&str, &str); 2] =
-    [("configs/examples", "usr/share/doc/filterd/examples"), ("docs", "usr/share/doc/filterd")];
-
-/// What is generated into the target directory before: the end of a name, and where such files go.
-const GENERATED: [(&str, &str, &str); 5] = [
-    ("man", ".8", "usr/share/man/man8"),
-    ("man", ".5", "usr/share/man/man5"),
-    ("completions", ".bash", "usr/share/bash-completion/completions"),
-    ("completions", ".fish", "usr/share/fish/vendor_completions.d"),
-    ("completions", "_filterd", "usr/share/zsh/vendor-completions"),
+const FOLDERS: [(&str, &str); 3] = [
+    ("configs/examples", "usr/share/doc/filterd/examples"),
+    ("configs/fail2ban", "usr/share/doc/filterd/examples/fail2ban"),
+    ("docs", "usr/share/doc/filterd"),
 ];
+
+/// The manual and the completions, if they are there: a folder, the end of a name, and where such files go.
+const GENERATED: [(&str, &str, &str); 5] = [
+    (MANUAL, ".8", "usr/share/man/man8"),
+    (MANUAL, ".5", "usr/share/man/man5"),
+    ("configs/completions", ".bash", "usr/share/bash-completion/completions"),
+    ("configs/completions", ".fish", "usr/share/fish/vendor_completions.d"),
+    ("configs/completions", "_filterd", "usr/share/zsh/vendor-completions"),
+];
+
+const MANUAL: &str = "docs/man";
 
 /// What becomes of them where they lie.
 const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
@@ -74,14 +79,14 @@ pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
     Ok(package)
 }
 
-/// Manual pages are packed, as Debian wants them; completions go as they are. None are there unless somebody made them.
+/// Manual pages are packed, as Debian wants them; completions go as they are.
 fn generated(staged: &Staged) -> Result<()> {
     for (folder, end, to) in GENERATED {
-        for (file, name) in files_in(&workspace::target()?.join(folder))? {
+        for (file, name) in files_in(&workspace::root().join(folder))? {
             if !name.ends_with(end) {
                 continue;
             }
-            if folder == "man" {
+            if folder == MANUAL {
                 staged.write(&gzip(&file)?, &format!("{to}/{name}.gz"), 0o644)?;
             } else {
                 let name = if name == "filterd.bash" { "filterd" } else { &name };
