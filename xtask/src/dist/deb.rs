@@ -61,7 +61,7 @@ pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
         }
     }
     staged.write(&gzip(&root.join("CHANGELOG.md"))?, "usr/share/doc/filterd/changelog.gz", 0o644)?;
-    generated(&staged)?;
+    generated(&staged, &root)?;
     let installed = staged.files()?.iter().map(|file| size(file)).sum::<Result<u64>>()? / 1024;
     let control = control(release, installed);
     staged.write(control.as_bytes(), "DEBIAN/control", 0o644)?;
@@ -80,9 +80,9 @@ pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
 }
 
 /// Manual pages are packed, as Debian wants them; completions go as they are.
-fn generated(staged: &Staged) -> Result<()> {
+fn generated(staged: &Staged, root: &Path) -> Result<()> {
     for (folder, end, to) in GENERATED {
-        for (file, name) in files_in(&workspace::root().join(folder))? {
+        for (file, name) in files_in(&root.join(folder))? {
             if !name.ends_with(end) {
                 continue;
             }
@@ -129,4 +129,35 @@ fn control(release: &Release, installed: u64) -> String {
          \x20It blocks nobody and filters nowhere until /etc/filterd/filterd.yaml says so.\n",
         release.version, release.machine.1
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_and_completions_go_where_they_are_looked_for() {
+        let place = std::env::temp_dir().join(format!("xtask-deb-{}", std::process::id()));
+        let tree = Staged::new(place.join("tree")).unwrap();
+        let files =
+            ["docs/man/filterd-add.8", "docs/man/filterd.yaml.5", "docs/man/README.md"].into_iter().chain([
+                "configs/completions/_filterd",
+                "configs/completions/filterd.bash",
+                "configs/completions/filterd.fish",
+            ]);
+        files.for_each(|file| tree.write(b"text", file, 0o644).unwrap());
+        let staged = Staged::new(place.join("staged")).unwrap();
+        generated(&staged, &tree.root).unwrap();
+        let names = staged.files().unwrap();
+        let names: Vec<_> = names.iter().map(|path| path.strip_prefix(&staged.root).unwrap()).collect();
+        let expected = [
+            "usr/share/bash-completion/completions/filterd",
+            "usr/share/fish/vendor_completions.d/filterd.fish",
+            "usr/share/man/man5/filterd.yaml.5.gz",
+            "usr/share/man/man8/filterd-add.8.gz",
+            "usr/share/zsh/vendor-completions/_filterd",
+        ];
+        fs::remove_dir_all(&place).unwrap();
+        assert_eq!(names, expected.map(Path::new));
+    }
 }
