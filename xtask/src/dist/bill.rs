@@ -110,6 +110,7 @@ mod tests {
         let release = Release {
             version: "9.9".into(),
             seconds: 0,
+            commit: String::new(),
             machine: ("x86_64", "amd64"),
             directory: "/nowhere".into(),
         };

@@ -27,6 +27,7 @@ pub struct Release {
     pub version: String,
     /// When the commit was made: no other time is in what is packed.
     pub seconds: u64,
+    pub commit: String,
     /// As Rust calls the machine, and as Debian does.
     pub machine: (&'static str, &'static str),
     /// Where it goes.
@@ -40,6 +41,9 @@ pub fn make() -> Result<PathBuf> {
     release.clear()?;
     let binary = build::to_give_away(&places::remapped()?)?;
     places::must_be_nobodys(&binary)?;
+    // Building takes minutes, in which somebody may have gone on working.
+    must_be_committed()?;
+    ensure!(commit()? == release.commit, "another commit was checked out meanwhile\n       try again");
     pack::binary(&release, &binary)?;
     pack::source(&release)?;
     deb::make(&release, &binary)?;
@@ -64,6 +68,7 @@ impl Release {
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seconds: time.trim().parse().context("git tells no time")?,
+            commit: commit()?,
             machine: machine.context("nothing is given away for machines of this kind")?,
             directory: workspace::target()?.join("dist"),
         })
@@ -96,6 +101,10 @@ fn must_be_committed() -> Result<()> {
         "what is given away is of a commit, and these files are not as they were committed:\n{changed}       try `git stash`"
     );
     Ok(())
+}
+
+fn commit() -> Result<String> {
+    process::output(git().args(["rev-parse", "HEAD"]))
 }
 
 fn git() -> Command {

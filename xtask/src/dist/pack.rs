@@ -53,7 +53,14 @@ pub fn source(release: &Release) -> Result<()> {
     let archive = release.file(&format!("{name}.tar"));
     let file = File::create(&archive).with_context(|| format!("cannot write {}", archive.display()))?;
     let mut git = git();
-    git.args(["-c", "tar.umask=0022", "archive", "--format=tar", &format!("--prefix={name}/"), "HEAD"]);
+    git.args([
+        "-c",
+        "tar.umask=0022",
+        "archive",
+        "--format=tar",
+        &format!("--prefix={name}/"),
+        release.commit.trim(),
+    ]);
     process::run(git.stdout(file))?;
     compress(&archive)
 }
