@@ -8,6 +8,7 @@ mod check;
 mod demo;
 mod fresh_root;
 mod piece;
+mod prove;
 mod results;
 mod run;
 mod side_by_side;
