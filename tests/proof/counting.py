@@ -82,7 +82,7 @@ def claims(world, settings, end, reason):
     action = spec.enforcement(settings, unknown("clock0"))
     verdict = z3.If(z3.And(spec.is_drop(reason), action == spec.ENFORCE), word(spec.DROP, 32), word(spec.PASS, 32))
     yield "the verdict", low(end.registers[0], 32) == verdict
-    if any(write.table != world.OWN for write in end.writes) or len(end.writes) not in (1, 2) or end.reads:
+    if any(write.table != world.COUNTERS for write in end.writes) or len(end.writes) not in (1, 2) or end.reads:
         yield "nothing but counters is touched", z3.BoolVal(False)
         return
     if len(end.writes) == 1:
@@ -94,7 +94,7 @@ def claims(world, settings, end, reason):
         slot = z3.If(z3.ULT(world.interface, 1 << 16), slot, word(0, 8))
         counters = spec.counters_of_drop(settings, world.processor, slot, action, reason)
         counted = zip(counters, [word(1), wide(world.length)])
-    before = world.table("COUNTERS")
+    before = world.table(world.COUNTERS)
     for write, (at, more) in zip(end.writes, counted):
         yield "the counter", write.at == at
         yield "what is counted", write.value == before(at) + more

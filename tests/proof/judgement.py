@@ -4,6 +4,7 @@ has read each word of the tables once, in the order that moving entries rely on.
 
 import z3
 
+import labels
 import specification as spec
 from machine import Machine, Unproved
 from theorem import follows, holds, obligations
@@ -12,7 +13,7 @@ from words import low, unknown, word
 
 def prove(program, world, settings, cut, places):
     """From where the source is known to one of the places from which it is counted."""
-    machine = Machine(program, world, prunes=True)
+    machine = Machine(program, world, prunes=True, summaries=labels.SUMMARIES)
     ends = machine.run(cut.state, lambda state, this: state.at in places)
     obligations(machine, *world.facts)
     reason, reads = expected(world, settings)
@@ -24,8 +25,8 @@ def prove(program, world, settings, cut, places):
         place = places[end.at]
         follows("the reason", low(end.registers[place.register], 32) == reason, *here)
         follows("only a hit is dropped", place.allows(reason), *here)
-        if end.writes:
-            follows("nothing is written before a verdict", z3.BoolVal(False), *here)
+        for what, goal in labels.claims(world, settings, end.writes, reason):
+            follows(what, goal, *here)
         if not place.begins_as(end):
             raise Unproved(f"{program.name} comes to {end.at} otherwise than other frames do")
 
@@ -47,7 +48,7 @@ def expected(world, settings):
 def read_in_order(end, expected, facts):
     """Each read is one of the next words that may be read; none is read again. The ways of the stash may come in any order."""
     waiting = [(table, list(places)) for table, places in expected]
-    for read in end.reads:
+    for read in (read for read in end.reads if read.table not in labels.TABLES):
         while waiting:
             table, places = waiting[0]
             found = next((at for at in places if table == read.table and is_same(at, read.at, facts)), None)

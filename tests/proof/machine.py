@@ -51,18 +51,19 @@ class State:
     calls: int = 0
 
     def copy(self, **changes):
-        return replace(self, registers=dict(self.registers), stack=dict(self.stack), **changes)
+        return replace(self, **{"registers": dict(self.registers), "stack": dict(self.stack), **changes})
 
 
 class World:
     """What a program meets: a frame of which the first `linear` bytes can be reached at once, settings, tables, the processor."""
 
     MOST = 256
-    # Where all processors write, and so each word counts as one that may change.
-    OWN = "COUNTERS"
+    # Of these a processor reads and writes its own row, which nobody else does.
+    COUNTERS = "COUNTERS"
+    OWN = (COUNTERS, "LISTS")
 
     def __init__(self, settings):
-        self.settings = settings.word
+        self.settings, self.all_settings = settings.word, settings
         self.frame = [unknown(f"byte{number}", 8) for number in range(self.MOST)]
         self.length, self.linear = unknown("length", 32), unknown("linear", 32)
         self.interface, self.processor = unknown("interface", 32), unknown("processor", 32)
@@ -79,12 +80,14 @@ class World:
 
 
 class Machine:
-    def __init__(self, program, world, prunes=False):
+    def __init__(self, program, world, prunes=False, summaries=None):
         # Is each way asked whether anything can go it? Where few ways are impossible, asking takes longer than going.
         self.program, self.world, self.prunes = program, world, prunes
         self.order, self.live, self.joins = flow.order(program), flow.live(program), flow.joins(program)
         # What must hold at each access lest this machine's rules be wrong: pairs of a condition and what follows from it.
         self.obligations = []
+        # What functions write that are not followed, each as a theorem of its own says.
+        self.summaries = summaries or {}
 
     def beginning(self):
         return State(0, {1: Pointer("context", word(0)), 10: Pointer("stack", word(0))})
@@ -222,18 +225,19 @@ class Machine:
         whole = state.stack.get(at)
         if isinstance(whole, Pointer) and size == 8:
             return whole
-        bytes_ = [state.stack.get(at + number) for number in range(size)]
-        if any(byte is None or isinstance(byte, Pointer) for byte in bytes_):
-            raise Unproved(f"{self.program.name} {state.at}: the stack at {at} was not written")
+        # What nobody has written, or not on every way that was joined, may be anything, each time it is read.
+        bytes_ = [state.stack.get(number, z3.FreshConst(z3.BitVecSort(8), "unwritten")) for number in range(at, at + size)]
+        if any(isinstance(byte, Pointer) for byte in bytes_):
+            raise Unproved(f"{self.program.name} {state.at}: a part of a pointer")
         return number_of(bytes_)
 
     def of_table(self, state, name, at, size):
-        if name == World.OWN and size == 1:
+        if name == World.COUNTERS and size == 1:
             return wide(self.world.number_of_slot()(at))
         if size != 8:
             raise Unproved(f"{self.program.name} {state.at}: {size} bytes of {name}, no whole word")
         self.obligations.append((f"a word of {name} is read whole", state.when, z3.Extract(2, 0, at) == 0))
-        if name != World.OWN:
+        if name not in World.OWN:
             state.reads += (Read(name, at),)
         value = self.world.table(name)(at)
         for write in state.writes:
@@ -255,22 +259,33 @@ class Machine:
     def call(self, state, this):
         """What helpers of the kernel answer is assumed: docs/proof.md says so of each."""
         if this.symbol:
-            raise Unproved(f"{self.program.name} {state.at}: it calls {this.symbol}")
-        match this.immediate:
-            case 8:
-                answer = wide(self.world.processor)
-            case 125:
-                answer = unknown(f"clock{state.calls}")
-                state.calls += 1
-            case 188:
-                answer = wide(self.world.length)
-            case 189:
-                answer = self.load_bytes(state)
-            case other:
-                raise Unproved(f"{self.program.name} {state.at}: it calls helper {other}")
+            answer = self.call_function(state, this.symbol)
+        else:
+            answer = self.call_helper(state, this.immediate)
         for register in range(1, 6):
             state.registers.pop(register, None)
         state.registers[0] = answer
+
+    def call_function(self, state, name):
+        """A function of the judge's own, of which a theorem says what it writes. Its answer may be any."""
+        if name not in self.summaries:
+            raise Unproved(f"{self.program.name} {state.at}: it calls {name}")
+        state.writes += self.summaries[name](self.world)
+        return unknown(f"answer{state.at}")
+
+    def call_helper(self, state, number):
+        match number:
+            case 8:
+                return wide(self.world.processor)
+            case 125:
+                state.calls += 1
+                return unknown(f"clock{state.calls - 1}")
+            case 188:
+                return wide(self.world.length)
+            case 189:
+                return self.load_bytes(state)
+            case _:
+                raise Unproved(f"{self.program.name} {state.at}: it calls helper {number}")
 
     def load_bytes(self, state):
         """bpf_xdp_load_bytes: a copy of what lies there, wherever it lies, or nothing and an error."""

@@ -6,9 +6,9 @@ that has these parts.
 
 from dataclasses import dataclass, field
 
-PARSER, JUDGEMENT, COUNTING = "source", "judgement", "counting"
+PARSER, JUDGEMENT, COUNTING, LABELS = "source", "judgement", "counting", "labels"
 # Codes of RFC 9669, as they are read aloud.
-MOVE, ADD, AND32, SWAP, KEEP = 0xB7, 0x07, 0x54, 0xDC, 0xD4
+MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
 XOR, SHIFT_UP, SHIFT_DOWN, SHIFT32_DOWN, TIMES32, OR, LOAD8 = 0xA7, 0x67, 0x77, 0x74, 0x24, 0x47, 0x79
 
@@ -58,8 +58,8 @@ MUTANTS = [
     Mutant("buckets are a word further", JUDGEMENT, dict(code=ADD, immediate=32832), dict(immediate=32840)),
     Mutant("a borrow counts as a lane", JUDGEMENT, dict(code=XOR, immediate=-1), dict(immediate=0)),
     Mutant("remainder zero has a second home", JUDGEMENT, dict(code=IF_EQUAL, target=3, immediate=0, offset=1), dict(offset=0)),
-    Mutant("the first home is loaded twice", JUDGEMENT, dict(code=LOAD8, target=6, source=9), dict(source=0), 0,
-           dict(code=ADD, immediate=32832)),
+    Mutant("the first home is loaded twice", JUDGEMENT, dict(code=XOR32), dict(code=MOVE32), 0,
+           dict(code=TIMES32, immediate=-1640531527)),
     Mutant("the stash knows another code", JUDGEMENT, STASHED, dict(immediate=40)),
     Mutant("the stash knows another kind", JUDGEMENT, dict(code=OR, immediate=1), dict(immediate=3), 0, STASHED),
     Mutant("a way of the stash is loaded twice", JUDGEMENT, dict(code=LOAD8, offset=72), dict(offset=64), 0, STASHED),
@@ -70,5 +70,8 @@ MUTANTS = [
     Mutant("rows of processors overlap", COUNTING, dict(code=0x64, immediate=11), dict(immediate=10)),
     Mutant("what passes counts double", COUNTING, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
     Mutant("what does not enforce drops", COUNTING, dict(code=IF_EQUAL, immediate=1), dict(immediate=0)),
+    Mutant("rows of lists overlap", LABELS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12)),
+    Mutant("a hit counts double for its list", LABELS, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
+    Mutant("a hit is counted elsewhere", JUDGEMENT, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=14)),
     Mutant("an address counts as a prefix", JUDGEMENT, dict(code=0xA4, immediate=5), dict(immediate=4)),
 ]

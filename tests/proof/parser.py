@@ -50,7 +50,7 @@ def cut(machine, world, end, source, kinds):
         raise Unproved(f"nothing reaches {end.at}")
     model = solver.model()
     kind = next(kind for kind, holds in kinds.items() if z3.is_true(model.eval(holds, model_completion=True)))
-    follows(f"the judge takes a frame for {kind}", kinds[kind], end.when, *world.facts)
+    follows(f"the judge takes what is {kind} for something else, or the reverse", kinds[kind], end.when, *world.facts)
     known = {"IPv4": [("address", source.address)], "IPv6": [("high", source.high), ("low", source.low)]}.get(kind, [])
     registers = {register: carried(machine.program, end, register, known, world, kind)
                  for register in machine.live[end.at] if register in end.registers}

@@ -132,9 +132,14 @@ def enforcement(settings, clock):
 ROW, FIRST_SLOT, SLOT, SLOTS = 2048, 128, 64, 32
 
 
+def own_number(settings, processor):
+    """Which row is this processor's."""
+    return wide(processor & low(settings.last_processor, 32))
+
+
 def row(settings, processor):
     """Of each processor there is a row of counters."""
-    return wide(processor & low(settings.last_processor, 32)) * ROW
+    return own_number(settings, processor) * ROW
 
 
 def counter_of_pass(settings, processor, reason):
