@@ -10,7 +10,6 @@ from machine import Machine, State, Write
 from theorem import follows, obligations
 from words import unknown, word
 
-TABLES = {"ADDRESS_LABELS", "NETWORK_LABELS"}
 COUNTERS, ROW = "LISTS", 8192
 
 FUNCTION = "filterd_count_address4"

@@ -61,6 +61,8 @@ class World:
     # Of these a processor reads and writes its own row, which nobody else does.
     COUNTERS = "COUNTERS"
     OWN = (COUNTERS, "LISTS")
+    # What is read of these in which order does not matter: no verdict depends on it.
+    LABELS = ("ADDRESS_LABELS", "NETWORK_LABELS")
 
     def __init__(self, settings):
         self.settings, self.all_settings = settings.word, settings
@@ -116,9 +118,8 @@ class Machine:
         shapes = [(register, shape_of(state.registers[register])) for register in sorted(self.live[state.at])
                   if register in state.registers]
         stack = [(at, shape_of(value)) for at, value in sorted(state.stack.items()) if isinstance(value, Pointer)]
-        events = [(event.table, *(part.get_id() for part in vars(event).values() if z3.is_expr(part)))
-                  for event in (*state.reads, *state.writes)]
-        return tuple(shapes), tuple(stack), tuple(events), state.calls
+        reads = [(read.table, read.at.get_id()) for read in state.reads]
+        return tuple(shapes), tuple(stack), tuple(reads), tuple(write.table for write in state.writes), state.calls
 
     def join(self, states):
         first, *others = states
@@ -129,7 +130,9 @@ class Machine:
                          if register in first.registers and register in other.registers}
             stack = {at: either(first.stack[at], other.stack[at]) for at in first.stack.keys() & other.stack.keys()
                      if type(first.stack[at]) is type(other.stack[at])}
-            first = replace(first, registers=registers, stack=stack, when=z3.Or(first.when, other.when))
+            writes = tuple(Write(one.table, either(one.at, two.at), either(one.value, two.value))
+                           for one, two in zip(first.writes, other.writes))
+            first = replace(first, registers=registers, stack=stack, writes=writes, when=z3.Or(first.when, other.when))
         return first
 
     def follow_if_possible(self, state, stop, ends):
@@ -189,7 +192,11 @@ class Machine:
             return [state]
         ways = [state.copy(at=aside, when=z3.And(state.when, test)),
                 state.copy(at=onward, when=z3.And(state.when, z3.Not(test)))]
-        return [way for way in ways if not self.prunes or can_be(way.when, *self.world.facts)]
+        if not self.prunes:
+            return ways
+        # Something comes here, so where nothing goes the one way, it goes the other.
+        possible = [way for way in ways[:1] if can_be(way.when, *self.world.facts)]
+        return possible + [way for way in ways[1:] if not possible or can_be(way.when, *self.world.facts)]
 
     def load(self, state, this):
         base = state.registers.get(this.source)
@@ -237,7 +244,7 @@ class Machine:
         if size != 8:
             raise Unproved(f"{self.program.name} {state.at}: {size} bytes of {name}, no whole word")
         self.obligations.append((f"a word of {name} is read whole", state.when, z3.Extract(2, 0, at) == 0))
-        if name not in World.OWN:
+        if name not in World.OWN and name not in World.LABELS:
             state.reads += (Read(name, at),)
         value = self.world.table(name)(at)
         for write in state.writes:

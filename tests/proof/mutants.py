@@ -6,7 +6,7 @@ that has these parts.
 
 from dataclasses import dataclass, field
 
-PARSER, JUDGEMENT, COUNTING, LABELS = "source", "judgement", "counting", "labels"
+PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", "labels", "judgement with lists"
 # Codes of RFC 9669, as they are read aloud.
 MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
@@ -72,6 +72,6 @@ MUTANTS = [
     Mutant("what does not enforce drops", COUNTING, dict(code=IF_EQUAL, immediate=1), dict(immediate=0)),
     Mutant("rows of lists overlap", LABELS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12)),
     Mutant("a hit counts double for its list", LABELS, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
-    Mutant("a hit is counted elsewhere", JUDGEMENT, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=14)),
+    Mutant("a hit is counted elsewhere", LISTS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=14)),
     Mutant("an address counts as a prefix", JUDGEMENT, dict(code=0xA4, immediate=5), dict(immediate=4)),
 ]

@@ -5,10 +5,10 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import partial
 from pathlib import Path
 
 import bytecode
+import counterexample
 import counting
 import judgement
 import labels
@@ -39,7 +39,11 @@ def the_labels(path):
 
 def of_source(program):
     """Whatever the settings are: it looks at none."""
-    return parser.prove(program, World(Settings("4x16")))
+    world = World(Settings("4x16"))
+    try:
+        parser.prove(program, world)
+    except Refuted as refuted:
+        return counterexample.of(refuted, world), refuted
 
 
 def of_counting(program):
@@ -53,17 +57,29 @@ def of_labels(function):
     labels.prove(function, World(settings), settings)
 
 
-def of_judgement(program, layout):
+def of_judgement(program, layout, *more):
     """What is known of the source is taken from the first theorem, which is proved anew: it takes a second."""
     settings = Settings(layout)
     cuts = parser.prove(program, World(settings))
     places = counting.places(cuts)
     world = World(settings)
-    world.facts += [settings.match_new == 0, settings.overlap == 0]
+    world.facts += [settings.match_new == 0, settings.overlap == 0, *(fact(settings) for fact in more)]
     judgement.prove(program, world, settings, next(cut for cut in cuts if cut.kind == "IPv4"), places)
 
 
-OF = {mutants.PARSER: of_source, mutants.JUDGEMENT: partial(of_judgement, layout="4x16"), mutants.COUNTING: of_counting, mutants.LABELS: of_labels}
+def of_lookup(program):
+    """The same where nothing is counted for lists: a fault is found sooner."""
+    of_judgement(program, "4x16", lambda settings: settings.lists == 0)
+
+
+def of_judgement_of_lists(program):
+    of_judgement(program, "4x16", lambda settings: settings.lists != 0)
+
+
+OF = {
+    mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
+    mutants.COUNTING: of_counting, mutants.LABELS: of_labels,
+}
 
 
 def theorems(judge):
@@ -89,17 +105,19 @@ def faults(judge):
 
 def attempt(name, prove, arguments):
     begun = time.time()
+    outcome, why, found = "proved", "", None
     try:
-        prove(*arguments)
-        outcome, why = "proved", ""
+        found, refuted = prove(*arguments) or (None, None)
+        if refuted:
+            raise refuted
     except Refuted as refuted:
         outcome, why = "refuted" if refuted.model else "unknown", str(refuted)
     except Unproved as unproved:
         outcome, why = "unknown", str(unproved)
-    return name, outcome, why, time.time() - begun
+    return name, outcome, why, found, time.time() - begun
 
 
-def all_of(todo, expected, known):
+def all_of(todo, expected, known, counterexamples):
     """How many did not come out as expected."""
     wrong = 0
     for name, _, _ in todo:
@@ -108,13 +126,15 @@ def all_of(todo, expected, known):
     todo = [one for one in todo if not known.has(one[0])]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as processes:
         for asked in as_completed([processes.submit(attempt, *one) for one in todo]):
-            name, outcome, why, seconds = asked.result()
+            name, outcome, why, found, seconds = asked.result()
             is_right = outcome == expected
             if is_right:
                 known.add(name)
             wrong += not is_right
             verdict, because = "ok" if is_right else "FAILED", f" ({why})" if why else ""
             print(f"{verdict:6} {outcome:8} {seconds:6.1f} s  {name}{because}", flush=True)
+            if found and counterexamples:
+                print(f"       a frame that shows it: {counterexample.keep(counterexamples, name, found)}")
     return wrong
 
 
@@ -123,11 +143,13 @@ def main():
     options.add_argument("judge", type=Path)
     options.add_argument("--mutants", action="store_true")
     options.add_argument("--known", type=Path)
+    options.add_argument("--counterexamples", type=Path)
+    options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
     known = Known(options.known, options.judge)
-    wrong = all_of(list(theorems(options.judge)), "proved", known)
+    wrong = all_of(list(theorems(options.judge)), "proved", known, options.counterexamples)
     if options.mutants:
-        wrong += all_of(list(faults(options.judge)), "refuted", known)
+        wrong += all_of(list(faults(options.judge)), "refuted", known, options.counterexamples_of_mutants)
     for what in NOT_PROVED:
         print(f"not proved: {what}")
     return 1 if wrong else 0

@@ -14,6 +14,8 @@ class Refuted(Exception):
 
     what: str
     model: z3.ModelRef | None
+    # What the model is one of.
+    wrong: tuple = ()
 
     def __str__(self):
         return f"{self.what}: {'refuted' if self.model else 'not decided in time'}"
@@ -26,7 +28,7 @@ def follows(what, goal, *facts):
     solver.add(*facts, z3.Not(goal))
     answer = solver.check()
     if answer != z3.unsat:
-        raise Refuted(what, solver.model() if answer == z3.sat else None)
+        raise Refuted(what, solver.model() if answer == z3.sat else None, (*facts, z3.Not(goal)))
 
 
 def holds(goal, *facts):

@@ -23,6 +23,9 @@ pub struct Prove {
     /// See that each fault put into the judge on purpose is refuted, too
     #[arg(long)]
     mutants: bool,
+    /// Write the frames that show mutants wrong where `test program` replays them
+    #[arg(long, requires_all = ["mutants", "anew"])]
+    write: bool,
     /// Prove again what was proved of the same object by the same proof
     #[arg(long)]
     anew: bool,
@@ -42,8 +45,13 @@ impl Prove {
         prove.arg(workspace::root().join("tests/proof/prove.py")).arg(&object);
         // A proof leaves nothing beside its source.
         prove.env("PYTHONDONTWRITEBYTECODE", "1");
+        let examples = workspace::root().join("tests/program/counterexamples");
+        prove.arg("--counterexamples").arg(&examples);
         if self.mutants {
             prove.arg("--mutants");
+        }
+        if self.write {
+            prove.arg("--counterexamples-of-mutants").arg(&examples);
         }
         if !self.anew {
             prove.arg("--known").arg(directory.join("known"));
