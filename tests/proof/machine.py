@@ -223,10 +223,16 @@ class Machine:
         return fields[at]
 
     def of_frame(self, state, at, size):
-        first = known(at)
+        first = self.within_frame(known(at), size)
         self.obligations.append(("a read of the frame lies in its first part", state.when,
                                  z3.ULE(word(first + size, 32), self.world.linear)))
         return number_of(self.world.frame[first : first + size])
+
+    def within_frame(self, at, size):
+        """Bytes have names up to the last one that any header can have."""
+        if at < 0 or at + size > World.MOST:
+            raise Unproved(f"{self.program.name}: the frame at {at}")
+        return at
 
     def of_stack(self, state, at, size):
         whole = state.stack.get(at)
@@ -297,7 +303,8 @@ class Machine:
     def load_bytes(self, state):
         """bpf_xdp_load_bytes: a copy of what lies there, wherever it lies, or nothing and an error."""
         _, at, into, size = (state.registers[register] for register in range(1, 5))
-        at, begin, size = known(at), known(into.offset), known(size)
+        begin, size = known(into.offset), known(size)
+        at = self.within_frame(known(at), size)
         reaches = z3.ULE(word(at + size, 32), self.world.length)
         for number in range(size):
             lost = unknown(f"lost{state.at}.{at}.{number}", 8)
