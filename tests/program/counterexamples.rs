@@ -1,24 +1,19 @@
-//! Frames by which `cargo xtask prove` has shown that a judge is wrong, each in a file: those of mutants, and what else it finds.
+//! Frames by which `cargo xtask prove` has shown that a judge is wrong, a line each: those of mutants, and what else it finds.
 //! The judge must be right about all of them, in the kernel, too.
-
-use std::fs;
-use std::path::Path;
 
 use filter_common::reason::Reason;
 use serde_json::Value;
 
 use crate::judges::agree_on_piece;
 
+/// In the program, for a guest has no tree of sources.
+const FRAMES: &str = include_str!("counterexamples.jsonl");
+
 #[test]
 fn what_shows_a_judge_wrong_is_judged_rightly() {
-    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("program/counterexamples"));
-    let files = files.expect("they lie beside this file").map(|file| file.expect("it can be read").path());
-    let files: Vec<_> =
-        files.filter(|file| file.extension().is_some_and(|ending| ending == "json")).collect();
-    assert!(!files.is_empty(), "those of mutants are always there");
-    for file in files {
-        let text = fs::read_to_string(&file).expect("it can be read");
-        replay(&serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display())));
+    assert_ne!(FRAMES, "", "those of mutants are always there");
+    for line in FRAMES.lines() {
+        replay(&serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")));
     }
 }
 

@@ -6,7 +6,6 @@ products that may be none: these are not replayed.
 
 import ipaddress
 import json
-import re
 
 import z3
 
@@ -43,9 +42,9 @@ def written(model, world):
     return {"frame": frame.hex(), "linear": number(world.linear), "block": block, "expected": expected}
 
 
-def keep(directory, name, found):
-    """In a file of its own."""
-    directory.mkdir(parents=True, exist_ok=True)
-    place = directory / (re.sub("[^a-z0-9]+", "-", name.lower()).strip("-") + ".json")
-    place.write_text(json.dumps({"of": name, **found}, indent=2) + "\n")
+def keep(place, name, found):
+    """In a line of its own, in the place of an older one of the same name."""
+    lines = place.read_text().splitlines() if place.exists() else []
+    others = [line for line in lines if json.loads(line)["of"] != name]
+    place.write_text("".join(line + "\n" for line in sorted([*others, json.dumps({"of": name, **found})])))
     return place

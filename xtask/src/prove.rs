@@ -45,7 +45,7 @@ impl Prove {
         prove.arg(workspace::root().join("tests/proof/prove.py")).arg(&object);
         // A proof leaves nothing beside its source.
         prove.env("PYTHONDONTWRITEBYTECODE", "1");
-        let examples = workspace::root().join("tests/program/counterexamples");
+        let examples = workspace::root().join("tests/program/counterexamples.jsonl");
         prove.arg("--counterexamples").arg(&examples);
         if self.mutants {
             prove.arg("--mutants");
