@@ -63,6 +63,27 @@ pub fn agree_on(blocked: &[&str], frames: impl IntoIterator<Item = Vec<u8>>) {
     }
 }
 
+/// While these targets are blocked, both judges say this of a frame of which only so many bytes can be reached at once.
+#[track_caller]
+pub fn agree_on_piece<T: AsRef<str>>(
+    blocked: &[T],
+    frame: &[u8],
+    linear: usize,
+    expected: Reason,
+    why: &str,
+) {
+    let judges = Judges::blocking(blocked);
+    assert_eq!(judges.natively(frame), expected.verdict(), "natively: {why}");
+    if linear == frame.len() {
+        assert_eq!(judges.as_bytecode(frame), expected.verdict(), "as bytecode: {why}");
+    } else if let Some(why_not) = judges.cannot_cut() {
+        println!("SKIPPED {why}: {why_not}");
+    } else {
+        let verdict = judges.as_bytecode_in_pieces(frame, linear);
+        assert_eq!(verdict, expected.verdict(), "as bytecode, in pieces: {why}");
+    }
+}
+
 /// Tables filled by filterd's own code, and the root program through which packets reach them.
 struct Judges {
     filter: RefCell<Filter>,

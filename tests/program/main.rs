@@ -2,6 +2,7 @@
 
 mod addresses;
 mod allowed;
+mod counterexamples;
 mod counts;
 mod flows;
 mod judges;

@@ -10,6 +10,7 @@ mod dist;
 mod fresh_root;
 mod life;
 mod piece;
+mod prove;
 mod results;
 mod run;
 mod side_by_side;

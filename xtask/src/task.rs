@@ -8,7 +8,7 @@ use bpf_build::{compiled, toolchain};
 use clap::{Parser, Subcommand};
 
 use crate::build::Profile;
-use crate::{bench, build, check, demo, dist, run, soak, test, vm};
+use crate::{bench, build, check, demo, dist, prove, run, soak, test, vm};
 
 /// Everything that is done to this project is done through this door.
 #[derive(Debug, Parser)]
@@ -41,6 +41,8 @@ enum Task {
     },
     /// Run the tests: all of them (as root), here and on the oldest kernel, or one ring
     Test(test::Test),
+    /// Prove that the compiled judge does what its specification says, as far as docs/proof.md goes
+    Prove(prove::Prove),
     /// Tell one of the stories that go on for long in full (as root)
     Soak {
         #[arg(value_enum)]
@@ -80,6 +82,7 @@ impl Xtask {
             Task::Check { table: true } => check::print_table()?,
             Task::Check { table: false } => check::all()?,
             Task::Test(test) => return test.run(),
+            Task::Prove(prove) => return prove.run(),
             Task::Soak { soak, short } => return soak::run(soak, short),
             Task::Bench(bench) => bench.run()?,
             Task::Run { arguments } => run::daemon(&arguments)?,

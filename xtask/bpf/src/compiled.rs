@@ -57,7 +57,8 @@ pub fn provide() -> Result<()> {
     Ok(())
 }
 
-fn objects() -> Result<Vec<(&'static str, Vec<u8>)>> {
+/// Each object that a build embeds, by its name.
+pub fn objects() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let machine = Machine::of_this_build();
     match why_not()? {
         None => {

@@ -3,6 +3,7 @@
 
 mod package;
 mod place;
+pub mod python;
 mod unpacked;
 
 use std::collections::BTreeMap;

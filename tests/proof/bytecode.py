@@ -1,0 +1,88 @@
+"""The instructions of an object file (RFC 9669), with the names that its loader would replace."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+BYTES = 8
+CALL, EXIT, JUMP, LONG_JUMP, CONSTANT = 0x85, 0x95, 0x05, 0x06, 0x18
+LOAD, STORE_IMMEDIATE, STORE, ALU32, JUMPS, JUMPS32, ALU64 = 1, 2, 3, 4, 5, 6, 7
+SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
+
+# How many arguments the helpers of the kernel and the judge's own functions take.
+ARGUMENTS = {5: 0, 8: 0, 125: 0, 188: 1, 189: 4, 12: 3,
+             "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    code: int
+    target: int
+    source: int
+    offset: int
+    immediate: int
+    symbol: str | None = None
+
+    @property
+    def kind(self):
+        return self.code & 7
+
+    @property
+    def size(self):
+        return SIZES[self.code & 0x18]
+
+    @property
+    def takes_register(self):
+        return self.code & 8 != 0
+
+    @property
+    def operation(self):
+        return self.code & 0xF0
+
+
+@dataclass(frozen=True)
+class Program:
+    """One function: its instructions, the first of which has the number 0."""
+
+    name: str
+    instructions: tuple
+
+    def following(self, at):
+        """Where control may go from here."""
+        this = self.instructions[at]
+        if this.code == EXIT:
+            return []
+        if this.code == JUMP:
+            return [at + 1 + this.offset]
+        if this.code == LONG_JUMP:
+            return [at + 1 + this.immediate]
+        if this.code == CONSTANT:
+            return [at + 2]
+        if this.kind in (JUMPS, JUMPS32) and this.code != CALL:
+            return [at + 1, at + 1 + this.offset]
+        return [at + 1]
+
+    def with_instruction(self, at, **changes):
+        """The same with this one changed: a mutant."""
+        changed = list(self.instructions)
+        changed[at] = replace(changed[at], **changes)
+        return Program(self.name, tuple(changed))
+
+
+def read(path, section, name):
+    """The function `name`, which lies in this section of the object."""
+    with Path(path).open("rb") as file:
+        elf = ELFFile(file)
+        table = list(elf.get_section_by_name(".symtab").iter_symbols())
+        symbol = next(symbol for symbol in table if symbol.name == name)
+        code = elf.get_section_by_name(section).data()
+        relocations = elf.get_section_by_name(".rel" + section)
+        named = {r["r_offset"]: table[r["r_info_sym"]].name for r in relocations.iter_relocations()}
+    begin, end = symbol["st_value"], symbol["st_value"] + symbol["st_size"]
+    return Program(name, tuple(decode(code[at : at + BYTES], named.get(at)) for at in range(begin, end, BYTES)))
+
+
+def decode(code, symbol):
+    number = lambda part: int.from_bytes(part, "little", signed=True)
+    return Instruction(code[0], code[1] & 15, code[1] >> 4, number(code[2:4]), number(code[4:8]), symbol)

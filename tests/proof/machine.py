@@ -1,0 +1,405 @@
+"""Runs a program on unknown frames, tables and settings: all its ways at once, which are joined where they meet.
+
+What comes out is a list of ends. Each has the condition under which it is reached, what the program answers there, what it has
+read of the tables that other processors write, in which order, and what it has written.
+"""
+
+import heapq
+from dataclasses import dataclass, field, replace
+
+import z3
+
+import flow
+from bytecode import ALU32, CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
+from theorem import can_be
+from words import WORD, is_known, low, times, unknown, wide, word
+
+
+class Unproved(Exception):
+    """The program does what this machine has no rule for: then nothing is claimed of it."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    region: str
+    offset: z3.BitVecRef
+
+
+@dataclass(frozen=True)
+class Read:
+    """One word of a table that others write, by one load."""
+
+    table: str
+    at: z3.BitVecRef
+
+
+@dataclass(frozen=True)
+class Write:
+    table: str
+    at: z3.BitVecRef
+    value: z3.BitVecRef
+
+
+@dataclass
+class State:
+    at: int
+    registers: dict
+    stack: dict = field(default_factory=dict)
+    when: z3.BoolRef = field(default_factory=lambda: z3.BoolVal(True))
+    reads: tuple = ()
+    writes: tuple = ()
+    calls: int = 0
+
+    def copy(self, **changes):
+        return replace(self, **{"registers": dict(self.registers), "stack": dict(self.stack), **changes})
+
+
+class World:
+    """What a program meets: a frame of which the first `linear` bytes can be reached at once, settings, tables, the processor."""
+
+    MOST = 256
+    # Of these a processor reads and writes its own row, which nobody else does.
+    COUNTERS = "COUNTERS"
+    OWN = (COUNTERS, "LISTS")
+    # What is read of these in which order does not matter: no verdict depends on it.
+    LABELS = ("ADDRESS_LABELS", "NETWORK_LABELS")
+
+    def __init__(self, settings):
+        self.settings, self.all_settings = settings.word, settings
+        self.frame = [unknown(f"byte{number}", 8) for number in range(self.MOST)]
+        self.length, self.linear = unknown("length", 32), unknown("linear", 32)
+        self.interface, self.processor = unknown("interface", 32), unknown("processor", 32)
+        # Frames are no longer than the kernel makes them, and their first part has an Ethernet header at most as long as it is.
+        self.facts = [z3.ULE(self.linear, self.length), z3.ULE(self.length, 1 << 20), *settings.facts]
+        self.tables = {}
+
+    def table(self, name):
+        """What stands in a table: any function from places to words."""
+        return self.tables.setdefault(name, z3.Function(name, WORD, WORD))
+
+    def number_of_slot(self):
+        return self.tables.setdefault("slots", z3.Function("slots", WORD, z3.BitVecSort(8)))
+
+
+class Machine:
+    def __init__(self, program, world, prunes=False, summaries=None):
+        # Is each way asked whether anything can go it? Where few ways are impossible, asking takes longer than going.
+        self.program, self.world, self.prunes = program, world, prunes
+        self.order, self.live, self.joins = flow.order(program), flow.live(program), flow.joins(program)
+        # What must hold at each access lest this machine's rules be wrong: pairs of a condition and what follows from it.
+        self.obligations = []
+        # What functions write that are not followed, each as a theorem of its own says.
+        self.summaries = summaries or {}
+
+    def beginning(self):
+        return State(0, {1: Pointer("context", word(0)), 10: Pointer("stack", word(0))})
+
+    def run(self, state, stop=lambda state, instruction: False):
+        """The ends of all ways from here: an exit each, or where `stop` says so."""
+        waiting, queue, ends, number = {state.at: [state]}, [(self.order[state.at], state.at)], [], 0
+        while queue:
+            _, at = heapq.heappop(queue)
+            for state in self.joined(waiting.pop(at, [])):
+                for after in self.follow_if_possible(state, stop, ends):
+                    if after.at not in waiting:
+                        waiting[after.at] = []
+                        heapq.heappush(queue, (self.order[after.at], after.at))
+                    waiting[after.at].append(after)
+        return ends
+
+    def joined(self, states):
+        """As few as can be: those that differ in nothing but numbers and in how they came here become one."""
+        groups = {}
+        for state in states:
+            groups.setdefault(self.shape(state), []).append(state)
+        return [self.join(group) for group in groups.values()]
+
+    def shape(self, state):
+        shapes = [(register, shape_of(state.registers[register])) for register in sorted(self.live[state.at])
+                  if register in state.registers]
+        stack = [(at, shape_of(value)) for at, value in sorted(state.stack.items()) if isinstance(value, Pointer)]
+        reads = [(read.table, read.at.get_id()) for read in state.reads]
+        return tuple(shapes), tuple(stack), tuple(reads), tuple(write.table for write in state.writes), state.calls
+
+    def join(self, states):
+        first, *others = states
+        for other in others:
+            either = lambda one, two: one if same(one, two) else z3.If(other.when, two, one)
+            registers = {register: either(first.registers[register], other.registers[register])
+                         for register in self.live[first.at]
+                         if register in first.registers and register in other.registers}
+            stack = {at: either(first.stack[at], other.stack[at]) for at in first.stack.keys() & other.stack.keys()
+                     if type(first.stack[at]) is type(other.stack[at])}
+            writes = tuple(Write(one.table, either(one.at, two.at), either(one.value, two.value))
+                           for one, two in zip(first.writes, other.writes))
+            first = replace(first, registers=registers, stack=stack, writes=writes, when=z3.Or(first.when, other.when))
+        return first
+
+    def follow_if_possible(self, state, stop, ends):
+        """Where there is no rule, nobody may come."""
+        try:
+            return self.follow(state, stop, ends)
+        except Unproved:
+            if can_be(state.when, *self.world.facts):
+                raise
+            return []
+
+    def follow(self, state, stop, ends):
+        """To where ways meet or part."""
+        state = state.copy()
+        while True:
+            this = self.program.instructions[state.at]
+            if stop(state, this):
+                ends.append(state)
+                return []
+            if this.code == EXIT:
+                ends.append(state)
+                return []
+            if this.code == JUMP:
+                state.at += this.offset + 1
+            elif this.code == LONG_JUMP:
+                state.at += this.immediate + 1
+            elif this.code == CALL:
+                self.call(state, this)
+                state.at += 1
+            elif this.code == CONSTANT:
+                self.constant(state, this)
+                state.at += 2
+            elif this.kind == LOAD:
+                state.registers[this.target] = self.load(state, this)
+                state.at += 1
+            elif this.kind in (STORE, STORE_IMMEDIATE):
+                self.store(state, this)
+                state.at += 1
+            elif this.kind in (5, JUMPS32):
+                return self.branch(state, this)
+            else:
+                state.registers[this.target] = calculate(this, state.registers)
+                state.at += 1
+            if state.at in self.joins:
+                return [state]
+
+    def constant(self, state, this):
+        upper = self.program.instructions[state.at + 1].immediate
+        number = word((this.immediate & 0xFFFFFFFF) | (upper & 0xFFFFFFFF) << 32)
+        state.registers[this.target] = Pointer(this.symbol, number) if this.symbol else number
+
+    def branch(self, state, this):
+        test = z3.simplify(compare(this, state.registers))
+        aside, onward = state.at + 1 + this.offset, state.at + 1
+        if z3.is_true(test) or z3.is_false(test):
+            state.at = aside if z3.is_true(test) else onward
+            return [state]
+        ways = [state.copy(at=aside, when=z3.And(state.when, test)),
+                state.copy(at=onward, when=z3.And(state.when, z3.Not(test)))]
+        if not self.prunes:
+            return ways
+        # Something comes here, so where nothing goes the one way, it goes the other.
+        possible = [way for way in ways[:1] if can_be(way.when, *self.world.facts)]
+        return possible + [way for way in ways[1:] if not possible or can_be(way.when, *self.world.facts)]
+
+    def load(self, state, this):
+        base = state.registers.get(this.source)
+        if not isinstance(base, Pointer):
+            raise Unproved(f"{self.program.name} {state.at}: a load from no pointer")
+        at, size = z3.simplify(base.offset + this.offset), this.size
+        if base.region == "context":
+            return self.of_context(known(at), size)
+        if base.region == "frame":
+            return self.of_frame(state, at, size)
+        if base.region == "stack":
+            return self.of_stack(state, known(at), size)
+        if base.region == "SETTINGS":
+            number, within = divmod(known(at), 8)
+            setting = z3.LShR(self.world.settings(number), 8 * within) if within else self.world.settings(number)
+            return wide(low(setting, 8 * size))
+        return self.of_table(state, base.region, at, size)
+
+    def of_context(self, at, size):
+        """struct xdp_md of the kernel."""
+        fields = {0: Pointer("frame", word(0)), 4: Pointer("frame", wide(self.world.linear)), 12: wide(self.world.interface)}
+        if size != 4 or at not in fields:
+            raise Unproved(f"{self.program.name}: the context at {at}")
+        return fields[at]
+
+    def of_frame(self, state, at, size):
+        first = self.within_frame(known(at), size)
+        self.obligations.append(("a read of the frame lies in its first part", state.when,
+                                 z3.ULE(word(first + size, 32), self.world.linear)))
+        return number_of(self.world.frame[first : first + size])
+
+    def within_frame(self, at, size):
+        """Bytes have names up to the last one that any header can have."""
+        if at < 0 or at + size > World.MOST:
+            raise Unproved(f"{self.program.name}: the frame at {at}")
+        return at
+
+    def of_stack(self, state, at, size):
+        whole = state.stack.get(at)
+        if isinstance(whole, Pointer) and size == 8:
+            return whole
+        # What nobody has written, or not on every way that was joined, may be anything, each time it is read.
+        bytes_ = [state.stack.get(number, z3.FreshConst(z3.BitVecSort(8), "unwritten")) for number in range(at, at + size)]
+        if any(isinstance(byte, Pointer) for byte in bytes_):
+            raise Unproved(f"{self.program.name} {state.at}: a part of a pointer")
+        return number_of(bytes_)
+
+    def of_table(self, state, name, at, size):
+        if name == World.COUNTERS and size == 1:
+            return wide(self.world.number_of_slot()(at))
+        if size != 8:
+            raise Unproved(f"{self.program.name} {state.at}: {size} bytes of {name}, no whole word")
+        self.obligations.append((f"a word of {name} is read whole", state.when, z3.Extract(2, 0, at) == 0))
+        if name not in World.OWN and name not in World.LABELS:
+            state.reads += (Read(name, at),)
+        value = self.world.table(name)(at)
+        for write in state.writes:
+            if write.table == name:
+                value = z3.If(write.at == at, write.value, value)
+        return value
+
+    def store(self, state, this):
+        base = state.registers[this.target]
+        value = state.registers[this.source] if this.kind == STORE else word(this.immediate)
+        at, size = z3.simplify(base.offset + this.offset), this.size
+        if base.region == "stack":
+            put(state.stack, known(at), value, size)
+        elif size == 8 and base.region not in ("context", "frame", "SETTINGS"):
+            state.writes += (Write(base.region, at, value),)
+        else:
+            raise Unproved(f"{self.program.name} {state.at}: a store into {base.region}")
+
+    def call(self, state, this):
+        """What helpers of the kernel answer is assumed: docs/proof.md says so of each."""
+        if this.symbol:
+            answer = self.call_function(state, this.symbol)
+        else:
+            answer = self.call_helper(state, this.immediate)
+        for register in range(1, 6):
+            state.registers.pop(register, None)
+        state.registers[0] = answer
+
+    def call_function(self, state, name):
+        """A function of the judge's own, of which a theorem says what it writes. Its answer may be any."""
+        if name not in self.summaries:
+            raise Unproved(f"{self.program.name} {state.at}: it calls {name}")
+        state.writes += self.summaries[name](self.world)
+        return unknown(f"answer{state.at}")
+
+    def call_helper(self, state, number):
+        match number:
+            case 8:
+                return wide(self.world.processor)
+            case 125:
+                state.calls += 1
+                return unknown(f"clock{state.calls - 1}")
+            case 188:
+                return wide(self.world.length)
+            case 189:
+                return self.load_bytes(state)
+            case _:
+                raise Unproved(f"{self.program.name} {state.at}: it calls helper {number}")
+
+    def load_bytes(self, state):
+        """bpf_xdp_load_bytes: a copy of what lies there, wherever it lies, or nothing and an error."""
+        _, at, into, size = (state.registers[register] for register in range(1, 5))
+        begin, size = known(into.offset), known(size)
+        at = self.within_frame(known(at), size)
+        reaches = z3.ULE(word(at + size, 32), self.world.length)
+        for number in range(size):
+            lost = unknown(f"lost{state.at}.{at}.{number}", 8)
+            state.stack[begin + number] = z3.If(reaches, self.world.frame[at + number], lost)
+        return z3.If(reaches, word(0), word(-22))
+
+
+def known(value):
+    value = z3.simplify(value)
+    if not is_known(value):
+        raise Unproved(f"a place that depends on what is not known: {str(value)[:80]}")
+    return value.as_signed_long()
+
+
+def shape_of(value):
+    if isinstance(value, Pointer):
+        return value.region, value.offset.get_id()
+    return value.as_long() if is_known(value) else "number"
+
+
+def same(one, two):
+    return one == two if isinstance(one, Pointer) else one.get_id() == two.get_id()
+
+
+def number_of(bytes_):
+    """Little-endian, as the machine is."""
+    return wide(z3.simplify(z3.Concat(*reversed(bytes_)) if len(bytes_) > 1 else bytes_[0]))
+
+
+def put(stack, at, value, size):
+    for number in range(at - 7, at + size):
+        if isinstance(stack.get(number), Pointer):
+            del stack[number]
+    if isinstance(value, Pointer):
+        for number in range(at, at + size):
+            stack.pop(number, None)
+        stack[at] = value
+        return
+    for number in range(size):
+        stack[at + number] = z3.simplify(z3.Extract(8 * number + 7, 8 * number, value))
+
+
+def operands(this, registers):
+    second = registers[this.source] if this.takes_register else word(this.immediate)
+    return registers.get(this.target), second
+
+
+def calculate(this, registers):
+    if this.operation == 0xD0:
+        return in_order(this, registers[this.target])
+    first, second = operands(this, registers)
+    if this.operation == 0xB0 and this.offset == 0:
+        return second if this.kind != ALU32 or isinstance(second, Pointer) else wide(low(second, 32))
+    if isinstance(first, Pointer) or isinstance(second, Pointer):
+        return move(this, first, second)
+    bits = 32 if this.kind == ALU32 else 64
+    first, second = low(first, bits), low(second, bits)
+    by = second & (bits - 1)
+    results = {0x00: lambda: first + second, 0x10: lambda: first - second, 0x20: lambda: times(first, second),
+               0x40: lambda: first | second, 0x50: lambda: first & second, 0x60: lambda: first << by,
+               0x70: lambda: z3.LShR(first, by), 0x80: lambda: -first, 0xA0: lambda: first ^ second,
+               0xC0: lambda: first >> by}
+    if this.operation not in results or this.offset:
+        raise Unproved(f"the operation {this.code:#x}")
+    return wide(z3.simplify(results[this.operation]()))
+
+
+def in_order(this, value):
+    """be16, be32, be64: the bytes the other way round, on a machine that begins with the lowest."""
+    value = low(value, this.immediate)
+    if this.takes_register:
+        value = z3.Concat(*(z3.Extract(at + 7, at, value) for at in range(0, this.immediate, 8)))
+    return wide(z3.simplify(value))
+
+
+def move(this, first, second):
+    if this.kind == ALU32:
+        raise Unproved("half a pointer")
+    if this.operation == 0x00:
+        pointer, number = (first, second) if isinstance(first, Pointer) else (second, first)
+        return Pointer(pointer.region, z3.simplify(pointer.offset + number))
+    if this.operation == 0x10 and not isinstance(second, Pointer):
+        return Pointer(first.region, z3.simplify(first.offset - second))
+    raise Unproved(f"the operation {this.code:#x} on a pointer")
+
+
+def compare(this, registers):
+    first, second = operands(this, registers)
+    if isinstance(first, Pointer) and isinstance(second, Pointer) and first.region == second.region:
+        first, second = first.offset, second.offset
+    if isinstance(first, Pointer) or isinstance(second, Pointer):
+        raise Unproved("a pointer compared with something else")
+    bits = 32 if this.kind == JUMPS32 else 64
+    first, second = low(first, bits), low(second, bits)
+    return {0x10: lambda: first == second, 0x50: lambda: first != second, 0x20: lambda: z3.UGT(first, second),
+            0x30: lambda: z3.UGE(first, second), 0xA0: lambda: z3.ULT(first, second), 0xB0: lambda: z3.ULE(first, second),
+            0x60: lambda: first > second, 0x70: lambda: first >= second, 0xC0: lambda: first < second,
+            0xD0: lambda: first <= second, 0x40: lambda: first & second != 0}[this.operation]()

@@ -1,0 +1,77 @@
+"""Faults put into the compiled judge on purpose, one instruction each. The theorem that one is for must be refuted of it.
+
+An instruction is found by what it does, not by where it is, so that this outlives a new compiler: the first (or that of a number)
+that has these parts.
+"""
+
+from dataclasses import dataclass, field
+
+PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", "labels", "judgement with lists"
+# Codes of RFC 9669, as they are read aloud.
+MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
+IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
+XOR, SHIFT_UP, SHIFT_DOWN, SHIFT32_DOWN, TIMES32, OR, LOAD8 = 0xA7, 0x67, 0x77, 0x74, 0x24, 0x47, 0x79
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    of: str
+    parts: dict
+    changes: dict
+    number: int = 0
+    # Only instructions behind the first that has these parts.
+    behind: dict = field(default_factory=dict)
+
+    def made_of(self, program):
+        """The program with this fault."""
+        has = lambda this, parts: all(getattr(this, part) == value for part, value in parts.items())
+        numbered = list(enumerate(program.instructions))
+        begin = next(at for at, this in numbered if has(this, self.behind))
+        places = [at for at, this in numbered if at >= begin and has(this, self.parts)]
+        if len(places) <= self.number:
+            raise LookupError(f"the mutant {self.name!r}: there is no such instruction in {program.name}")
+        return program.with_instruction(places[self.number], **self.changes)
+
+
+STASHED = dict(code=SHIFT_UP, immediate=41)
+ROWS = dict(code=0x85, immediate=8)
+
+MUTANTS = [
+    Mutant("tags of 802.1Q are no tags", PARSER, dict(immediate=0x8100), dict(immediate=0x8101)),
+    Mutant("tags of 802.1ad are no tags", PARSER, dict(immediate=0x88A8), dict(immediate=0x88A9)),
+    Mutant("older provider tags are no tags", PARSER, dict(immediate=0x9100), dict(immediate=0x9101)),
+    Mutant("IPv4 has another type", PARSER, dict(code=IF32_EQUAL, immediate=0x0800), dict(immediate=0x0801)),
+    Mutant("behind one tag IPv4 has another type", PARSER, dict(code=IF32_EQUAL, immediate=0x0800), dict(immediate=0x0801), 1),
+    Mutant("a bit of the version is dropped", PARSER, dict(code=AND32, immediate=0xF0), dict(immediate=0xE0)),
+    Mutant("another version is IPv4", PARSER, dict(code=IF32_EQUAL, immediate=64), dict(immediate=80)),
+    Mutant("a header may end a byte early", PARSER, dict(code=ADD, immediate=22), dict(immediate=21), 1),
+    Mutant("bytes of the address stay in the wire's order", PARSER, dict(code=SWAP, immediate=32), dict(code=KEEP)),
+    Mutant("five tags may have an id", PARSER, dict(code=IF32_MORE, immediate=4), dict(immediate=5)),
+    Mutant("a priority counts as an id", PARSER, dict(code=AND32, immediate=0xFF0F), dict(immediate=0xFFFF)),
+    Mutant("seven tags are too many", PARSER, dict(code=IF_MORE, immediate=43), dict(immediate=39)),
+    Mutant("a tag in another part is read elsewhere", PARSER, dict(code=0x04, immediate=-40), dict(immediate=-39)),
+    Mutant("an IPv6 source is read from a byte on", PARSER, dict(code=LOAD8, source=2, offset=10), dict(offset=9)),
+
+    Mutant("a fold is too short", JUDGEMENT, dict(code=SHIFT32_DOWN, immediate=16), dict(immediate=15)),
+    Mutant("second homes are elsewhere", JUDGEMENT, dict(code=TIMES32, immediate=-1640531527), dict(immediate=-1640531525)),
+    Mutant("buckets are a word further", JUDGEMENT, dict(code=ADD, immediate=32832), dict(immediate=32840)),
+    Mutant("a borrow counts as a lane", JUDGEMENT, dict(code=XOR, immediate=-1), dict(immediate=0)),
+    Mutant("remainder zero has a second home", JUDGEMENT, dict(code=IF_EQUAL, target=3, immediate=0, offset=1), dict(offset=0)),
+    Mutant("the first home is loaded twice", JUDGEMENT, dict(code=XOR32), dict(code=MOVE32), 0,
+           dict(code=TIMES32, immediate=-1640531527)),
+    Mutant("the stash knows another code", JUDGEMENT, STASHED, dict(immediate=40)),
+    Mutant("the stash knows another kind", JUDGEMENT, dict(code=OR, immediate=1), dict(immediate=3), 0, STASHED),
+    Mutant("a way of the stash is loaded twice", JUDGEMENT, dict(code=LOAD8, offset=72), dict(offset=64), 0, STASHED),
+    Mutant("the stash is looked at in another set", JUDGEMENT, dict(code=AND32, immediate=4088), dict(immediate=2040)),
+    Mutant("a hit in the stash passes", JUDGEMENT, dict(code=0x65, immediate=-1), dict(code=0xC5), 0, STASHED),
+    Mutant("a /20 is asked by another bit", JUDGEMENT, dict(code=SHIFT32_DOWN, immediate=12), dict(immediate=11), 1),
+    Mutant("/24s are a word further", JUDGEMENT, dict(code=ADD, immediate=131072), dict(immediate=131080)),
+    Mutant("rows of processors overlap", COUNTING, dict(code=0x64, immediate=11), dict(immediate=10)),
+    Mutant("what passes counts double", COUNTING, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
+    Mutant("what does not enforce drops", COUNTING, dict(code=IF_EQUAL, immediate=1), dict(immediate=0)),
+    Mutant("rows of lists overlap", LABELS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12)),
+    Mutant("a hit counts double for its list", LABELS, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
+    Mutant("a hit is counted elsewhere", LISTS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=14)),
+    Mutant("an address counts as a prefix", JUDGEMENT, dict(code=0xA4, immediate=5), dict(immediate=4)),
+]

@@ -1,0 +1,51 @@
+"""Asks the solver whether something follows, and keeps how it went."""
+
+import time
+from dataclasses import dataclass
+
+import z3
+
+SECONDS = 300
+
+
+@dataclass
+class Refuted(Exception):
+    """What was to be proved is wrong, or nobody knows: then there is no model."""
+
+    what: str
+    model: z3.ModelRef | None
+    # What the model is one of.
+    wrong: tuple = ()
+
+    def __str__(self):
+        return f"{self.what}: {'refuted' if self.model else 'not decided in time'}"
+
+
+def follows(what, goal, *facts):
+    """Whatever `facts` allow, `goal` holds."""
+    solver = z3.SolverFor("QF_UFBV")
+    solver.set("timeout", SECONDS * 1000)
+    solver.add(*facts, z3.Not(goal))
+    answer = solver.check()
+    if answer != z3.unsat:
+        raise Refuted(what, solver.model() if answer == z3.sat else None, (*facts, z3.Not(goal)))
+
+
+def holds(goal, *facts):
+    """The same as yes or no. Where nobody knows, no."""
+    return not can_be(*facts, z3.Not(goal))
+
+
+def can_be(*facts):
+    """Is there anything at all that `facts` allow? Where nobody knows, there may be."""
+    solver = z3.SolverFor("QF_UFBV")
+    solver.set("timeout", SECONDS * 1000)
+    solver.add(*facts)
+    return solver.check() != z3.unsat
+
+
+def obligations(machine, *facts):
+    """What the machine took for granted at each access."""
+    for what in sorted({what for what, _, _ in machine.obligations}):
+        wrong = [z3.And(when, z3.Not(goal)) for name, when, goal in machine.obligations if name == what]
+        follows(what, z3.Not(z3.Or(wrong)), *facts)

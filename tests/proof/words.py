@@ -1,0 +1,44 @@
+"""Numbers of so many bits as the solver knows them, and their products."""
+
+import z3
+
+WORD = z3.BitVecSort(64)
+
+
+def word(value, bits=64):
+    """A number that is known."""
+    return z3.BitVecVal(value, bits)
+
+
+def unknown(name, bits=64):
+    """Any number."""
+    return z3.BitVec(name, bits)
+
+
+def low(value, bits):
+    """The lowest bits of it."""
+    return z3.simplify(z3.Extract(bits - 1, 0, value))
+
+
+def wide(value):
+    """The same number in 64 bits."""
+    return z3.simplify(z3.ZeroExt(64 - value.size(), value)) if value.size() < 64 else value
+
+
+def is_known(value):
+    return z3.is_bv_value(value)
+
+
+# Any function of two words that does not care for their order. What holds for each of these holds for the product. So
+# nothing that is proved depends on what a product is, and the solver need not multiply secret numbers.
+PRODUCT = z3.Function("product", WORD, WORD, WORD)
+
+
+def times(first, second):
+    """The lowest bits of the product, as many as the factors have. A known factor multiplies truly."""
+    bits, (first, second) = first.size(), map(z3.simplify, (first, second))
+    if is_known(first) or is_known(second):
+        return z3.simplify(first * second)
+    # Lower halves of products come from lower halves of factors; so one function of 64 bits does for both widths.
+    ordered = sorted((wide(first), wide(second)), key=lambda factor: factor.sexpr())
+    return low(PRODUCT(*ordered), bits)

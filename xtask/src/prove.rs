@@ -1,0 +1,62 @@
+//! `prove`: what z3 finds of the compiled judge that this build embeds. The theorems are Python, in `tests/proof`; docs/proof.md
+//! tells what they say.
+
+use std::fs;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use bpf_build::{compiled, workspace};
+use clap::Args;
+
+use crate::tools::python::{self, Package};
+
+/// The solver, and what reads object files.
+const PACKAGES: [Package; 2] =
+    [Package { name: "z3-solver", version: "5.4.1.0" }, Package { name: "pyelftools", version: "0.33" }];
+
+/// The object whose programs judge.
+const JUDGE: &str = "judge";
+
+/// How much of it.
+#[derive(Debug, Args)]
+pub struct Prove {
+    /// See that each fault put into the judge on purpose is refuted, too
+    #[arg(long)]
+    mutants: bool,
+    /// Write the frames that show mutants wrong where `test program` replays them
+    #[arg(long, requires_all = ["mutants", "anew"])]
+    write: bool,
+    /// Prove again what was proved of the same object by the same proof
+    #[arg(long)]
+    anew: bool,
+}
+
+impl Prove {
+    pub fn run(&self) -> Result<ExitCode> {
+        compiled::provide()?;
+        let python = python::with("proof", &PACKAGES)?;
+        let directory = workspace::target()?.join("proof");
+        fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        let objects = compiled::objects()?;
+        let (_, judge) = objects.iter().find(|(name, _)| *name == JUDGE).context("there is no judge")?;
+        let object = directory.join(JUDGE);
+        fs::write(&object, judge).with_context(|| format!("cannot write {}", object.display()))?;
+        let mut prove = Command::new(python);
+        prove.arg(workspace::root().join("tests/proof/prove.py")).arg(&object);
+        // A proof leaves nothing beside its source.
+        prove.env("PYTHONDONTWRITEBYTECODE", "1");
+        let examples = workspace::root().join("tests/program/counterexamples.jsonl");
+        prove.arg("--counterexamples").arg(&examples);
+        if self.mutants {
+            prove.arg("--mutants");
+        }
+        if self.write {
+            prove.arg("--counterexamples-of-mutants").arg(&examples);
+        }
+        if !self.anew {
+            prove.arg("--known").arg(directory.join("known"));
+        }
+        let status = prove.status().context("cannot start Python")?;
+        Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
