@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod demo;
 mod fresh_root;
+mod manual;
 mod piece;
 mod results;
 mod run;
