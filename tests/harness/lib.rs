@@ -49,7 +49,7 @@ pub use site::Site;
 pub use small_disk::SmallDisk;
 pub use talk::{Talk, is_error};
 pub use traffic::{Fate, Traffic};
-pub use typed::{Block, blocks};
+pub use typed::{Typed, commands};
 pub use until::{SOON, until};
 pub use web::{Asked, Authority, Web, Where};
 pub use wire::Wire;

@@ -3,48 +3,75 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::{Net, Reply, home};
 
 /// Everything that filterd has a place for is fresh, and gone with the namespace; nobody is logged in.
 const FRESH: &str = r#"
 set -e
-cp -a /etc/. "$HOME_OF_STORY/etc"
-mount --bind "$HOME_OF_STORY/etc" /etc
+cp -a /etc/. "$STORY/etc"
+mount --bind "$STORY/etc" /etc
 rm -rf /etc/filterd
 mkdir /etc/filterd /etc/filterd/lists
-cp "$HOME_OF_STORY/filterd.yaml" /etc/filterd/filterd.yaml
+cp "$STORY/filterd.yaml" /etc/filterd/filterd.yaml
 mount -t tmpfs tmpfs /run
-mkdir -p "$HOME_OF_STORY/lib"
-mount --bind "$HOME_OF_STORY/lib" /var/lib
+mkdir -p "$STORY/lib"
+mount --bind "$STORY/lib" /var/lib
 mount -t bpf bpf /sys/fs/bpf
-export PATH="$HOME_OF_STORY/bin:$PATH" NO_COLOR=1 HOME="$HOME_OF_STORY/at-home"
-cd "$HOME"
+export PATH="$STORY/bin:$PATH" NO_COLOR=1 HOME="$STORY/at-home"
+cd "$STORY/at-home"
+# What stays in the foreground has a terminal of its own; the one before is ended as Ctrl-C would.
+running=
+foreground() {
+    [ -z "$running" ] || { kill -INT $running; wait $running; }
+    set -m
+    eval "$1" </dev/null 2>>"$STORY/log" &
+    running=$!
+    set +m
+    for i in $(seq 1200); do
+        filterd -q ping 2>/dev/null && return
+        kill -0 $running 2>/dev/null || break
+        sleep 0.05
+    done
+    printf '\ndoes not run: %s\n' "$1" >&2
+    cat "$STORY/log" >&2
+    exit 99
+}
 typed() {
     eval "$2" </dev/null
     code=$?
     if [ $code != "$1" ]; then
         printf '\nexits with %s, not %s: %s\n' "$code" "$1" "$2" >&2
-        kill $(jobs -p) 2>/dev/null
         exit 99
     fi
 }
 set +e
 "#;
 
-/// A block of shell in a document.
+/// What is typed at once, and how it is to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// What is typed, as it stands there.
+pub struct Typed {
+    /// As it stands in the document.
     pub text: String,
-    /// Does nobody see it who reads the document? Such a block makes what its reader has already.
+    /// With 0, or as its comment says, `# … exits with 1`.
+    pub code: u8,
+    /// Does nobody see it who reads the document? Such a command makes what its reader has already.
     pub hidden: bool,
 }
 
-/// The blocks of shell of a document, in their order.
-pub fn blocks(document: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
+impl Typed {
+    /// Does it go on until it is interrupted?
+    fn is_in_the_foreground(&self) -> bool {
+        ["sudo filterd run ", "sudo filterd --iface "]
+            .iter()
+            .any(|beginning| self.text.starts_with(beginning))
+            || self.text.trim() == "sudo filterd run"
+    }
+}
+
+/// The commands of a document's blocks of shell, in their order.
+pub fn commands(document: &str) -> Vec<Typed> {
+    let mut commands = Vec::new();
     let mut lines = document.lines();
     while let Some(line) = lines.next() {
         let (end, hidden) = match line {
@@ -52,44 +79,36 @@ pub fn blocks(document: &str) -> Vec<Block> {
             "<!-- there is:" => ("-->", true),
             _ => continue,
         };
-        let text: Vec<_> = lines.by_ref().take_while(|line| *line != end).collect();
-        blocks.push(Block { text: text.join("\n") + "\n", hidden });
+        block(lines.by_ref().take_while(|line| *line != end), hidden, &mut commands);
     }
-    blocks
+    commands
 }
 
-impl Block {
-    /// The commands, each with how it is to end: with 0, or as its comment says, `# … exits with 1`.
-    pub fn commands(&self) -> Vec<(String, u8)> {
-        let mut commands: Vec<(String, u8)> = Vec::new();
-        let mut open = String::new();
-        let mut until: Option<String> = None;
-        for line in self.text.lines() {
-            open = open + line + "\n";
-            if until.is_none() {
-                until = line.split_once("<<").map(|(_, word)| word.trim().trim_matches('\'').to_owned());
-            } else if until.as_deref() == Some(line) {
-                until = None;
-            }
-            if until.is_some() || line.ends_with('\\') {
-                continue;
-            }
-            let is_command = open.lines().any(|line| !line.trim().is_empty() && !line.trim().starts_with('#'));
-            if is_command {
-                let code = line.split_once("exits with ").and_then(|(_, code)| code.get(..1)?.parse().ok());
-                commands.push((open.clone(), code.unwrap_or(0)));
-            }
-            open.clear();
+/// A command ends with its line, or where it says.
+fn block<'a>(lines: impl Iterator<Item = &'a str>, hidden: bool, commands: &mut Vec<Typed>) {
+    let (mut text, mut until) = (String::new(), None);
+    for line in lines {
+        text = text + line + "\n";
+        match &until {
+            None => until = line.split_once("<<").map(|(_, word)| word.trim().trim_matches('\'').to_owned()),
+            Some(word) if word == line => until = None,
+            Some(_) => {}
         }
-        assert!(open.trim().is_empty(), "a command does not end:\n{open}");
-        commands
+        if until.is_some() || line.ends_with('\\') {
+            continue;
+        }
+        if !line.trim().is_empty() && !line.trim().starts_with('#') {
+            let said = line.split_once("exits with ").and_then(|(_, code)| code.get(..1)?.parse().ok());
+            commands.push(Typed { text: text.clone(), code: said.unwrap_or(0), hidden });
+        }
+        text.clear();
     }
+    assert!(text.is_empty(), "a command does not end:\n{text}");
 }
 
 impl Net {
-    /// Types these blocks, one after the other, into one shell on the host, where everything is as after an installation.
-    /// Where a filterd is to run already, it filters `eth0`.
-    pub fn type_all(&self, blocks: &[Block], runs: bool) -> Reply {
+    /// Types these, one after the other, into one shell on the host, where everything is as after an installation.
+    pub fn type_all(&self, commands: &[Typed]) -> Reply {
         let at = |name: &str| self.home().path(name);
         for directory in ["etc", "bin", "at-home"] {
             fs::create_dir_all(at(directory)).expect("a home can be written");
@@ -100,19 +119,18 @@ impl Net {
         program(&at("bin/filterd"), &format!("exec '{}' \"$@\"", home::binary().display()));
         program(&at("bin/sudo"), "exec \"$@\"");
         let mut script = FRESH.to_owned();
-        if runs {
-            script += "typed 0 'filterd --iface eth0 2>log &'\n\
-                       for i in $(seq 600); do filterd -q ping 2>/dev/null && break; sleep 0.05; done\n\
-                       typed 0 'filterd -q ping'\n";
+        for typed in commands {
+            let quoted = typed.text.trim_end().replace('\'', r"'\''");
+            script += &match typed.is_in_the_foreground() {
+                true => format!("foreground '{quoted}'\n"),
+                false => format!("typed {} '{quoted}'\n", typed.code),
+            };
         }
-        for (command, code) in blocks.iter().flat_map(Block::commands) {
-            script += &format!("typed {code} '{}'\n", command.replace('\'', r"'\''"));
-        }
-        script += "kill $(jobs -p) 2>/dev/null; wait\nexit 0\n";
+        script += "[ -z \"$running\" ] || { kill $running; wait $running; }\nexit 0\n";
         let script = self.home().write("typed.sh", &script);
         let mut shell = self.host().command("unshare");
         shell.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash"]).arg(script);
-        Reply::of(shell.env("HOME_OF_STORY", self.home().path("")))
+        Reply::of(shell.env("STORY", self.home().path("")))
     }
 }
 
@@ -127,13 +145,20 @@ mod tests {
 
     #[test]
     fn commands_end_with_their_line_or_where_they_say() {
-        let document = "x\n```sh\na   # exits with 1: no\n# c\ncat <<'END'\nb\nEND\nd \\\n  e\n```\n```yaml\nf\n```\n<!-- there is:\ng\n-->\n";
-        let blocks = blocks(document);
-        assert_eq!((blocks.len(), blocks[1].hidden), (2, true));
-        let commands = blocks[0].commands();
-        let codes: Vec<_> = commands.iter().map(|(_, code)| *code).collect();
-        assert_eq!(codes, [1, 0, 0]);
-        assert_eq!(commands[1].0, "# c\ncat <<'END'\nb\nEND\n".replace("# c\n", ""));
-        assert_eq!(commands[2].0, "d \\\n  e\n");
+        let document = "x\n```sh\na   # exits with 1: no\n# c\ncat <<'END'\nb\nEND\n\nd \\\n  e\n```\n```yaml\nf\n```\n\
+                        <!-- there is:\nsudo filterd run\n-->\n";
+        let all = commands(document);
+        let told: Vec<_> = all.iter().map(|typed| (typed.text.as_str(), typed.code, typed.hidden)).collect();
+        let expected = [
+            ("a   # exits with 1: no\n", 1, false),
+            ("cat <<'END'\nb\nEND\n", 0, false),
+            ("d \\\n  e\n", 0, false),
+            ("sudo filterd run\n", 0, true),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(
+            all.iter().map(Typed::is_in_the_foreground).collect::<Vec<_>>(),
+            [false, false, false, true]
+        );
     }
 }

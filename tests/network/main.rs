@@ -18,6 +18,7 @@ mod countries;
 mod crash;
 mod diff;
 mod doctor;
+mod documents;
 mod durable;
 mod empty_config;
 mod enforce;

@@ -8,5 +8,6 @@ pub fn write() -> Result<()> {
     compiled::provide()?;
     let mut cargo = workspace::cargo();
     cargo.args(["test", "--quiet", "--package", "filter-daemon", "--lib", "cli::manual"]);
-    process::run(cargo.env("FILTERD_MANUAL", "write")).context("cannot write docs/man and configs/completions")
+    process::run(cargo.env("FILTERD_MANUAL", "write"))
+        .context("cannot write docs/man and configs/completions")
 }

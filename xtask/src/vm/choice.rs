@@ -57,10 +57,11 @@ const OURS_ALONE: [&str; 25] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 19] = [
+const HERE_ONLY: [Stories; 20] = [
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("control::", "a client in Python, and every verb once"),
+    ("documents::", "bash, and tools of other filters"),
     ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
     ("growth::", "millions of addresses, to grow through tables"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
