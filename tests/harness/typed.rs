@@ -23,7 +23,7 @@ cd "$STORY/at-home"
 # What stays in the foreground has a terminal of its own; the one before is ended as Ctrl-C would.
 running=
 foreground() {
-    [ -z "$running" ] || { kill -INT $running; wait $running; }
+    [ -z "$running" ] || { kill -INT -- -$running; wait $running; }
     set -m
     eval "$1" </dev/null 2>>"$STORY/log" &
     running=$!
@@ -126,7 +126,7 @@ impl Net {
                 false => format!("typed {} '{quoted}'\n", typed.code),
             };
         }
-        script += "[ -z \"$running\" ] || { kill $running; wait $running; }\nexit 0\n";
+        script += "[ -z \"$running\" ] || { kill -INT -- -$running; wait $running; }\nexit 0\n";
         let script = self.home().write("typed.sh", &script);
         let mut shell = self.host().command("unshare");
         shell.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash"]).arg(script);

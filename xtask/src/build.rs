@@ -12,6 +12,8 @@ use crate::piece;
 #[derive(Debug, Clone, Copy)]
 pub enum Profile {
     Debug,
+    /// The least to wait for among those that may hold lists of any size.
+    Quick,
     Release,
 }
 
@@ -27,6 +29,10 @@ pub fn daemon(profile: Profile) -> Result<PathBuf> {
     cargo.args(["rustc", "--package", "filter-daemon", "--bin", "filterd"]);
     let directory = match profile {
         Profile::Debug => "debug",
+        Profile::Quick => {
+            cargo.args(["--profile", "quick"]);
+            "quick"
+        }
         Profile::Release => {
             cargo.arg("--release");
             "release"

@@ -84,7 +84,7 @@ fn why_not() -> Result<Option<String>> {
         return Ok(Some(format!("there are none for {}", machine.architecture)));
     }
     let changed = manifest()?.changed()?;
-    Ok((!changed.is_empty()).then(|| format!("not as they were compiled from: {}", changed.join(", "))))
+    Ok((!changed.is_empty()).then(|| format!("changed since they were compiled: {}", changed.join(", "))))
 }
 
 /// Compiles them anew, and writes them and what they are of.

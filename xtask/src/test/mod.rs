@@ -159,17 +159,15 @@ impl Test {
     /// On this machine.
     fn here(&self) -> Result<Report> {
         let rings = self.ring.map_or(RINGS.to_vec(), |ring| vec![ring]);
+        let fresh = if rings == RINGS { on_fresh_objects()? } else { Vec::new() };
         // First, lest somebody without root wait for the units only to be told so.
         let daemon = rings.iter().any(|ring| ring.needs_daemon()).then(daemon).transpose()?;
         let mut report = report()?;
         for &ring in &rings {
             self.tell(ring, Objects::AsTheyCome, daemon.as_deref(), &mut report);
         }
-        if rings == RINGS && !compiled::are_made_here(&toolchain::ensure()?)? {
-            // What is compiled here is not what comes with the source, so both must be right.
-            for ring in ON_OBJECTS {
-                self.tell(ring, Objects::Fresh, daemon.as_deref(), &mut report);
-            }
+        for ring in fresh {
+            self.tell(ring, Objects::Fresh, daemon.as_deref(), &mut report);
         }
         Ok(report)
     }
@@ -203,6 +201,12 @@ impl Test {
         };
         told.unwrap_or_else(|error| report.fail(&name, &error));
     }
+}
+
+/// The rings that are told of fresh objects, too: where others are compiled than come with the source, both must be right.
+fn on_fresh_objects() -> Result<Vec<Ring>> {
+    let are_the_same = compiled::are_made_here(&toolchain::ensure()?)?;
+    Ok(if are_the_same { Vec::new() } else { ON_OBJECTS.into() })
 }
 
 fn command(ring: Ring, objects: Objects, daemon: Option<&Path>, tools: &Tools) -> Result<Command> {
