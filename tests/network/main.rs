@@ -8,6 +8,7 @@ mod bad_input;
 mod belongs_to_others;
 mod bulk;
 mod clocks;
+mod completions;
 mod config;
 mod confirm;
 mod consecutive;

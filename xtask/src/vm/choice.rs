@@ -57,7 +57,8 @@ const OURS_ALONE: [&str; 25] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 20] = [
+const HERE_ONLY: [Stories; 21] = [
+    ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("control::", "a client in Python, and every verb once"),

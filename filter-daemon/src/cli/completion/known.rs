@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap_complete::engine::{CompletionCandidate, ValueCompleter};
 
 use super::super::places;
+use crate::config::name::GUARD_LIST;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{self, Method};
 
@@ -31,7 +32,9 @@ impl ValueCompleter for Entries {
         let typed = typed.to_string_lossy();
         let is_meant = |entry: &str| entry.starts_with(typed.as_ref());
         let found = self.within(span(&typed)).unwrap_or_default();
-        let targets = found.into_iter().map(|entry| entry.target).filter(|target| is_meant(target));
+        // What the host itself is guarded by is nobody's to remove.
+        let own = found.into_iter().filter(|entry| entry.list != GUARD_LIST);
+        let targets = own.map(|entry| entry.target).filter(|target| is_meant(target));
         let mut targets: Vec<_> = targets.collect();
         // One that several lists have is told for each.
         targets.dedup();
