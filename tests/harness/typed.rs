@@ -74,12 +74,15 @@ pub fn commands(document: &str) -> Vec<Typed> {
     let mut commands = Vec::new();
     let mut lines = document.lines();
     while let Some(line) = lines.next() {
-        let (end, hidden) = match line {
+        // In a step of a list it is indented.
+        let indented = line.len() - line.trim_start().len();
+        let (end, hidden) = match line.trim_start() {
             "```sh" => ("```", false),
             "<!-- there is:" => ("-->", true),
             _ => continue,
         };
-        block(lines.by_ref().take_while(|line| *line != end), hidden, &mut commands);
+        let typed = lines.by_ref().map(|line| line.get(indented..).unwrap_or_default());
+        block(typed.take_while(|line| *line != end), hidden, &mut commands);
     }
     commands
 }

@@ -76,6 +76,9 @@ pub const TOOLS: [Tool; 14] = [
 /// What one story of the network ring calls: 119 MB, or 353 MB unpacked. The others are told without it.
 const BROWSER: Tool = asked("chromium-headless-shell", "chromium-headless-shell", "--dump-dom about:blank");
 
+/// What the stories of `fail2ban` call. The others are told without it.
+const FAIL2BAN: [Tool; 2] = [tool("fail2ban-server", "fail2ban"), tool("fail2ban-client", "fail2ban")];
+
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
@@ -178,10 +181,12 @@ impl Test {
             Ok(tools) => tools,
             Err(missing) => return report.lack(ring.name(), &missing),
         };
-        if ring == Ring::Network
-            && let Err(missing) = Tools::provide(&[BROWSER])
-        {
-            report.lack("the page in a browser", &missing);
+        if ring == Ring::Network {
+            for (stories, tools) in
+                [("the page in a browser", &[BROWSER][..]), ("bans of fail2ban", &FAIL2BAN)]
+            {
+                let _ = Tools::provide(tools).map_err(|missing| report.lack(stories, &missing));
+            }
         }
         let name = match objects {
             Objects::AsTheyCome => ring.name().to_owned(),

@@ -17,7 +17,7 @@ struct Needs {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const NEEDS: [Needs; 5] = [
+const NEEDS: [Needs; 7] = [
     // It starts itself anew for each of its processes, which a loader before it would hinder: so its libraries are in its
     // environment, and so are fonts and their configuration, that what it draws is the same everywhere.
     Needs {
@@ -45,6 +45,16 @@ const NEEDS: [Needs; 5] = [
         program: "xdp-filter",
         words: &[],
         environment: &[("LIBXDP_OBJECT_PATH", "{}/usr/lib/x86_64-linux-gnu/bpf")],
+    },
+    Needs {
+        program: "fail2ban-client",
+        words: &[],
+        environment: &[("PYTHONPATH", "{}/usr/lib/python3/dist-packages")],
+    },
+    Needs {
+        program: "fail2ban-server",
+        words: &[],
+        environment: &[("PYTHONPATH", "{}/usr/lib/python3/dist-packages")],
     },
     Needs {
         program: "debootstrap",

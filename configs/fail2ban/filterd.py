@@ -1,0 +1,148 @@
+"""fail2ban's bans in filterd: dropped in XDP, before anything else of the kernel sees them.
+
+Lay this file into /etc/fail2ban/action.d, and say in jail.local:
+
+    [sshd]
+    action = filterd.py
+
+The bans of a jail are entries of the live list f2b-JAIL, with their time and a note, and filterd keeps them on disk. So a
+restart of fail2ban, or of filterd, unblocks nobody and blocks nobody anew: bans that fail2ban restores are there still.
+Stopping fail2ban leaves them to end by themselves; `fail2ban-client unban` takes them off, with --all those of every jail.
+Nobody else's entries are touched.
+
+What is asked while filterd does not answer is logged, kept, and asked again each second until it does.
+
+For bans of a whole IPv6 /64 say so in filterd's configuration: lists: [{name: f2b-sshd, ipv6_prefix: 64}]
+It is lifted with the last of its addresses.
+"""
+
+import json
+import math
+import socket as sockets
+import threading
+import time
+
+from fail2ban.server.actions import ActionBase
+
+# Seconds: how long filterd may be silent, and how long to wait before it is asked again.
+PATIENCE = 5
+REST = 1
+
+
+class Refused(Exception):
+    """filterd answers that it does not do it."""
+
+
+class Filterd:
+    """The control socket: one request, and its last answer."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def ask(self, method, **parameters):
+        request = {"method": "io.filterd." + method, "parameters": parameters}
+        with sockets.socket(sockets.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE)
+            connection.connect(self.path)
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            for line in connection.makefile("rb"):
+                answer = json.loads(line)
+                if answer.get("error") == "io.filterd.Unavailable":
+                    raise ConnectionError(answer["parameters"]["message"])
+                if "error" in answer:
+                    raise Refused(answer["parameters"]["message"])
+                if not answer.get("continues"):
+                    return
+        raise ConnectionError("filterd hung up")
+
+
+class FilterdAction(ActionBase):
+    # What fail2ban restores at its start is in filterd still.
+    norestored = True
+
+    def __init__(self, jail, name, list=None, socket="/run/filterd/control.sock", **others):
+        """`list` is where the bans go; what else a `banaction` is told (port, protocol, chain) says nothing here: who is
+        banned is dropped."""
+        super().__init__(jail, name)
+        self._list = list or "f2b-" + jail.name
+        self._filterd = Filterd(socket)
+        # What filterd was not there to hear, in order: for each target the end of its ban (None: never), or False to lift it.
+        self._unheard = {}
+        self._lock = threading.RLock()
+        self._stopped = threading.Event()
+
+    @property
+    def _prolongable(self):
+        return True
+
+    def start(self):
+        self._stopped.clear()
+
+    def ban(self, aInfo):
+        for_ever = aInfo["bantime"] < 0
+        self._want(str(aInfo["ip"]), None if for_ever else aInfo["time"] + aInfo["bantime"])
+
+    def prolong(self, aInfo):
+        self.ban(aInfo)
+
+    def unban(self, aInfo):
+        self._want(str(aInfo["ip"]), False)
+
+    def flush(self):
+        """Before a stop, and for `unban --all`, but only one of them means it."""
+        if self._jail.actions.active:
+            with self._lock:
+                self._unheard.clear()
+                self._filterd.ask("Flush", list=self._list)
+        return True
+
+    def stop(self):
+        self._stopped.set()
+        with self._lock:
+            if self._unheard and not self._tell():
+                self._logSys.error("filterd never heard of %d bans of %s", len(self._unheard), self._list)
+
+    def _want(self, target, until):
+        with self._lock:
+            waits = bool(self._unheard)
+            self._unheard.pop(target, None)
+            self._unheard[target] = until
+            # Whoever waits is asked about in turn.
+            if not waits and not self._tell():
+                threading.Thread(target=self._ask_again, daemon=True).start()
+
+    def _ask_again(self):
+        while not self._stopped.wait(REST):
+            with self._lock:
+                if self._tell():
+                    self._logSys.warning("filterd answers again, and has all bans of %s", self._list)
+                    return
+
+    def _tell(self):
+        """Tells filterd what it did not hear. Is that all?"""
+        while self._unheard:
+            target, until = next(iter(self._unheard.items()))
+            try:
+                self._tell_one(target, until)
+            except Refused as refused:
+                self._logSys.error("filterd refuses %s: %s", target, refused)
+            except (OSError, ValueError) as error:
+                self._logSys.error("filterd is not told of %s (asked again each %d s): %s", target, REST, error)
+                return False
+            del self._unheard[target]
+        return True
+
+    def _tell_one(self, target, until):
+        if until is False:
+            return self._filterd.ask("Remove", targets=[target], list=self._list)
+        note = "banned by fail2ban, jail " + self._jail.name
+        wanted = {"targets": [target], "list": self._list, "note": note}
+        if until is not None:
+            left = math.ceil(until - time.time())
+            if left <= 0:
+                return None
+            wanted["ttl"] = left
+        return self._filterd.ask("Add", **wanted)
+
+
+Action = FilterdAction

@@ -1,0 +1,259 @@
+//! A real fail2ban with `configs/fail2ban/filterd.py`: what it bans is dropped, for as long as it says, and over restarts of
+//! either.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, until};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// It looks at its log each second, and machines are slow.
+const SOON: Duration = Duration::from_secs(60);
+
+const ACTION: &str = include_str!("../../configs/fail2ban/filterd.py");
+
+/// Where the bans of the jail `knock` go.
+const LIST: &str = "f2b-knock";
+
+/// A fail2ban beside filterd, with a log in which it looks for those who knock.
+struct Fail2ban {
+    directory: PathBuf,
+    server: Child,
+}
+
+impl Fail2ban {
+    /// One that bans for so long after three lines; nothing where this machine has none.
+    fn start(net: &Net, bantime: &str) -> Option<Self> {
+        let directory = net.home().path("fail2ban");
+        for part in ["action.d", "filter.d"] {
+            fs::create_dir_all(directory.join(part)).expect("a new directory");
+        }
+        let write =
+            |name: &str, text: String| fs::write(directory.join(name), text).expect("it can be written");
+        let here = directory.display();
+        let socket = net.home().socket();
+        write("log", String::new());
+        write("action.d/filterd.py", ACTION.to_owned());
+        write(
+            "filter.d/knock.conf",
+            "[Definition]\nfailregex = ^\\s*knock from <HOST>$\ndatepattern = {^LN-BEG}EPOCH\n".into(),
+        );
+        write(
+            "fail2ban.conf",
+            format!(
+                "[Definition]\nloglevel = INFO\nlogtarget = {here}/told\nsyslogsocket = auto\nsocket = {here}/socket\npidfile = {here}/pid\ndbfile = {here}/bans\ndbpurgeage = 1d\nallowipv6 = yes\n[Thread]\nstacksize = 0\n"
+            ),
+        );
+        write(
+            "jail.conf",
+            format!(
+                "[knock]\nenabled = true\nfilter = knock\nlogpath = {here}/log\nbackend = polling\nusedns = no\nmaxretry = 3\nfindtime = 1h\nbantime = {bantime}\naction = filterd.py[socket={}]\n",
+                socket.display()
+            ),
+        );
+        let server = Self::server(&directory)?;
+        Some(Self { directory, server }.once_it_answers())
+    }
+
+    fn server(directory: &Path) -> Option<Child> {
+        let mut command = Command::new("fail2ban-server");
+        command.args(["-xf", "-c"]).arg(directory).arg("start").stdout(Stdio::null()).stderr(Stdio::null());
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                println!("SKIPPED bans of fail2ban: this machine has no fail2ban-server");
+                None
+            }
+            started => Some(started.expect("it starts")),
+        }
+    }
+
+    fn once_it_answers(self) -> Self {
+        until(|| self.asked(&["status", "knock"]).is_some(), "fail2ban answers");
+        self
+    }
+
+    /// What its client prints, unless it fails.
+    fn asked(&self, words: &[&str]) -> Option<String> {
+        let mut client = Command::new("fail2ban-client");
+        let output =
+            client.arg("-c").arg(&self.directory).args(words).output().expect("it comes with the server");
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn is_told(&self, words: &[&str]) {
+        assert!(self.asked(words).is_some(), "fail2ban-client {words:?}: {}", self.told());
+    }
+
+    /// Its own log.
+    fn told(&self) -> String {
+        fs::read_to_string(self.directory.join("told")).unwrap_or_default()
+    }
+
+    /// Somebody knocks three times.
+    fn hears(&self, source: &str) {
+        let mut log = OpenOptions::new().append(true).open(self.directory.join("log")).expect("it is there");
+        let now = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+        let lines = format!("{now} knock from {source}\n").repeat(3);
+        log.write_all(lines.as_bytes()).expect("it can be written");
+    }
+
+    fn stop(&mut self) {
+        self.is_told(&["stop"]);
+        self.server.wait().expect("it was started here");
+    }
+
+    /// Starts it again, with what it remembers.
+    fn go_on(&mut self) {
+        self.server = Self::server(&self.directory).expect("it was there before");
+        until(|| self.asked(&["status", "knock"]).is_some(), "fail2ban answers");
+    }
+}
+
+impl Drop for Fail2ban {
+    fn drop(&mut self) {
+        // Whichever has ended has ended.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// What filterd has on the jail's list.
+fn banned(net: &Net) -> Vec<Value> {
+    net.filterd(["list", "--list", LIST, "--json"]).succeeds().json_lines()
+}
+
+#[test]
+fn who_knocks_three_times_is_dropped_for_as_long_as_fail2ban_says() {
+    let net = Net::with_filterd("");
+    let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    net.expect(ATTACKER).passes();
+    fail2ban.hears(ATTACKER);
+    fail2ban.hears(ATTACKER6);
+    until(|| banned(&net).len() == 2, "both are banned");
+    net.expect(ATTACKER).dropped();
+    net.expect(ATTACKER6).dropped();
+    net.expect(BYSTANDER).passes();
+    let ban = &banned(&net)[0];
+    assert_eq!(ban["note"], "banned by fail2ban, jail knock");
+    let [since, end] = ["since", "until"].map(|time| ban[time].as_u64().expect("a time"));
+    assert!((3500..=3602).contains(&(end - since)), "{ban}");
+}
+
+#[test]
+fn a_ban_that_is_over_lets_pass() {
+    let net = Net::with_filterd("");
+    let Some(fail2ban) = Fail2ban::start(&net, "5s") else { return };
+    fail2ban.hears(ATTACKER);
+    until(|| fail2ban.told().contains(&format!("Ban {ATTACKER}")), "it bans");
+    net.expect(ATTACKER).then_within(SOON).passes();
+    until(|| banned(&net).is_empty(), "nothing of it is left");
+}
+
+#[test]
+fn who_comes_back_is_banned_for_longer_where_fail2ban_says_so() {
+    let net = Net::with_filterd("");
+    let longer = "3s\nbantime.increment = yes\nbantime.multipliers = 1 1000";
+    let Some(fail2ban) = Fail2ban::start(&net, longer) else { return };
+    fail2ban.hears(ATTACKER);
+    until(|| fail2ban.told().contains(&format!("Unban {ATTACKER}")), "the first ban ends");
+    fail2ban.hears(ATTACKER);
+    let is_long = |ban: &Value| ban["until"].as_u64() > ban["since"].as_u64().map(|since| since + 2_000);
+    until(|| banned(&net).first().is_some_and(is_long), "the second one is prolonged");
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn restarts_of_either_unblock_nobody_and_block_nobody_anew() {
+    let mut net = Net::with_filterd("");
+    let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    fail2ban.hears(ATTACKER);
+    until(|| banned(&net).len() == 1, "it is banned");
+    let before = banned(&net);
+    fail2ban.stop();
+    net.expect(ATTACKER).dropped();
+    assert_eq!(banned(&net), before, "a stop of fail2ban leaves its bans to end by themselves");
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    net.start("");
+    fail2ban.go_on();
+    until(|| fail2ban.told().contains(&format!("Restore Ban {ATTACKER}")), "fail2ban restores what it knows");
+    net.expect(ATTACKER).dropped();
+    assert_eq!(banned(&net), before);
+    let log = net.daemon().log();
+    assert_eq!(log.matches(" INFO add ").count(), 1, "what is restored is asked for no second time: {log}");
+}
+
+#[test]
+fn unban_lifts_what_fail2ban_banned_and_nothing_else() {
+    let net = Net::with_filterd("");
+    let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    net.filterd(["add", BYSTANDER, "--list", "mine"]).succeeds();
+    fail2ban.is_told(&["set", "knock", "banip", ATTACKER, ATTACKER6, "192.0.2.77"]);
+    until(|| banned(&net).len() == 3, "all are banned");
+    fail2ban.is_told(&["unban", ATTACKER]);
+    until(|| banned(&net).len() == 2, "one is lifted");
+    net.expect(ATTACKER).passes();
+    net.expect(ATTACKER6).dropped();
+    fail2ban.is_told(&["unban", "--all"]);
+    until(|| banned(&net).is_empty(), "all are lifted");
+    net.expect(ATTACKER6).passes();
+    net.expect(BYSTANDER).dropped();
+}
+
+#[test]
+fn what_is_banned_while_filterd_is_dead_is_dropped_once_it_is_back() {
+    let mut net = Net::with_filterd("");
+    let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    net.end(Signal::SIGKILL);
+    fail2ban.hears(ATTACKER);
+    until(|| fail2ban.told().contains("filterd is not told of"), "it says so");
+    net.expect(ATTACKER).passes();
+    net.start("");
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    until(|| fail2ban.told().contains("filterd answers again, and has all bans"), "it says that, too");
+}
+
+#[test]
+fn a_ban_of_a_whole_ipv6_64_is_lifted_with_the_last_of_its_addresses() {
+    let net = Net::with_filterd(&format!("lists: [{{name: {LIST}, ipv6_prefix: 64}}]"));
+    let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    fail2ban.is_told(&["set", "knock", "banip", "2001:db8:7::1", "2001:db8:7::2"]);
+    until(|| banned(&net).len() == 2, "both are banned");
+    net.expect("2001:db8:7::3").dropped();
+    fail2ban.is_told(&["unban", "2001:db8:7::1"]);
+    until(|| banned(&net).len() == 1, "one is lifted");
+    net.expect("2001:db8:7::3").dropped();
+    fail2ban.is_told(&["unban", "2001:db8:7::2"]);
+    until(|| banned(&net).is_empty(), "the other, too");
+    net.expect("2001:db8:7::3").passes();
+}
+
+#[test]
+fn a_restart_with_twenty_thousand_bans_unblocks_nobody() {
+    const BANS: u32 = 20_000;
+    let net = Net::with_filterd("");
+    let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    let sources: Vec<_> =
+        (0..BANS).map(|number| Ipv4Addr::from(0x0C00_0000 + number * 7).to_string()).collect();
+    for some in sources.chunks(2_000) {
+        let words: Vec<_> =
+            ["set", "knock", "banip"].into_iter().chain(some.iter().map(String::as_str)).collect();
+        fail2ban.is_told(&words);
+    }
+    until(|| fail2ban.told().matches("] Ban ").count() == BANS as usize, "fail2ban bans them all");
+    until(|| banned(&net).len() == BANS as usize, "filterd has them all");
+    let before = banned(&net);
+    fail2ban.stop();
+    fail2ban.go_on();
+    until(
+        || fail2ban.told().matches("] Restore Ban ").count() == BANS as usize,
+        "fail2ban restores them all",
+    );
+    assert_eq!(banned(&net), before);
+    net.expect(sources[BANS as usize - 1].as_str()).dropped();
+}
