@@ -10,6 +10,7 @@ fn main() -> ExitCode {
         Invocation::Run(run) => daemon::run(&run),
         Invocation::Client(client) => command::execute(client),
         Invocation::Detach(leftovers) => daemon::detach(&leftovers),
+        Invocation::Completions(shell) => shell.tell(),
         Invocation::Keep { pin_dir, beside, log } => daemon::keep(&pin_dir, beside, log),
         Invocation::StartFetches { user, log } => daemon::start_fetches(user.as_deref(), log),
         Invocation::Fetch { spawner } => daemon::fetch(spawner),

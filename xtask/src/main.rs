@@ -9,6 +9,7 @@ mod demo;
 mod dist;
 mod fresh_root;
 mod life;
+mod manual;
 mod piece;
 mod prove;
 mod results;

@@ -8,7 +8,7 @@ use bpf_build::{compiled, toolchain};
 use clap::{Parser, Subcommand};
 
 use crate::build::Profile;
-use crate::{bench, build, check, demo, dist, prove, run, soak, test, vm};
+use crate::{bench, build, check, demo, dist, manual, prove, run, soak, test, vm};
 
 /// Everything that is done to this project is done through this door.
 #[derive(Debug, Parser)]
@@ -33,6 +33,8 @@ enum Task {
     },
     /// Compile the BPF programs, and write the objects that come with the source
     Objects,
+    /// Write the manual and completions, docs/man and configs/completions, out of what `--help` and the reference of the configuration say
+    Manual,
     /// Check format, lints, who imports whom, where unsafe code lies, and that the BPF objects are of this source
     Check {
         /// Print who imports whom as ARCHITECTURE.md would have to say it, and check nothing
@@ -79,6 +81,7 @@ impl Xtask {
                 );
             }
             Task::Objects => compiled::write(&toolchain::ensure()?)?,
+            Task::Manual => manual::write()?,
             Task::Check { table: true } => check::print_table()?,
             Task::Check { table: false } => check::all()?,
             Task::Test(test) => return test.run(),

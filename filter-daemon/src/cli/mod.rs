@@ -1,5 +1,6 @@
 //! The command line as typed: one definition, from which help, man page and completions come.
 
+mod completion;
 mod everywhere;
 mod flowing;
 mod other_words;
@@ -23,6 +24,7 @@ use crate::exit::Exit;
 use crate::fetch;
 use crate::kernel::broker::process;
 use crate::text::printable;
+pub use completion::Shell;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
 pub use run::{ConfigFile, Log, LogFormat, Run, interface_name, user};
@@ -36,6 +38,8 @@ pub enum Invocation {
     Client(Client),
     /// To take out of the kernel what a daemon has left there.
     Detach(Detach),
+    /// To tell a shell how to complete command lines.
+    Completions(Shell),
     /// To hold the kernel for a daemon that has its pins there.
     Keep {
         /// Where.
@@ -112,6 +116,9 @@ enum Command {
     Detach(With<DetachArguments>),
     /// Tell what filterd does, or one of its commands
     Help(HelpArguments),
+    /// Print what makes a shell complete commands, interfaces, lists and entries
+    #[command(after_help = WHERE_COMPLETIONS_GO)]
+    Completions(CompletionsArguments),
     #[command(name = process::VERB, hide = true)]
     Keep {
         #[arg(value_parser = OsStringValueParser::new().try_map(places::pins))]
@@ -141,12 +148,23 @@ struct HelpArguments {
     command: Vec<String>,
 }
 
+#[derive(Debug, Args)]
+struct CompletionsArguments {
+    /// The shell that is to read it
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
 impl Command {
     fn everywhere(&self) -> Option<&Everywhere> {
         match self {
             Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => Some(everywhere),
             Self::Verb(verb) => Some(verb.everywhere()),
-            Self::Help(_) | Self::Keep { .. } | Self::StartFetches { .. } | Self::Fetch { .. } => None,
+            Self::Help(_)
+            | Self::Completions(_)
+            | Self::Keep { .. }
+            | Self::StartFetches { .. }
+            | Self::Fetch { .. } => None,
         }
     }
 }
@@ -173,6 +191,15 @@ Exit codes:
   0 done, or yes        3 configuration invalid       6 daemon does not answer, or not permitted
   1 no                  4 nothing changed (--strict)  7 partly applied
   2 usage, bad target   5 refused                     8 refused by the kernel";
+
+const WHERE_COMPLETIONS_GO: &str = "\
+The package of a distribution has put it in its place already. Else:
+  filterd completions bash | sudo tee /usr/share/bash-completion/completions/filterd
+  filterd completions zsh | sudo tee /usr/local/share/zsh/site-functions/_filterd
+  filterd completions fish | sudo tee /usr/share/fish/vendor_completions.d/filterd.fish
+
+Lists and entries are asked for from the filterd that runs, so whoever may not ask it (neither root nor in its group) is
+offered none.";
 
 const WHAT_TO_TYPE: &str = "\
 filterd drops packets by source address before the kernel's network stack sees them.
@@ -201,6 +228,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 
 /// Reads the command line of this process. What is wrong with it is told, and the process ends.
 pub fn parse() -> Invocation {
+    completion::answer(Arguments::command);
     if std::env::args_os().len() <= 1 {
         eprintln!("{}", what_to_type(Path::new(places::CONFIG)));
         exit(Exit::Usage as i32);
@@ -236,6 +264,9 @@ fn read(
             return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
         Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
+        Some(Command::Completions(CompletionsArguments { shell })) => {
+            return Ok(Invocation::Completions(shell));
+        }
         Some(Command::Keep { pin_dir, beside }) => {
             return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet, false) });
         }
@@ -271,11 +302,20 @@ fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::
     })
 }
 
+/// The commands that are not hidden.
+fn verbs() -> Vec<String> {
+    let tree = Arguments::command();
+    let shown = tree.get_subcommands().filter(|verb| !verb.is_hide_set());
+    shown.map(|verb| verb.get_name().to_owned()).collect()
+}
+
 /// The help of a command, which clap tells as an error.
 fn help(command: Vec<String>) -> clap::Error {
     let words = ["filterd".to_owned()].into_iter().chain(command).chain(["--help".to_owned()]);
     parsed(words.map(OsString::from)).expect_err("whoever asks for help gets nothing else")
 }
 
+#[cfg(test)]
+mod manual;
 #[cfg(test)]
 mod tests;

@@ -86,6 +86,13 @@ const LIST_KEYS: [Key<Draft>; 25] = [
     },
 ];
 
+/// Every key there is, wherever it stands.
+#[cfg(test)]
+pub fn keys() -> Vec<&'static str> {
+    let own = KEYS.iter().map(|key| key.name).chain(LIST_KEYS.iter().map(|key| key.name));
+    own.chain(metrics::keys()).chain(feed::keys()).collect()
+}
+
 /// The keys without which a list is none.
 const NEEDED: [&str; 2] = ["name", "path"];
 

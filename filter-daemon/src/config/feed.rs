@@ -267,6 +267,12 @@ const AUTH_KEYS: [Key<Draft>; 5] = [
     },
 ];
 
+/// The names of these.
+#[cfg(test)]
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    AUTH_KEYS.iter().map(|key| key.name)
+}
+
 impl Draft {
     fn check(mut self) -> Result<Auth, &'static str> {
         let (Some(scheme), true) = (self.schemes.pop(), self.schemes.is_empty()) else {

@@ -9,6 +9,12 @@ use crate::text::printable::excerpt;
 
 const KEYS: [Key<Metrics>; 2] = [Key { name: "listen", take: listen }, Key { name: "hosts", take: hosts }];
 
+/// The names of these.
+#[cfg(test)]
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().map(|key| key.name)
+}
+
 const EXAMPLE: &str = "write it as in 127.0.0.1:9477 or \"[::1]:9477\"";
 
 /// The longest name that DNS has.

@@ -33,6 +33,8 @@ use serde::{Deserialize, Serialize};
 use crate::source::file::{self, FileError};
 use crate::source::{How, Limits};
 pub use check::MOST_LISTS;
+#[cfg(test)]
+pub use check::keys;
 pub use diagnostic::{ConfigError, Invalid};
 pub use feed::{Auth, Feed, Scheme, Secret};
 pub use interface::{InterfaceNameError, check_interface_name};

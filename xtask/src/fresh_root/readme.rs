@@ -1,8 +1,11 @@
-//! The commands that README begins with.
+//! The commands by which README's reader builds filterd himself.
 
-/// Those of the first block, as they are typed. What would touch a link of this machine is only built.
+/// How their block begins.
+const FIRST: &str = "apt-get install git ";
+
+/// As they are typed. What would touch a link of this machine is only built.
 pub fn commands(readme: &str) -> Vec<String> {
-    let block = readme.lines().skip_while(|line| *line != "```sh").skip(1).take_while(|line| *line != "```");
+    let block = readme.lines().skip_while(|line| !line.starts_with(FIRST)).take_while(|line| *line != "```");
     let typed = block.map(|line| line.split(" #").next().unwrap_or_default().trim().to_owned());
     typed
         .map(|line| line.replace("run --iface eth0", "run --version"))
@@ -23,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readme_begins_with_what_can_be_typed() {
+    fn readme_tells_whoever_builds_it_what_can_be_typed() {
         let commands = commands(include_str!("../../../README.md"));
         assert!(commands[0].starts_with("apt-get install "), "{commands:?}");
         assert!(commands[1..].iter().all(|command| command.starts_with("cargo xtask ")), "{commands:?}");

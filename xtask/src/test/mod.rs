@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 
 use crate::build::{self, Profile};
 use crate::results::{Report, Results};
-use crate::tools::{Tool, Tools, asked, tool};
+use crate::tools::{Tool, Tools, asked, helps, tool};
 use crate::vm::Vm;
 
 /// What to run, and where.
@@ -56,7 +56,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 13] = [
+pub const TOOLS: [Tool; 14] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -67,6 +67,7 @@ pub const TOOLS: [Tool; 13] = [
     asked("nginx", "nginx", "-v"),
     tool("ipset", "ipset"),
     tool("nft", "nftables"),
+    helps("xdp-filter", "xdp-tools", "Usage: xdp-filter"),
     tool("promtool", "prometheus"),
     tool("prometheus", "prometheus"),
     asked("python3", "python3", "-c __import__('json'),__import__('socket')"),

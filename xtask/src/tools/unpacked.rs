@@ -17,7 +17,7 @@ struct Needs {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const NEEDS: [Needs; 6] = [
+const NEEDS: [Needs; 7] = [
     // It starts itself anew for each of its processes, which a loader before it would hinder: so its libraries are in its
     // environment, and so are fonts and their configuration, that what it draws is the same everywhere.
     Needs {
@@ -40,6 +40,11 @@ const NEEDS: [Needs; 6] = [
         program: "iptables",
         words: &[],
         environment: &[("XTABLES_LIBDIR", "{}/usr/lib/x86_64-linux-gnu/xtables")],
+    },
+    Needs {
+        program: "xdp-filter",
+        words: &[],
+        environment: &[("LIBXDP_OBJECT_PATH", "{}/usr/lib/x86_64-linux-gnu/bpf")],
     },
     Needs {
         program: "fail2ban-client",

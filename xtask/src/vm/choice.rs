@@ -57,11 +57,13 @@ const OURS_ALONE: [&str; 25] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 21] = [
+const HERE_ONLY: [Stories; 23] = [
+    ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
     ("containers::", "a bridge and translated addresses, which the smallest kernels have not built in"),
     ("control::", "a client in Python, and every verb once"),
+    ("documents::", "bash, and tools of other filters"),
     ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
     ("fail2ban::", "a real fail2ban, which no guest has"),
     ("growth::", "millions of addresses, to grow through tables"),

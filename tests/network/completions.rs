@@ -1,0 +1,68 @@
+//! What bash offers at a tab: interfaces, lists and entries as they are, though it takes IPv6 addresses apart at colons.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use harness::{ATTACKER, ATTACKER6, Net, home};
+
+/// Does what bash does at a tab: takes the line apart as it is told, and asks the function that is registered.
+const AT_A_TAB: &str = r#"
+source <(filterd completions bash)
+COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_filterd filterd "${COMP_WORDS[COMP_CWORD]}"
+printf '%s\n' "${COMPREPLY[@]}"
+"#;
+
+#[test]
+fn bash_offers_entries_lists_and_interfaces_as_they_are() {
+    let net = Net::with_filterd("allow: [192.0.2.10]\nblock: [198.51.100.0/24]");
+    net.filterd(["add", ATTACKER, ATTACKER6, "--list", "ssh", "--quiet"]).succeeds();
+    assert_eq!(offered(&net, "filterd remove 203", &["filterd", "remove", "203"]), [ATTACKER]);
+    assert_eq!(offered(&net, "filterd test 198.51.", &["filterd", "test", "198.51."]), ["198.51.100.0/24"]);
+    assert_eq!(offered(&net, "filterd list --list s", &["filterd", "list", "--list", "s"]), ["ssh"]);
+    assert_eq!(offered(&net, "filterd allow remove 1", &["filterd", "allow", "remove", "1"]), ["192.0.2.10"]);
+    assert_eq!(offered(&net, "filterd --iface eth", &["filterd", "--iface", "eth"]), ["eth0"]);
+}
+
+#[test]
+fn an_ipv6_address_is_completed_though_bash_takes_it_apart() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER6, "--quiet"]).succeeds();
+    // Bash keeps what stands before the last colon, and puts what is offered in the place of the rest.
+    let words = ["filterd", "remove", "2001", ":", "db8", ":", "b"];
+    assert_eq!(offered(&net, "filterd remove 2001:db8:b", &words), ["bad::7"]);
+    let words = ["filterd", "remove", "2001", ":"];
+    assert_eq!(offered(&net, "filterd remove 2001:", &words), ["db8:bad::7"]);
+    let words = ["filterd", "remove", "2001", ":", "db8", "::", ""];
+    assert!(
+        offered(&net, "filterd remove 2001:db8:: ", &words).contains(&ATTACKER6.to_owned()),
+        "a word of its own"
+    );
+}
+
+#[test]
+fn where_no_filterd_runs_nothing_is_offered_and_nothing_said() {
+    let net = Net::new();
+    assert_eq!(offered(&net, "filterd remove 2", &["filterd", "remove", "2"]), [""]);
+}
+
+/// What is offered for this line, which bash takes apart into these words.
+fn offered(net: &Net, line: &str, words: &[&str]) -> Vec<String> {
+    let place = net.home().path("bin");
+    if !place.exists() {
+        fs::create_dir(&place).expect("a home can be written");
+        symlink(home::binary(), place.join("filterd")).expect("a home can be written");
+    }
+    let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap_or_default());
+    let mut bash: Command = net.host().command("unshare");
+    // Interfaces are read where /sys shows the host's.
+    bash.args(["--mount", "--", "sh", "-c", "mount -t sysfs sysfs /sys && exec \"$@\"", "sh"]);
+    bash.args(["bash", "--norc", "-c", AT_A_TAB, "bash", line]).args(words);
+    let done =
+        bash.env("PATH", path).env("FILTERD_SOCKET", net.home().socket()).output().expect("bash starts");
+    assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).trim_end_matches('\n').split('\n').map(ToOwned::to_owned).collect()
+}
