@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bpf_build::{compiled, process, workspace};
 
 use crate::piece;
@@ -24,8 +24,23 @@ const ONE_PIECE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "r
 
 /// Builds the daemon and tells where it lies.
 pub fn daemon(profile: Profile) -> Result<PathBuf> {
-    compiled::provide()?;
+    build(profile, workspace::cargo(), &workspace::daemon)
+}
+
+/// Builds it in a place of its own, since everything in it is told these variables: in one piece, that it runs everywhere.
+pub fn to_give_away(variables: &[(&str, String)]) -> Result<PathBuf> {
+    ensure!(
+        can_be_one_piece(),
+        "there is no archive of the C library\n       try: apt-get install libc6-dev"
+    );
+    let target = workspace::target()?.join("give-away");
     let mut cargo = workspace::cargo();
+    cargo.env("CARGO_TARGET_DIR", &target).envs(variables.iter().map(|(name, value)| (name, value)));
+    build(Profile::Release, cargo, &|directory| Ok(target.join(directory).join("filterd")))
+}
+
+fn build(profile: Profile, mut cargo: Command, place: &dyn Fn(&str) -> Result<PathBuf>) -> Result<PathBuf> {
+    compiled::provide()?;
     cargo.args(["rustc", "--package", "filter-daemon", "--bin", "filterd"]);
     let directory = match profile {
         Profile::Debug => "debug",
@@ -43,7 +58,7 @@ pub fn daemon(profile: Profile) -> Result<PathBuf> {
         cargo.args(ONE_PIECE);
     }
     process::run(&mut cargo).context("cannot build the daemon")?;
-    let program = workspace::daemon(directory)?;
+    let program = place(directory)?;
     if one_piece {
         piece::must_lie_anywhere(&program)?;
     }

@@ -9,9 +9,9 @@ use bpf_build::{compiled, ebpf, process, toolchain, workspace};
 use clap::ValueEnum;
 
 use crate::build::{self, Profile};
-use crate::fresh_root;
 use crate::test;
 use crate::tools::Tools;
+use crate::{dist, fresh_root, life};
 
 /// What is told in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -36,6 +36,10 @@ pub enum Soak {
     Fuzz,
     /// What README tells somebody with a fresh Debian, in one; FILTERD_RELEASE chooses it, FILTERD_TESTS the tests
     FreshRoot,
+    /// What is given to others, built twice in different folders: the same bytes, and signed
+    Dist,
+    /// The package's life and the service's in fresh Debians that boot: install, upgrade under a flood, downgrade, remove, purge
+    Package,
 }
 
 /// The tests of the package that has a story.
@@ -65,7 +69,7 @@ impl Soak {
             Self::Clients => &["clients::"],
             Self::Life => &["life::"],
             Self::Refusals => &["whatever_the_kernel_refuses"],
-            Self::Fuzz | Self::FreshRoot => &[],
+            Self::Fuzz | Self::FreshRoot | Self::Dist | Self::Package => &[],
         }
     }
 
@@ -81,7 +85,7 @@ impl Soak {
             | Self::Life => &TESTS,
             Self::Refusals => &UNITS,
             Self::Fuzz => &FUZZ,
-            Self::FreshRoot => &[],
+            Self::FreshRoot | Self::Dist | Self::Package => &[],
         }
     }
 }
@@ -91,6 +95,8 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
     match soak {
         Soak::Fuzz => fuzz(short),
         Soak::FreshRoot => fresh_root::run(short),
+        Soak::Dist => dist::twice::run(),
+        Soak::Package => life::run(),
         Soak::Moves
         | Soak::Exact
         | Soak::Kill

@@ -8,7 +8,7 @@ use bpf_build::{compiled, toolchain};
 use clap::{Parser, Subcommand};
 
 use crate::build::Profile;
-use crate::{bench, build, check, demo, prove, run, soak, test, vm};
+use crate::{bench, build, check, demo, dist, prove, run, soak, test, vm};
 
 /// Everything that is done to this project is done through this door.
 #[derive(Debug, Parser)]
@@ -62,6 +62,8 @@ enum Task {
     Bench(bench::Bench),
     /// Run the rings on other kernels, each in a virtual machine
     Vm(vm::Vm),
+    /// Pack what is given to others: a .deb, the binary, the source, the bill of materials, and their signed checksums
+    Dist,
     /// See it block and unblock a visitor, in network namespaces of its own (as root)
     Demo,
 }
@@ -85,6 +87,7 @@ impl Xtask {
             Task::Bench(bench) => bench.run()?,
             Task::Run { arguments } => run::daemon(&arguments)?,
             Task::Vm(vm) => return vm.run(),
+            Task::Dist => println!("{}", dist::make()?.display()),
             Task::Demo => demo::show()?,
         }
         Ok(ExitCode::SUCCESS)

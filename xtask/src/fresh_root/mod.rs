@@ -1,12 +1,12 @@
 //! `soak fresh-root`: what README tells somebody with a fresh Debian, done word for word in one, from the packages that it
 //! names to the last line of the tests. What the system has got by then must be what building needs, and no more.
 
-mod cost;
+pub mod cost;
 mod machine;
 mod packages;
 mod readme;
 mod root;
-mod told;
+pub mod told;
 
 use std::env;
 use std::fs;

@@ -1,0 +1,163 @@
+//! The package for Debian and its kin, made by dpkg-deb alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use bpf_build::{process, workspace};
+
+use super::Release;
+use super::pack::{gzip, size};
+use super::staged::Staged;
+
+/// Of the tree, and where it lies on a machine.
+const FILES: [(&str, &str); 8] = [
+    ("configs/systemd/filterd.service", "usr/lib/systemd/system/filterd.service"),
+    ("configs/systemd/filterd.sysusers", "usr/lib/sysusers.d/filterd.conf"),
+    ("configs/systemd/filterd.tmpfiles", "usr/lib/tmpfiles.d/filterd.conf"),
+    ("configs/filterd.yaml", "etc/filterd/filterd.yaml"),
+    ("configs/debian/copyright", "usr/share/doc/filterd/copyright"),
+    ("README.md", "usr/share/doc/filterd/README.md"),
+    ("SECURITY.md", "usr/share/doc/filterd/SECURITY.md"),
+    ("configs/prometheus/filterd.rules.yml", "usr/share/doc/filterd/examples/filterd.rules.yml"),
+];
+
+/// Folders whose files all go, if they are there.
+const FOLDERS: [(&str, &str); 3] = [
+    ("configs/examples", "usr/share/doc/filterd/examples"),
+    ("configs/fail2ban", "usr/share/doc/filterd/examples/fail2ban"),
+    ("docs", "usr/share/doc/filterd"),
+];
+
+/// The manual and the completions, if they are there: a folder, the end of a name, and where such files go.
+const GENERATED: [(&str, &str, &str); 5] = [
+    (MANUAL, ".8", "usr/share/man/man8"),
+    (MANUAL, ".5", "usr/share/man/man5"),
+    ("configs/completions", ".bash", "usr/share/bash-completion/completions"),
+    ("configs/completions", ".fish", "usr/share/fish/vendor_completions.d"),
+    ("configs/completions", "_filterd", "usr/share/zsh/vendor-completions"),
+];
+
+const MANUAL: &str = "docs/man";
+
+/// What becomes of them where they lie.
+const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
+
+/// Dpkg asks before it replaces what the operator changed.
+const CONFFILES: &str = "/etc/filterd/filterd.yaml\n";
+
+/// Lays it out and packs it.
+pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
+    let staged = Staged::new(release.stage("deb"))?;
+    staged.copy(binary, "usr/bin/filterd", 0o755)?;
+    let root = workspace::root();
+    for (from, to) in FILES {
+        staged.copy(&root.join(from), to, 0o644)?;
+    }
+    for (from, to) in FOLDERS {
+        for (file, name) in files_in(&root.join(from))? {
+            staged.copy(&file, &format!("{to}/{name}"), 0o644)?;
+        }
+    }
+    staged.write(&gzip(&root.join("CHANGELOG.md"))?, "usr/share/doc/filterd/changelog.gz", 0o644)?;
+    generated(&staged, &root)?;
+    let installed = staged.files()?.iter().map(|file| size(file)).sum::<Result<u64>>()? / 1024;
+    let control = control(release, installed);
+    staged.write(control.as_bytes(), "DEBIAN/control", 0o644)?;
+    staged.write(CONFFILES.as_bytes(), "DEBIAN/conffiles", 0o644)?;
+    for script in SCRIPTS {
+        staged.copy(&root.join("configs/debian").join(script), &format!("DEBIAN/{script}"), 0o755)?;
+    }
+    staged.settle(release.seconds)?;
+    let name = format!("filterd_{}_{}.deb", release.version, release.machine.1);
+    let mut pack = Command::new("dpkg-deb");
+    pack.args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"]).arg(&staged.root);
+    let package = release.file(&name);
+    pack.arg(&package).env("SOURCE_DATE_EPOCH", release.seconds.to_string());
+    process::run_quietly(&mut pack)?;
+    Ok(package)
+}
+
+/// Manual pages are packed, as Debian wants them; completions go as they are.
+fn generated(staged: &Staged, root: &Path) -> Result<()> {
+    for (folder, end, to) in GENERATED {
+        for (file, name) in files_in(&root.join(folder))? {
+            if !name.ends_with(end) {
+                continue;
+            }
+            if folder == MANUAL {
+                staged.write(&gzip(&file)?, &format!("{to}/{name}.gz"), 0o644)?;
+            } else {
+                let name = if name == "filterd.bash" { "filterd" } else { &name };
+                staged.copy(&file, &format!("{to}/{name}"), 0o644)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The files of a folder by name, not of those within; none if it is not there.
+fn files_in(folder: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_file() {
+            files.push((path, name));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn control(release: &Release, installed: u64) -> String {
+    format!(
+        "Package: filterd\n\
+         Version: {}\n\
+         Architecture: {}\n\
+         Maintainer: filterd maintainers <maintainers@filterd.invalid>\n\
+         Installed-Size: {installed}\n\
+         Depends: systemd (>= 247)\n\
+         Section: net\n\
+         Priority: optional\n\
+         Description: drops packets by source address (XDP blocklist)\n\
+         \x20filterd drops packets by source address at the earliest point that Linux has,\n\
+         \x20out of lists of any size, and changes them while packets flow.\n\
+         \x20.\n\
+         \x20It blocks nobody and filters nowhere until /etc/filterd/filterd.yaml says so.\n",
+        release.version, release.machine.1
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_and_completions_go_where_they_are_looked_for() {
+        let place = std::env::temp_dir().join(format!("xtask-deb-{}", std::process::id()));
+        let tree = Staged::new(place.join("tree")).unwrap();
+        let files =
+            ["docs/man/filterd-add.8", "docs/man/filterd.yaml.5", "docs/man/README.md"].into_iter().chain([
+                "configs/completions/_filterd",
+                "configs/completions/filterd.bash",
+                "configs/completions/filterd.fish",
+            ]);
+        files.for_each(|file| tree.write(b"text", file, 0o644).unwrap());
+        let staged = Staged::new(place.join("staged")).unwrap();
+        generated(&staged, &tree.root).unwrap();
+        let names = staged.files().unwrap();
+        let names: Vec<_> = names.iter().map(|path| path.strip_prefix(&staged.root).unwrap()).collect();
+        let expected = [
+            "usr/share/bash-completion/completions/filterd",
+            "usr/share/fish/vendor_completions.d/filterd.fish",
+            "usr/share/man/man5/filterd.yaml.5.gz",
+            "usr/share/man/man8/filterd-add.8.gz",
+            "usr/share/zsh/vendor-completions/_filterd",
+        ];
+        fs::remove_dir_all(&place).unwrap();
+        assert_eq!(names, expected.map(Path::new));
+    }
+}

@@ -1,0 +1,67 @@
+//! `soak package`: the package's life and the service's, in fresh Debians that systemd-nspawn boots, with a neighbour that
+//! floods them. What is packed is what `dist` packs.
+
+mod booted;
+mod flood;
+mod story;
+mod versions;
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use bpf_build::{process, workspace};
+
+use crate::dist;
+use crate::fresh_root::told::Told;
+use crate::results::{Report, Results};
+use crate::tools::{Tools, asked, tool};
+use booted::Booted;
+
+/// Those that a package for Debian is for. Ubuntu's roots cannot be made by every machine's debootstrap.
+const RELEASES: [&str; 2] = ["bookworm", "trixie"];
+
+/// Chooses one of them.
+const RELEASE: &str = "FILTERD_RELEASE";
+
+/// A package that is there already, such as a release, in the place of one of this tree; and the one that it is upgraded from,
+/// where that is to be another.
+const PACKAGE: &str = "FILTERD_PACKAGE";
+const OLD_PACKAGE: &str = "FILTERD_OLD_PACKAGE";
+
+/// Tells it in each.
+pub fn run() -> Result<ExitCode> {
+    ensure!(process::is_root(), "booting a Debian needs root");
+    let tools = Tools::provide(&[
+        asked("debootstrap", "debootstrap", "--version"),
+        tool("systemd-nspawn", "systemd-container"),
+        tool("nft", "nftables"),
+    ])?;
+    let directory = workspace::target()?.join("life");
+    fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    let given = |name: &str| env::var_os(name).map(PathBuf::from);
+    let package = given(PACKAGE).map_or_else(dist::package, Ok)?;
+    let packages =
+        versions::of(&given(OLD_PACKAGE).unwrap_or_else(|| package.clone()), &package, &directory)?;
+    let chosen = env::var(RELEASE).ok();
+    let mut results = Results::default();
+    for release in
+        RELEASES.into_iter().filter(|release| chosen.as_deref().is_none_or(|name| name == *release))
+    {
+        let mut report = Report::new(format!("Debian {release}, fresh"));
+        report.begin("package");
+        let told = booted::base(release, &directory, &tools).and_then(|base| {
+            let booted = Booted::boot(&base, directory.join(release), &tools)?;
+            packages.copy_into(&booted.root)?;
+            let mut told = Told::begin(&mut report);
+            story::tell(&booted, &mut told);
+            told.end();
+            Ok(())
+        });
+        told.unwrap_or_else(|error| report.complain(format!("{error:#}")));
+        results.add(report);
+    }
+    Ok(results.tell())
+}

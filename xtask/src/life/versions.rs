@@ -1,0 +1,53 @@
+//! The package in an older and a newer version than it is: the same files under other versions, so that an upgrade is one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use bpf_build::process;
+
+pub const OLD: &str = "0.0.1";
+pub const NEW: &str = "999.0.0";
+
+/// Where both lie.
+pub struct Packages(PathBuf);
+
+/// Makes the old one and the new one of these.
+pub fn of(old: &Path, new: &Path, directory: &Path) -> Result<Packages> {
+    let made = directory.join("packages");
+    if made.exists() {
+        fs::remove_dir_all(&made).with_context(|| format!("cannot remove {}", made.display()))?;
+    }
+    for (version, package) in [(OLD, old), (NEW, new)] {
+        let stage = made.join("stage").join(version);
+        fs::create_dir_all(&stage).with_context(|| format!("cannot make {}", stage.display()))?;
+        process::run_quietly(Command::new("dpkg-deb").arg("--raw-extract").arg(package).arg(&stage))?;
+        let path = stage.join("DEBIAN/control");
+        let control = fs::read_to_string(&path).context("the package has no control file")?;
+        let is_version = |line: &&str| line.starts_with("Version: ");
+        ensure!(control.lines().filter(is_version).count() == 1, "the package has no version");
+        let lines = control.lines().map(|line| match is_version(&line) {
+            true => format!("Version: {version}\n"),
+            false => format!("{line}\n"),
+        });
+        fs::write(&path, lines.collect::<String>()).context("cannot write the control file")?;
+        let mut pack = Command::new("dpkg-deb");
+        pack.args(["--root-owner-group", "-Zgzip", "--build"]).arg(&stage);
+        process::run_quietly(pack.arg(made.join(format!("{version}.deb"))))?;
+    }
+    Ok(Packages(made))
+}
+
+impl Packages {
+    /// Where whoever is in there finds them: in `/packages`.
+    pub fn copy_into(&self, root: &Path) -> Result<()> {
+        let to = root.join("packages");
+        fs::create_dir_all(&to).with_context(|| format!("cannot make {}", to.display()))?;
+        for version in [OLD, NEW] {
+            let name = format!("{version}.deb");
+            fs::copy(self.0.join(&name), to.join(&name)).with_context(|| format!("cannot copy {name}"))?;
+        }
+        Ok(())
+    }
+}
