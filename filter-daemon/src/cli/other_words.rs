@@ -67,11 +67,11 @@ const OTHERS: [(&[&str], &str); 21] = [
         &["suspend", "bypass", "snooze", "unpause"],
         "`filterd pause 5m` lets everything pass for a while, `filterd resume` ends that",
     ),
+    (&["save", "backup", "dump"], "`filterd export` writes all that is in force"),
     (
-        &["export", "save", "backup"],
-        "it is still to come; `filterd list --json` tells every entry with its list, times and note",
+        &["load", "restore", "read"],
+        "`filterd import FILE` puts an export back, `filterd add - < FILE` blocks what a file lists",
     ),
-    (&["import", "load", "restore", "read"], "`filterd add - < FILE` blocks what a file lists"),
     (
         &["unload", "off", "uninstall", "cleanup"],
         "`filterd detach` takes out of the kernel what a filterd left there",

@@ -40,7 +40,7 @@ fn other(word: &str) -> Option<String> {
     let number = word.strip_prefix("AS").or_else(|| word.strip_prefix("as")).unwrap_or_default();
     if word.starts_with("http://") || word.starts_with("https://") {
         return Some(format!(
-            "{shown} is a URL, and filterd fetches none yet: `curl -fsS URL | filterd add -` blocks what it lists"
+            "{shown} is a URL: one is fetched for a list of the configuration with `url:`, and `curl -fsS URL | filterd add -` blocks what it lists"
         ));
     }
     (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
