@@ -67,7 +67,7 @@ const OTHERS: [(&[&str], &str); 21] = [
         &["suspend", "bypass", "snooze", "unpause"],
         "`filterd pause 5m` lets everything pass for a while, `filterd resume` ends that",
     ),
-    (&["save", "backup", "dump"], "`filterd export` writes all that is in force"),
+    (&["save", "backup"], "`filterd export` writes all that is in force"),
     (
         &["load", "restore", "read"],
         "`filterd import FILE` puts an export back, `filterd add - < FILE` blocks what a file lists",
