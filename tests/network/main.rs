@@ -40,6 +40,7 @@ mod hanging;
 mod held_back;
 mod hostile_clients;
 mod http;
+mod image;
 mod in_between;
 mod interfaces;
 mod keeper;

@@ -5,6 +5,7 @@ mod dependencies;
 mod faults;
 mod house;
 mod imports;
+mod kubernetes;
 mod rooms;
 mod source;
 mod supply;
@@ -22,6 +23,7 @@ use house::House;
 pub fn all() -> Result<()> {
     houses_rules()?;
     format()?;
+    kubernetes::complain()?;
     let toolchain = toolchain::ensure()?;
     ebpf::lint(&toolchain)?;
     lints()?;

@@ -57,7 +57,7 @@ const OURS_ALONE: [&str; 25] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 23] = [
+const HERE_ONLY: [Stories; 24] = [
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
@@ -69,6 +69,7 @@ const HERE_ONLY: [Stories; 23] = [
     ("growth::", "millions of addresses, to grow through tables"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
     ("http::", "hundreds of lists, and callers who are waited for"),
+    ("image::", "what a container has, which has no kernel of its own"),
     (
         "in_between::",
         "a flood beside many reloads; the grace periods are shown by `reload::nobody_slips_through`",
