@@ -32,7 +32,9 @@ impl Fetcher {
         command.args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null());
         // It is never waited for: it ends after us.
-        command.spawn()?;
+        command.spawn().map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot start the process that fetches lists: {error}"))
+        })?;
         Ok(Self(Arc::new(ours)))
     }
 

@@ -80,7 +80,10 @@ fn become_nobody_in_particular(user: Option<&str>) -> io::Result<()> {
         },
         _ => return Err(io::Error::other("there is no such user")),
     };
-    accounts::become_user(&user)
+    accounts::become_user(&user).map_err(|error| {
+        let why = format!("cannot become {}, which takes CAP_SETUID and CAP_SETGID: {error}", user.name);
+        io::Error::new(error.kind(), why)
+    })
 }
 
 /// Starts what is asked for and ends what takes too long, until the line closes.
