@@ -6,7 +6,8 @@ Lay this file into /etc/fail2ban/action.d, and say in jail.local:
     action = filterd.py
 
 The bans of a jail are entries of the live list f2b-JAIL, with their time and a note, and filterd keeps them on disk. So a
-restart of fail2ban, or of filterd, unblocks nobody and blocks nobody anew: bans that fail2ban restores are there still.
+restart of fail2ban, or of filterd, unblocks nobody and blocks nobody anew: of what fail2ban restores filterd is told only
+what it has not.
 Stopping fail2ban leaves them to end by themselves; `fail2ban-client unban` takes them off, with --all those of every jail.
 Nobody else's entries are touched.
 
@@ -34,12 +35,16 @@ class Refused(Exception):
 
 
 class Filterd:
-    """The control socket: one request, and its last answer."""
+    """The control socket: one request, and each part of its answer."""
 
     def __init__(self, path):
         self.path = path
 
-    def ask(self, method, **parameters):
+    def does(self, method, **parameters):
+        for _ in self.asks(method, **parameters):
+            pass
+
+    def asks(self, method, **parameters):
         request = {"method": "io.filterd." + method, "parameters": parameters}
         with sockets.socket(sockets.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
@@ -51,15 +56,13 @@ class Filterd:
                     raise ConnectionError(answer["parameters"]["message"])
                 if "error" in answer:
                     raise Refused(answer["parameters"]["message"])
+                yield answer["parameters"]
                 if not answer.get("continues"):
                     return
         raise ConnectionError("filterd hung up")
 
 
 class FilterdAction(ActionBase):
-    # What fail2ban restores at its start is in filterd still.
-    norestored = True
-
     def __init__(self, jail, name, list=None, socket="/run/filterd/control.sock", **others):
         """`list` is where the bans go; what else a `banaction` is told (port, protocol, chain) says nothing here: who is
         banned is dropped."""
@@ -68,6 +71,8 @@ class FilterdAction(ActionBase):
         self._filterd = Filterd(socket)
         # What filterd was not there to hear, in order: for each target the end of its ban (None: never), or False to lift it.
         self._unheard = {}
+        # What filterd had when fail2ban began to restore.
+        self._kept = None
         self._lock = threading.RLock()
         self._stopped = threading.Event()
 
@@ -79,6 +84,8 @@ class FilterdAction(ActionBase):
         self._stopped.clear()
 
     def ban(self, aInfo):
+        if aInfo["restored"] and str(aInfo["ip"]) in self._kept_by_filterd():
+            return
         for_ever = aInfo["bantime"] < 0
         self._want(str(aInfo["ip"]), None if for_ever else aInfo["time"] + aInfo["bantime"])
 
@@ -93,14 +100,28 @@ class FilterdAction(ActionBase):
         if self._jail.actions.active:
             with self._lock:
                 self._unheard.clear()
-                self._filterd.ask("Flush", list=self._list)
+                self._filterd.does("Flush", list=self._list)
         return True
 
     def stop(self):
         self._stopped.set()
         with self._lock:
             if self._unheard and not self._tell():
-                self._logSys.error("filterd never heard of %d bans of %s", len(self._unheard), self._list)
+                self._logSys.error(
+                    "filterd has not heard of %d changes to %s; of bans it does when fail2ban starts again",
+                    len(self._unheard),
+                    self._list,
+                )
+
+    def _kept_by_filterd(self):
+        if self._kept is None:
+            try:
+                parts = self._filterd.asks("List", list=self._list)
+                self._kept = {entry["target"] for part in parts for entry in part["entries"]}
+            except (OSError, ValueError, Refused):
+                # Whatever is restored is told once filterd answers.
+                self._kept = set()
+        return self._kept
 
     def _want(self, target, until):
         with self._lock:
@@ -134,7 +155,7 @@ class FilterdAction(ActionBase):
 
     def _tell_one(self, target, until):
         if until is False:
-            return self._filterd.ask("Remove", targets=[target], list=self._list)
+            return self._filterd.does("Remove", targets=[target], list=self._list)
         note = "banned by fail2ban, jail " + self._jail.name
         wanted = {"targets": [target], "list": self._list, "note": note}
         if until is not None:
@@ -142,7 +163,7 @@ class FilterdAction(ActionBase):
             if left <= 0:
                 return None
             wanted["ttl"] = left
-        return self._filterd.ask("Add", **wanted)
+        return self._filterd.does("Add", **wanted)
 
 
 Action = FilterdAction

@@ -219,6 +219,23 @@ fn what_is_banned_while_filterd_is_dead_is_dropped_once_it_is_back() {
 }
 
 #[test]
+fn what_filterd_never_heard_of_it_hears_when_fail2ban_starts_again() {
+    let mut net = Net::with_filterd("");
+    let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    fail2ban.hears(BYSTANDER);
+    until(|| banned(&net).len() == 1, "one is banned");
+    net.end(Signal::SIGKILL);
+    fail2ban.hears(ATTACKER);
+    until(|| fail2ban.told().contains("filterd is not told of"), "it says so");
+    fail2ban.stop();
+    net.start("");
+    net.expect(ATTACKER).passes();
+    fail2ban.go_on();
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    net.expect(BYSTANDER).dropped();
+}
+
+#[test]
 fn a_ban_of_a_whole_ipv6_64_is_lifted_with_the_last_of_its_addresses() {
     let net = Net::with_filterd(&format!("lists: [{{name: {LIST}, ipv6_prefix: 64}}]"));
     let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
