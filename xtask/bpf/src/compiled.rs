@@ -26,7 +26,7 @@ pub const FRESH: &str = "fresh";
 
 /// Tells cargo what the choice depends on. Told from where the build script's package lies, so that a moved or copied tree
 /// does not look at the old one.
-pub fn watch() {
+fn watch() {
     for made_of in ["filter-ebpf", "filter-common", "xtask/bpf", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed=../{made_of}");
     }
@@ -111,8 +111,8 @@ pub fn write(toolchain: &Toolchain) -> Result<()> {
 pub enum Held {
     /// Byte for byte.
     ByBytes,
-    /// By their sources alone, for what compiles here would make others of them.
-    BySources,
+    /// By their sources alone, for what compiles here is not what made them.
+    BySources { made_with: Vec<String> },
 }
 
 /// Holds them against the tree, and against what is compiled here.
@@ -126,7 +126,7 @@ pub fn hold(toolchain: &Toolchain) -> Result<Held> {
         );
     }
     if !is_made_here(&manifest, toolchain)? {
-        return Ok(Held::BySources);
+        return Ok(Held::BySources { made_with: manifest.with });
     }
     for architecture in ARCHITECTURES {
         for (object, bytes) in ebpf::build_embedded(toolchain, &Machine::little_endian(architecture))? {
@@ -143,11 +143,6 @@ pub fn hold(toolchain: &Toolchain) -> Result<Held> {
 /// Would the same become of their sources here?
 pub fn are_made_here(toolchain: &Toolchain) -> Result<bool> {
     is_made_here(&manifest()?, toolchain)
-}
-
-/// The compiler and the linker that made them.
-pub fn made_with() -> Result<Vec<String>> {
-    Ok(manifest()?.with)
 }
 
 fn is_made_here(manifest: &Manifest, toolchain: &Toolchain) -> Result<bool> {

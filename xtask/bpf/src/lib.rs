@@ -9,7 +9,7 @@ pub mod compiled;
 pub mod debian;
 pub mod ebpf;
 mod embedded;
-mod lock;
+pub mod lock;
 mod manifest;
 pub mod process;
 mod recipe;

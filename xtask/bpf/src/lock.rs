@@ -1,11 +1,11 @@
-//! Which crates from elsewhere something depends on, out of Cargo.lock.
+//! Cargo.lock: which packages there are, and what they depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What these packages depend on, whatever of it is optional: each crate with its version, and its checksum.
-pub fn below(lock: &str, packages: &[&str]) -> BTreeMap<String, String> {
-    let all: Vec<_> = lock.split("[[package]]").skip(1).map(Package::read).collect();
-    let mut wanted = packages.to_vec();
+/// What these depend on, whatever of it is optional: each crate with its version, and its checksum.
+pub fn below(lock: &str, these: &[&str]) -> BTreeMap<String, String> {
+    let all: Vec<_> = packages(lock).collect();
+    let mut wanted = these.to_vec();
     let (mut seen, mut below) = (BTreeSet::new(), BTreeMap::new());
     while let Some(name) = wanted.pop() {
         for package in all.iter().filter(|package| package.is_called(name)) {
@@ -21,12 +21,19 @@ pub fn below(lock: &str, packages: &[&str]) -> BTreeMap<String, String> {
     below
 }
 
-#[derive(Default)]
-struct Package<'a> {
-    name: &'a str,
-    version: &'a str,
-    /// One of our own has none.
-    checksum: Option<&'a str>,
+/// All that it names.
+pub fn packages(lock: &str) -> impl Iterator<Item = Package<'_>> {
+    lock.split("[[package]]").skip(1).map(Package::read)
+}
+
+/// What it says of one. One of our own comes from nowhere and has no checksum.
+#[derive(Debug)]
+pub struct Package<'a> {
+    pub name: &'a str,
+    pub version: &'a str,
+    pub source: Option<&'a str>,
+    pub checksum: Option<&'a str>,
+    /// As they are written: with a version where there are several of a name.
     dependencies: Vec<&'a str>,
 }
 
@@ -39,9 +46,15 @@ impl<'a> Package<'a> {
         Self {
             name: field("name").unwrap_or_default(),
             version: field("version").unwrap_or_default(),
+            source: field("source"),
             checksum: field("checksum"),
             dependencies: dependencies.collect(),
         }
+    }
+
+    /// The names of what it depends on.
+    pub fn needs(&self) -> impl Iterator<Item = &'a str> {
+        self.dependencies.iter().map(|needed| needed.split_once(' ').map_or(*needed, |(name, _)| name))
     }
 
     /// A version is named where there is more than one.

@@ -1,7 +1,6 @@
 //! What becomes of the same sources, wherever they are compiled: how the compiler is called, and by which names it knows
 //! places. A change here makes other objects.
 
-use std::fs;
 use std::path::PathBuf;
 
 use crate::toolchain::Compiler;
@@ -35,8 +34,6 @@ pub fn flags(compiler: &Compiler, architecture: &str) -> String {
 fn places(compiler: &Compiler) -> Vec<(PathBuf, &'static str)> {
     let own = (workspace::root(), "filterd");
     let library = (compiler.library(), "rust");
-    // Cargo calls each registry by the way to it.
-    let registries = workspace::cargo_home().and_then(|home| fs::read_dir(home.join("registry/src")).ok());
-    let crates = registries.into_iter().flatten().flatten().map(|registry| (registry.path(), "crates"));
+    let crates = workspace::registries().map(|registry| (registry, "crates"));
     [own, library].into_iter().chain(crates).collect()
 }

@@ -1,6 +1,7 @@
 //! The work tree: where it lies, where its builds go, and its own cargo.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,6 +51,12 @@ pub fn cache() -> Option<PathBuf> {
 /// Where cargo keeps what it fetches and installs.
 pub fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")))
+}
+
+/// Where cargo unpacks crates: a directory for each way to a registry, named after it.
+pub fn registries() -> impl Iterator<Item = PathBuf> {
+    let unpacked = cargo_home().and_then(|home| fs::read_dir(home.join("registry/src")).ok());
+    unpacked.into_iter().flatten().flatten().map(|registry| registry.path())
 }
 
 fn this_program() -> Result<PathBuf> {

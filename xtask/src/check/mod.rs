@@ -71,9 +71,9 @@ fn architecture() -> Result<String> {
 fn objects(toolchain: &Toolchain) -> Result<()> {
     match compiled::hold(toolchain)? {
         Held::ByBytes => println!("check: the BPF objects are what is compiled of them here, byte for byte"),
-        Held::BySources => println!(
+        Held::BySources { made_with } => println!(
             "check: the BPF objects are of these sources; not compared byte for byte, for they were made with\n       {}\n       and here are\n       {}",
-            compiled::made_with()?.join("\n       "),
+            made_with.join("\n       "),
             toolchain.versions()?.join("\n       ")
         ),
     }

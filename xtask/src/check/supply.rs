@@ -4,7 +4,7 @@
 use std::fs;
 
 use anyhow::{Context, Result};
-use bpf_build::workspace;
+use bpf_build::{lock, workspace};
 
 const WORKFLOWS: &str = ".github/workflows";
 const LOCK: &str = "Cargo.lock";
@@ -44,37 +44,25 @@ fn is_by_commit(action: &str) -> bool {
 fn of_crates(lock: &str) -> Vec<String> {
     let (before, allowed) = BEFORE_THE_DAEMON;
     let mut complaints = Vec::new();
-    for package in lock.split("[[package]]").skip(1) {
-        let field = |key: &str| {
-            package
-                .lines()
-                .find_map(|line| Some(line.strip_prefix(key)?.strip_prefix(" = ")?.trim_matches('"')))
-        };
-        let name = field("name").unwrap_or("a crate without a name");
-        if let Some(source) = field("source")
-            && (source != REGISTRY || field("checksum").is_none())
+    for package in lock::packages(lock) {
+        let name = package.name;
+        if let Some(source) = package.source
+            && (source != REGISTRY || package.checksum.is_none())
         {
             complaints
                 .push(format!("{LOCK}: {name} comes from {source}, not from the registry with a checksum"));
         }
         if name == before {
-            let more = dependencies(package).filter(|dependency| !allowed.contains(dependency));
+            let more = package.needs().filter(|needed| !allowed.contains(needed));
             complaints.extend(more.map(|more| {
                 format!("{LOCK}: {before} needs {more}, so whoever builds the daemon builds that first")
             }));
         }
-        if name == "filter-daemon" && dependencies(package).any(|dependency| dependency == "xtask") {
+        if name == "filter-daemon" && package.needs().any(|needed| needed == "xtask") {
             complaints.push(format!("{LOCK}: building the daemon builds the task runner"));
         }
     }
     complaints
-}
-
-/// Lines like ` "anyhow",`, or ` "syn 2.0.1",` where there are several.
-fn dependencies(package: &str) -> impl Iterator<Item = &str> {
-    let lines = package.lines().skip_while(|line| *line != "dependencies = [").skip(1);
-    let names = lines.map_while(|line| line.strip_prefix(" \"")?.split(['"', ' ']).next());
-    names.filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

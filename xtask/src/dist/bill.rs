@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
-use bpf_build::{process, workspace};
+use bpf_build::{lock, process, workspace};
 
 use super::Release;
 
@@ -57,15 +57,7 @@ fn line_of_tree(line: &str) -> Option<Crate> {
 
 /// The checksum of each crate that came from the registry.
 fn sums(lock: &str) -> BTreeMap<(&str, &str), &str> {
-    lock.split("[[package]]").skip(1).filter_map(sum).collect()
-}
-
-fn sum(package: &str) -> Option<((&str, &str), &str)> {
-    let field = |key: &str| {
-        let mut values = package.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
-        values.next().map(|value| value.trim_matches('"'))
-    };
-    Some(((field("name")?, field("version")?), field("checksum")?))
+    lock::packages(lock).filter_map(|one| Some(((one.name, one.version), one.checksum?))).collect()
 }
 
 fn bill(release: &Release, crates: &BTreeSet<Crate>, sums: &BTreeMap<(&str, &str), &str>) -> Result<String> {

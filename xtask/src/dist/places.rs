@@ -39,8 +39,7 @@ fn places() -> Result<Vec<(PathBuf, &'static str)>> {
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let library = process::output(Command::new(compiler).args(["--print", "sysroot"]))?;
     let cargo = workspace::cargo_home().context("there is no cargo: HOME is not set")?;
-    let registries = fs::read_dir(cargo.join("registry/src")).into_iter().flatten().flatten();
-    let registries = registries.map(|registry| (registry.path(), "crates"));
+    let registries = workspace::registries().map(|registry| (registry, "crates"));
     let own = [(workspace::root(), "filterd"), (workspace::target()?, "target")];
     let others = [(PathBuf::from(library.trim()), "rust"), (cargo, "cargo")];
     Ok(others.into_iter().chain(own).chain(registries).collect())
