@@ -86,17 +86,17 @@ fn with_values(arg: Arg, path: &str) -> Arg {
         "TARGET" if [" remove", " test"].iter().any(|verb| path.ends_with(verb)) => {
             arg.add(ArgValueCompleter::new(known::Entries::Blocked))
         }
-        "FORMAT" => arg.add(words(&["plain", "ipset", "nft", "json"])),
-        "auto|native|generic" => arg.add(words(&["auto", "native", "generic"])),
-        "detach|keep" => arg.add(words(&["detach", "keep"])),
-        "text|json" => arg.add(words(&["text", "json"])),
+        "FORMAT" => arg.add(words("plain|ipset|nft|json")),
         "COMMAND" => arg.add(ArgValueCandidates::new(|| candidates(super::verbs()))),
+        // Such as auto|native|generic: it says all that there is.
+        choice if choice.contains('|') => arg.add(words(choice)),
         _ => arg,
     }
 }
 
-fn words(words: &'static [&'static str]) -> ArgValueCandidates {
-    ArgValueCandidates::new(|| words.iter().map(CompletionCandidate::new).collect())
+fn words(choice: &str) -> ArgValueCandidates {
+    let words: Vec<_> = choice.split('|').map(ToOwned::to_owned).collect();
+    ArgValueCandidates::new(move || candidates(words.clone()))
 }
 
 fn candidates(words: Vec<String>) -> Vec<CompletionCandidate> {
