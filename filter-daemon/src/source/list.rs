@@ -151,8 +151,8 @@ impl Reading<'_> {
 
     fn document(&mut self, input: impl Read) -> io::Result<()> {
         let list = &mut self.gathering;
-        let lack = nft::read(input, |line, content, said| {
-            list.take(line, content, said);
+        let lack = nft::read(input, |element| {
+            list.take(element.line, element.shown.as_bytes(), element.span);
             list.is_full()
         })?;
         list.lacks(lack);

@@ -1,17 +1,21 @@
 //! What `ipset restore` reads and `ipset save` writes: two sets a list, one a family, whose elements have an end and a comment.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
 
 use filter_common::target::{Prefix, Target};
 
 use super::list_of::Begun;
 use super::lost::Lost;
+use super::plain::fault;
 use super::{Fault, Form, Item, Writer, set_name};
+use crate::control::wire;
 use crate::control::wire::lists::List;
-use crate::control::wire::{Entry, words};
+use crate::source;
+use crate::source::format::ipset::Entry;
 use crate::text::lines::Line;
-use crate::text::printable;
 
 /// The longest name of a set.
 const LONGEST_NAME: usize = 31;
@@ -51,7 +55,7 @@ impl Writer for Ipset {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
+    fn entry(&mut self, entry: &wire::Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
         let Some(target) = self.lost.element(entry) else { return Ok(()) };
         let family = if matches!(target, Target::V4(_)) { 4 } else { 6 };
         let name = set_name::of(&entry.list, allow, family, LONGEST_NAME);
@@ -79,7 +83,7 @@ impl Writer for Ipset {
 
 impl Ipset {
     /// None if it is over.
-    fn timeout(&mut self, entry: &Entry) -> Option<String> {
+    fn timeout(&mut self, entry: &wire::Entry) -> Option<String> {
         let Some(until) = entry.until else { return Some(String::new()) };
         let left = until.saturating_sub(self.now);
         if left > LONGEST_TIMEOUT {
@@ -129,51 +133,34 @@ pub fn without_comment(element: &str) -> (&str, Option<&str>) {
 
 /// Reads it.
 pub struct Saved {
+    rows: source::format::Ipset,
+    name: Arc<Path>,
     begun: Begun,
-    /// The ends that elements have which do not say another.
-    timeouts: HashMap<String, u64>,
 }
 
 impl Default for Saved {
     fn default() -> Self {
-        Self { begun: Begun::now(), timeouts: HashMap::new() }
+        Self { rows: source::format::Ipset::default(), name: Path::new("").into(), begun: Begun::now() }
     }
 }
 
 impl Form for Saved {
     fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
-        let Ok(text) = str::from_utf8(line.bytes) else { return Some(Err("it is no text".to_owned())) };
-        let mut parts = text.trim_ascii().splitn(3, ' ');
-        match (parts.next(), parts.next(), parts.next().unwrap_or_default()) {
-            (None | Some(""), _, _) | (Some("flush" | "COMMIT"), _, _) => None,
-            (Some(word), _, _) if word.starts_with('#') => None,
-            (Some("create"), Some(set), rest) => {
-                if let Some(timeout) = option(rest, "timeout").filter(|timeout| *timeout > 0) {
-                    self.timeouts.insert(set.to_owned(), timeout);
-                }
-                None
+        let (content, entry) = self.rows.entry(line)?;
+        Some(match entry {
+            Err(reason) => Err(fault(&self.name, line.number, content, reason)),
+            Ok(entry) if entry.is_exception => {
+                Err(format!("{} is an exception (nomatch), and is left out", entry.span))
             }
-            (Some("add"), Some(set), rest) => Some(self.element(set, rest)),
-            _ => Some(Err(format!("{} is nothing that `ipset save` writes", printable::word(text)))),
-        }
+            Ok(entry) => self.item(&entry),
+        })
     }
 }
 
 impl Saved {
-    fn element(&self, set: &str, rest: &str) -> Result<Item, Fault> {
-        let (rest, comment) = without_comment(rest);
-        let (target, options) = rest.split_once(' ').unwrap_or((rest, ""));
-        if options.split(' ').any(|word| word == "nomatch") {
-            return Err(format!("{} is an exception (nomatch), and is left out", printable::word(target)));
-        }
-        let span = words::span(target)?;
-        let left = option(options, "timeout").or(self.timeouts.get(set).copied()).filter(|left| *left > 0);
-        self.begun.item(span, set, left, comment)
+    fn item(&self, entry: &Entry<'_>) -> Result<Item, Fault> {
+        let text = |bytes| str::from_utf8(bytes).map_err(|_| "it is no text".to_owned());
+        let left = (entry.timeout > 0).then_some(entry.timeout);
+        self.begun.item(entry.span, text(entry.set)?, left, entry.comment.map(text).transpose()?)
     }
-}
-
-/// The number behind this word.
-fn option(words: &str, name: &str) -> Option<u64> {
-    let mut words = words.split(' ').skip_while(|word| *word != name);
-    words.nth(1)?.parse().ok()
 }

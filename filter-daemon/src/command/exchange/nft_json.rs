@@ -1,88 +1,32 @@
 //! What `nft -j list` writes: one JSON document, in which sets and their elements are found.
 
-use filter_common::target::Span;
-use serde::Deserialize;
-use serde_json::Value;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
 
 use super::list_of::Begun;
 use super::nft::unprefixed;
+use super::plain::fault;
 use super::{Fault, Item};
-use crate::control::wire::words;
-use crate::text::printable;
+use crate::source::format::Lack;
+use crate::source::format::nft::{self, Element};
 
-#[derive(Deserialize)]
-struct Document {
-    nftables: Vec<Object>,
-}
-
-/// Anything of a ruleset; sets are what matters.
-#[derive(Deserialize)]
-struct Object {
-    set: Option<Set>,
-}
-
-#[derive(Deserialize)]
-struct Set {
-    name: String,
-    #[serde(rename = "type", default)]
-    kind: Value,
-    #[serde(default)]
-    timeout: Option<u64>,
-    #[serde(default)]
-    elem: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-struct Element {
-    val: Value,
-    #[serde(default)]
-    timeout: Option<u64>,
-    #[serde(default)]
-    expires: Option<u64>,
-    #[serde(default)]
-    comment: Option<String>,
-}
-
-/// Every element of every set of addresses, or what is wrong with it.
-pub fn read(text: &[u8]) -> Result<Vec<Result<Item, Fault>>, Fault> {
-    let document: Document = serde_json::from_slice(text).map_err(|error| {
-        format!("it is not what `nft -j list` writes: {}", printable::sentence(&error.to_string()))
-    })?;
-    let begun = Begun::now();
-    let sets = document.nftables.into_iter().filter_map(|part| part.set);
-    // Sets of ports, interfaces and the like are nothing that a list has.
-    let sets = sets.filter(|set| set.kind == "ipv4_addr" || set.kind == "ipv6_addr");
-    Ok(sets
-        .flat_map(|Set { name, timeout, elem, .. }| {
-            elem.into_iter().map(move |one| element(begun, &name, timeout, one))
-        })
-        .collect())
-}
-
-fn element(begun: Begun, set: &str, usual: Option<u64>, one: Value) -> Result<Item, Fault> {
-    let element = match one.get("elem") {
-        Some(element) => {
-            Element::deserialize(element).map_err(|error| format!("it is no element: {error}"))?
+/// Every element of every set of addresses, or what is wrong with it; and what is missing of the whole. Sets of ports,
+/// interfaces and the like are nothing that a list has.
+pub fn read(input: impl Read) -> io::Result<(Vec<Result<Item, Fault>>, Option<Lack>)> {
+    let (name, begun) = (Path::new("").into(), Begun::now());
+    let mut items = Vec::new();
+    let lack = nft::read(input, |element| {
+        if !element.set.holds_more {
+            items.push(item(&name, begun, element));
         }
-        None => Element { val: one, timeout: None, expires: None, comment: None },
-    };
-    let Element { val, timeout, expires, comment } = element;
-    let left = expires.or(timeout).or(usual);
-    begun.item(span(&val)?, unprefixed(set), left, comment.as_deref())
+        false
+    })?;
+    Ok((items, lack))
 }
 
-fn span(val: &Value) -> Result<Span, Fault> {
-    let (prefix, range) = (&val["prefix"], &val["range"]);
-    let word = match (
-        val.as_str(),
-        prefix["addr"].as_str(),
-        prefix["len"].as_u64(),
-        range.as_array().map(|ends| &ends[..]),
-    ) {
-        (Some(address), ..) => address.to_owned(),
-        (_, Some(address), Some(length), _) => format!("{address}/{length}"),
-        (_, _, _, Some([Value::String(first), Value::String(last)])) => format!("{first}-{last}"),
-        _ => return Err(format!("{} is no address, prefix or range", printable::word(&val.to_string()))),
-    };
-    words::span(&word)
+fn item(name: &Arc<Path>, begun: Begun, element: Element<'_>) -> Result<Item, Fault> {
+    let Element { line, shown, span, set, left, comment } = element;
+    let span = span.map_err(|reason| fault(name, line, shown.as_bytes(), reason))?;
+    begun.item(span, unprefixed(&set.name), left, comment)
 }

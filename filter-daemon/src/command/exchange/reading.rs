@@ -15,7 +15,7 @@ use crate::text::printable;
 /// What is looked at to recognise a format: far more than any head of comments has.
 const BEGINNING: usize = 64 * 1024;
 
-/// The largest document of JSON that is read as a whole.
+/// The largest document of JSON that is read.
 const LARGEST_DOCUMENT: u64 = 1 << 30;
 
 /// Entries as they are read.
@@ -79,12 +79,16 @@ impl<R: Read> Reading<R> {
             Known::Theirs(format) => (theirs(format), format.name()),
             Known::Ours(format) => (ours(format, is_ours), format.name()),
         };
-        let mut all = Cursor::new(beginning).chain(input);
+        let all = Cursor::new(beginning).chain(input);
         if form.is_none() && is_document {
-            let mut text = Vec::new();
-            let read = (&mut all).take(LARGEST_DOCUMENT).read_to_end(&mut text).map_err(Unreadable::Input)?;
-            let rows = nft_json::read(&text).map_err(|fault| Unreadable::Other(fault.into()))?;
-            return Ok(Self { rows: Rows::All(rows.into_iter()), format, whole: read as u64 });
+            let mut document = all.take(LARGEST_DOCUMENT);
+            let (rows, lack) = nft_json::read(&mut document).map_err(Unreadable::Input)?;
+            if let Some(lack) = lack {
+                let told = format!("it is not what `nft -j list` writes, or not all of it: it {lack}");
+                return Err(Unreadable::Other(told.into()));
+            }
+            let read = LARGEST_DOCUMENT - document.limit();
+            return Ok(Self { rows: Rows::All(rows.into_iter()), format, whole: read });
         }
         let Some(form) = form else { return Err(Unreadable::Other(no_nft())) };
         Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0 })

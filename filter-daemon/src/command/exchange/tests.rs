@@ -57,7 +57,11 @@ fn what_ipset_saves_is_read() {
         ]
     );
     assert!(read[4].starts_with("x:7: error:") && read[4].contains("nomatch"), "{}", read[4]);
-    assert!(read[5].starts_with("x:9: error: `192.0.2.3,tcp:80`"), "{}", read[5]);
+    assert!(
+        read[5].starts_with("x:9: error: `add ports 192.0.2.3,tcp:80` is more than an address"),
+        "{}",
+        read[5]
+    );
     assert_eq!(read[6..], ["x allows 192.0.2.4 None None"]);
 }
 
@@ -80,8 +84,29 @@ fn what_nft_lists_as_json_is_read() {
             "ssh-1 192.0.2.3-192.0.2.4 None None",
         ]
     );
-    assert!(read[4].contains("is no address, prefix or range"), "{}", read[4]);
+    assert!(read[4].contains("is more than an address"), "{}", read[4]);
     assert_eq!(read[5..], ["9 2001:db8::1 Some(60) None"]);
+}
+
+#[test]
+fn a_set_of_ipset_with_a_netmask_brings_the_networks_that_it_matches() {
+    let told = read("create a hash:ip family inet netmask 24\nadd a 192.0.2.0 comment \"of \"\n");
+    assert_eq!(told, ["a 192.0.2.0/24 None Some(\"of \")"]);
+}
+
+#[test]
+fn a_comment_comes_out_of_jsons_quotes_as_it_went_in() {
+    let told = read(
+        r#"{"nftables": [{"set": {"name": "a", "type": "ipv4_addr", "elem": [{"elem": {"val": "192.0.2.1", "comment": "C:\\b \u00e4"}}]}}]}"#,
+    );
+    assert_eq!(told, [r#"a 192.0.2.1 None Some("C:\\b ä")"#]);
+}
+
+#[test]
+fn of_a_document_that_breaks_off_nothing_is_taken() {
+    let told =
+        refusal(r#"{"nftables": [{"set": {"name": "a", "type": "ipv4_addr", "elem": ["192.0.2.1", "192.0"#);
+    assert!(told.contains("ends in the middle"), "{told}");
 }
 
 #[test]

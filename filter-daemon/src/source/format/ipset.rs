@@ -1,7 +1,8 @@
-//! What `ipset save` writes: sets are created, and entries added. Timeouts, counters and comments say nothing here; `nomatch`
-//! makes an exception; entries with a port, an interface or a mark are more than addresses, and rejected.
+//! What `ipset save` writes: sets are created, and entries added, with a timeout or a comment perhaps. `nomatch` makes an
+//! exception; entries with a port, an interface or a mark are more than addresses, and rejected.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 
 use filter_common::target::{Prefix, Span, Target};
 
@@ -19,8 +20,29 @@ const MOST_EXCEPTIONS: usize = 256;
 /// Lines of `ipset save`.
 #[derive(Default)]
 pub struct Ipset {
-    sets: HashMap<Box<[u8]>, Kind>,
+    sets: HashMap<Box<[u8]>, Set>,
     exceptions: Vec<Target>,
+}
+
+/// An entry of a set. What is read as a list is asked for its span alone.
+pub struct Entry<'a> {
+    /// The set's name.
+    pub set: &'a [u8],
+    /// What it names.
+    pub span: Span,
+    /// Is that to be taken out of what others name?
+    pub is_exception: bool,
+    /// Seconds that are left, by its own word or by its set's; zero where it stays.
+    pub timeout: u64,
+    /// Without the quotes around it.
+    pub comment: Option<&'a [u8]>,
+}
+
+#[derive(Clone, Copy)]
+struct Set {
+    kind: Kind,
+    /// Of entries that do not say another.
+    timeout: u64,
 }
 
 /// What a set holds.
@@ -38,52 +60,8 @@ impl Ipset {
         &self.exceptions
     }
 
-    fn add<'a>(&mut self, mut words: impl Iterator<Item = &'a [u8]>) -> Option<Result<Span, Reason>> {
-        let (Some(set), Some(element)) = (words.next(), words.next()) else { return Some(Err(Reason::Form)) };
-        let kind = self.sets.get(set).copied().unwrap_or(Kind::Addresses(None));
-        let Kind::Addresses(length) = kind else { return Some(Err(Reason::Kind)) };
-        if element.contains(&b',') {
-            return Some(Err(Reason::Kind));
-        }
-        let said = line::target(element).map(|span| widened(span, length));
-        let Some(is_exception) = options(words) else { return Some(Err(Reason::Form)) };
-        if !is_exception {
-            return Some(said);
-        }
-        match said {
-            Err(_) => Some(said),
-            Ok(_) if self.exceptions.len() >= MOST_EXCEPTIONS => Some(Err(Reason::Exceptions)),
-            Ok(span) => {
-                self.exceptions.extend(span);
-                None
-            }
-        }
-    }
-
-    fn create<'a>(&mut self, mut words: impl Iterator<Item = &'a [u8]>) -> Option<Result<Span, Reason>> {
-        let (Some(set), Some(kind)) = (words.next(), words.next()) else { return Some(Err(Reason::Form)) };
-        let options: Vec<_> = words.collect();
-        let length = options.iter().position(|word| *word == b"netmask").map(|at| {
-            let length = options.get(at + 1).and_then(|word| std::str::from_utf8(word).ok());
-            length.and_then(|length| length.parse().ok())
-        });
-        let is_plain = [&b"hash:ip"[..], b"hash:net", b"bitmap:ip"].contains(&kind);
-        let kind = match length {
-            None if is_plain => Kind::Addresses(None),
-            Some(Some(length)) if is_plain => Kind::Addresses(Some(length)),
-            _ => Kind::More,
-        };
-        let kind = if options.contains(&&b"bitmask"[..]) { Kind::More } else { kind };
-        if self.sets.len() < MOST_SETS {
-            self.sets.insert(set.into(), kind);
-            return None;
-        }
-        Some(Err(Reason::Form))
-    }
-}
-
-impl Rows for Ipset {
-    fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
+    /// The entry that this line adds, or what is wrong with it; none if it says nothing.
+    pub fn entry<'a>(&mut self, line: &Line<'a>) -> Option<(&'a [u8], Result<Entry<'a>, Reason>)> {
         let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
         let content = mark.unwrap_or(line.bytes).trim_ascii();
         if content.is_empty() || content.starts_with(b"#") {
@@ -93,29 +71,94 @@ impl Rows for Ipset {
             return Some((content, Err(Reason::TooLong)));
         }
         let mut words = words(content).filter(|word| !matches!(*word, b"-!" | b"-exist" | b"-q"));
-        let said = match words.next().unwrap_or_default() {
-            b"add" | b"-A" => self.add(words),
-            b"create" | b"-N" => self.create(words),
-            b"flush" | b"destroy" | b"COMMIT" => None,
-            _ => Some(Err(Reason::Form)),
+        let entry = match words.next().unwrap_or_default() {
+            b"add" | b"-A" => self.added(words),
+            b"create" | b"-N" => return self.create(words).err().map(|reason| (content, Err(reason))),
+            b"flush" | b"destroy" | b"COMMIT" => return None,
+            _ => Err(Reason::Form),
         };
-        said.map(|said| (content, said))
+        Some((content, entry))
+    }
+
+    fn added<'a>(&self, mut words: impl Iterator<Item = &'a [u8]>) -> Result<Entry<'a>, Reason> {
+        let (set, element) = words.next().zip(words.next()).ok_or(Reason::Form)?;
+        let of_set = self.sets.get(set).copied();
+        let Set { kind, timeout } = of_set.unwrap_or(Set { kind: Kind::Addresses(None), timeout: 0 });
+        let Kind::Addresses(length) = kind else { return Err(Reason::Kind) };
+        if element.contains(&b',') {
+            return Err(Reason::Kind);
+        }
+        let span = widened(line::target(element)?, length);
+        let entry = Entry { set, span, is_exception: false, timeout, comment: None };
+        with_options(entry, words).ok_or(Reason::Form)
+    }
+
+    fn create<'a>(&mut self, mut words: impl Iterator<Item = &'a [u8]>) -> Result<(), Reason> {
+        let (set, kind) = words.next().zip(words.next()).ok_or(Reason::Form)?;
+        let options: Vec<_> = words.collect();
+        let behind = |name: &[u8]| {
+            let at = options.iter().position(|word| *word == name)?;
+            Some(options.get(at + 1).copied().unwrap_or_default())
+        };
+        let is_plain = [&b"hash:ip"[..], b"hash:net", b"bitmap:ip"].contains(&kind);
+        let kind = match behind(b"netmask") {
+            _ if !is_plain || options.contains(&&b"bitmask"[..]) => Kind::More,
+            None => Kind::Addresses(None),
+            Some(length) => number(length).map_or(Kind::More, |length| Kind::Addresses(Some(length))),
+        };
+        if self.sets.len() >= MOST_SETS {
+            return Err(Reason::Form);
+        }
+        let timeout = behind(b"timeout").and_then(number).unwrap_or_default();
+        self.sets.insert(set.into(), Set { kind, timeout });
+        Ok(())
+    }
+
+    /// Notes it, if it is one, and gives back what is listed.
+    fn listed(&mut self, entry: Entry<'_>) -> Option<Result<Span, Reason>> {
+        if !entry.is_exception {
+            return Some(Ok(entry.span));
+        }
+        if self.exceptions.len() >= MOST_EXCEPTIONS {
+            return Some(Err(Reason::Exceptions));
+        }
+        self.exceptions.extend(entry.span);
+        None
     }
 }
 
-/// Does an entry with these options make an exception? None where one of them may mean anything.
-fn options<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<bool> {
-    let mut is_exception = false;
+impl Rows for Ipset {
+    fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
+        let (content, entry) = self.entry(line)?;
+        let said = match entry {
+            Ok(entry) => self.listed(entry)?,
+            Err(reason) => Err(reason),
+        };
+        Some((content, said))
+    }
+}
+
+/// What its options make of an entry; none where one of them may mean anything.
+fn with_options<'a>(mut entry: Entry<'a>, mut words: impl Iterator<Item = &'a [u8]>) -> Option<Entry<'a>> {
     while let Some(word) = words.next() {
         match word {
-            b"nomatch" => is_exception = true,
-            b"timeout" | b"packets" | b"bytes" | b"comment" | b"skbmark" | b"skbprio" | b"skbqueue" => {
-                words.next()?;
-            }
+            b"nomatch" => entry.is_exception = true,
+            b"timeout" => entry.timeout = number(words.next()?)?,
+            b"comment" => entry.comment = Some(unquoted(words.next()?)),
+            b"packets" | b"bytes" | b"skbmark" | b"skbprio" | b"skbqueue" => _ = words.next()?,
             _ => return None,
         }
     }
-    Some(is_exception)
+    Some(entry)
+}
+
+fn number<N: FromStr>(word: &[u8]) -> Option<N> {
+    str::from_utf8(word).ok()?.parse().ok()
+}
+
+fn unquoted(word: &[u8]) -> &[u8] {
+    let opened = word.strip_prefix(b"\"").unwrap_or(word);
+    opened.strip_suffix(b"\"").unwrap_or(opened)
 }
 
 /// Could it be a line of `ipset save`?

@@ -5,7 +5,7 @@ mod csv;
 mod dshield;
 pub mod head;
 mod how;
-mod ipset;
+pub mod ipset;
 mod ipsum;
 mod json;
 mod lack;

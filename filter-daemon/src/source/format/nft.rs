@@ -1,4 +1,4 @@
-//! What `nft -j list set` writes: one document, whose sets have elements that are addresses, prefixes or ranges, perhaps with a
+//! What `nft -j list` writes: one document, whose sets have elements that are addresses, prefixes or ranges, perhaps with a
 //! timeout or a comment. It is read as it comes: a set of any size takes no more room than its longest word.
 
 mod document;
@@ -15,15 +15,37 @@ use crate::source::rejected::Reason;
 /// An element within an element, or a command within a command: nft writes one.
 const DEEPEST: u8 = 4;
 
-/// Reads a document to its end, tells each element (its line, what is shown of it, what it names) until `tell` says that it is
-/// enough, and says what is missing.
+/// An element of a set. What is read as a list is asked for its span alone.
+pub struct Element<'a> {
+    /// The line that it ends on, counted from one.
+    pub line: u64,
+    /// What is shown of it.
+    pub shown: &'a str,
+    /// What it names, or what is wrong with that.
+    pub span: Result<Span, Reason>,
+    /// The set that it is of.
+    pub set: &'a Set,
+    /// Seconds that are left, by its own word or by its set's.
+    pub left: Option<u64>,
+    /// What somebody wrote beside it.
+    pub comment: Option<&'a str>,
+}
+
+/// A set, as far as it is known when its elements come: nft writes them last.
+#[derive(Default)]
+pub struct Set {
+    /// Its name.
+    pub name: String,
+    /// Does it hold more than addresses, or something else?
+    pub holds_more: bool,
+    timeout: Option<u64>,
+}
+
+/// Reads a document to its end, tells each element until `tell` says that it is enough, and says what is missing.
 ///
 /// # Errors
 /// When the input fails.
-pub fn read(
-    input: impl Read,
-    tell: impl FnMut(u64, &[u8], Result<Span, Reason>) -> bool,
-) -> io::Result<Option<Lack>> {
+pub fn read(input: impl Read, tell: impl FnMut(Element<'_>) -> bool) -> io::Result<Option<Lack>> {
     let mut reading = Reading { document: Document::new(input), tell };
     match reading.root() {
         Ok(()) | Err(Fault::Full) => Ok(None),
@@ -33,12 +55,21 @@ pub fn read(
     }
 }
 
+/// What an element says: an address, prefix or range, as it would stand in a list, if it is no more than that.
+#[derive(Default)]
+struct Said {
+    word: Option<String>,
+    timeout: Option<u64>,
+    expires: Option<u64>,
+    comment: Option<String>,
+}
+
 struct Reading<R, T> {
     document: Document<R>,
     tell: T,
 }
 
-impl<R: Read, T: FnMut(u64, &[u8], Result<Span, Reason>) -> bool> Reading<R, T> {
+impl<R: Read, T: FnMut(Element<'_>) -> bool> Reading<R, T> {
     fn root(&mut self) -> Result<(), Fault> {
         self.document.skip_mark()?;
         self.document.open(b'{')?;
@@ -76,61 +107,76 @@ impl<R: Read, T: FnMut(u64, &[u8], Result<Span, Reason>) -> bool> Reading<R, T> 
     }
 
     fn set(&mut self) -> Result<(), Fault> {
-        let mut holds_addresses = true;
+        let mut set = Set::default();
         self.document.open(b'{')?;
         while let Some(key) = self.document.key()? {
             match (key.as_str(), self.document.kind()?) {
+                ("name", Kind::Text) => set.name = self.document.text()?,
                 ("type", Kind::Text) => {
-                    holds_addresses = matches!(self.document.text()?.as_str(), "ipv4_addr" | "ipv6_addr");
+                    set.holds_more = !matches!(self.document.text()?.as_str(), "ipv4_addr" | "ipv6_addr");
                 }
                 ("type", Kind::Array) => {
-                    holds_addresses = false;
+                    set.holds_more = true;
                     self.document.skip()?;
                 }
-                ("elem", Kind::Array) => self.elements(holds_addresses)?,
+                ("timeout", Kind::Other) => set.timeout = self.number()?,
+                ("elem", Kind::Array) => self.elements(&set)?,
                 _ => self.document.skip()?,
             }
         }
         Ok(())
     }
 
-    fn elements(&mut self, are_addresses: bool) -> Result<(), Fault> {
+    fn elements(&mut self, set: &Set) -> Result<(), Fault> {
         self.document.open(b'[')?;
         while self.document.has_item()? {
-            let word = self.element(0)?;
-            let said = match &word {
-                Some(word) if are_addresses => line::target(word.as_bytes()),
+            let mut said = Said::default();
+            self.element(0, &mut said)?;
+            let span = match &said.word {
+                Some(word) if !set.holds_more => line::target(word.as_bytes()),
                 _ => Err(Reason::Kind),
             };
-            let shown = word.as_deref().unwrap_or("an element");
-            if (self.tell)(self.document.line(), shown.as_bytes(), said) {
+            let is_enough = (self.tell)(Element {
+                line: self.document.line(),
+                shown: said.word.as_deref().unwrap_or("an element"),
+                span,
+                set,
+                left: said.expires.or(said.timeout).or(set.timeout),
+                comment: said.comment.as_deref(),
+            });
+            if is_enough {
                 return Err(Fault::Full);
             }
         }
         Ok(())
     }
 
-    /// An address, prefix or range, as it would stand in a list; none if it is more than that.
-    fn element(&mut self, depth: u8) -> Result<Option<String>, Fault> {
+    fn element(&mut self, depth: u8, said: &mut Said) -> Result<(), Fault> {
         match self.document.kind()? {
-            Kind::Text => return self.document.text().map(Some),
+            Kind::Text => {
+                said.word = Some(self.document.text()?);
+                return Ok(());
+            }
             Kind::Object if depth <= DEEPEST => {}
-            Kind::Object | Kind::Array | Kind::Other => return self.document.skip().map(|()| None),
+            Kind::Object | Kind::Array | Kind::Other => return self.document.skip(),
         }
-        let mut word = None;
         self.document.open(b'{')?;
         while let Some(key) = self.document.key()? {
-            word = match (key.as_str(), self.document.kind()?) {
-                ("prefix", Kind::Object) => self.prefix()?,
-                ("range", Kind::Array) => self.range()?,
-                ("elem", Kind::Object) | ("val", _) => self.element(depth + 1)?,
-                _ => {
-                    self.document.skip()?;
-                    word
-                }
-            };
+            match (key.as_str(), self.document.kind()?) {
+                ("prefix", Kind::Object) => said.word = self.prefix()?,
+                ("range", Kind::Array) => said.word = self.range()?,
+                ("elem", Kind::Object) | ("val", _) => self.element(depth + 1, said)?,
+                ("timeout", Kind::Other) => said.timeout = self.number()?,
+                ("expires", Kind::Other) => said.expires = self.number()?,
+                ("comment", Kind::Text) => said.comment = Some(self.document.text()?),
+                _ => self.document.skip()?,
+            }
         }
-        Ok(word)
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<Option<u64>, Fault> {
+        Ok(self.document.scalar()?.parse().ok())
     }
 
     fn prefix(&mut self) -> Result<Option<String>, Fault> {

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufReader, Read};
 
-/// Longer words are cut: no address has so many characters.
-const LONGEST: usize = 256;
+/// Longer words are cut: no address has so many characters, and no comment of nft's so many bytes, escaped or not.
+const LONGEST: usize = 1024;
 
 /// A document that is being read.
 pub struct Document<R> {
@@ -97,23 +97,21 @@ impl<R: Read> Document<R> {
     /// A text, as far as it matters.
     pub fn text(&mut self) -> Result<String, Fault> {
         self.expect(b'"')?;
-        let mut text = Vec::new();
+        let (mut text, mut is_escaped) = (Vec::new(), false);
         loop {
-            let byte = match self.take()? {
-                b'"' => break,
-                // Whatever it stands for, it is no part of an address.
-                b'\\' => match self.take()? {
-                    b'/' => b'/',
-                    _ => b'?',
-                },
-                byte => byte,
-            };
+            let byte = self.take()?;
+            if byte == b'"' {
+                break;
+            }
+            let after = if byte == b'\\' { Some(self.take()?) } else { None };
+            is_escaped |= after.is_some();
             if text.len() < LONGEST {
-                text.push(byte);
+                text.extend([byte].into_iter().chain(after));
             }
         }
         self.is_behind = true;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        let plain = if is_escaped { unescaped(&text) } else { None };
+        Ok(plain.unwrap_or_else(|| String::from_utf8_lossy(&text).into_owned()))
     }
 
     /// A number, or a word without quotes.
@@ -203,4 +201,9 @@ impl<R: Read> Document<R> {
         self.line += u64::from(byte == b'\n');
         Ok(byte)
     }
+}
+
+/// What is between quotes, as it is meant.
+fn unescaped(text: &[u8]) -> Option<String> {
+    serde_json::from_slice(&[b"\"", text, b"\""].concat()).ok()
 }
