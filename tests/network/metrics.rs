@@ -86,6 +86,55 @@ fn each_counter_is_what_was_on_the_wire() {
     assert!(!text.contains(ATTACKER), "no source is named");
 }
 
+/// Sources that are told, each with its list and packets a second.
+fn sources(net: &Net) -> Vec<(String, f64)> {
+    let text = get(net, "/metrics").body;
+    let lines = text.lines().filter_map(|line| line.strip_prefix("filterd_source_packets_per_second{"));
+    lines
+        .map(|line| {
+            let (labels, value) = line.rsplit_once("} ").expect("a series");
+            (labels.to_owned(), value.parse().expect("a number"))
+        })
+        .collect()
+}
+
+#[test]
+fn sources_are_named_where_that_is_asked_for_and_no_more_of_them_than_that() {
+    let mut net = Net::new();
+    net.file("drop.txt", "198.18.7.0/24\n");
+    let lists = "lists: [{name: drop, path: $HOME/drop.txt}]";
+    net.start(&format!("{}\n{lists}", CONFIG.replace('}', ", sources: 2}")));
+    net.filterd(["add", ATTACKER]).succeeds();
+    assert_eq!(sources(&net), [], "nobody has sent anything");
+    let [one, two] = [
+        "source=\"198.18.7.3\",list=\"drop\"".to_owned(),
+        format!("source=\"{ATTACKER}\",list=\"manual\""),
+    ];
+    let mut told = Vec::new();
+    until(
+        || {
+            // Each second some of three sources: the most, fewer, and fewest.
+            for (source, count) in [("198.18.7.3", 20), (ATTACKER, 10), ("198.18.7.4", 1)] {
+                net.expect_each(vec![Frame::from(source); count]).dropped();
+            }
+            net.expect(BYSTANDER).passes();
+            told = sources(&net);
+            told.len() == 2
+        },
+        "two sources are told",
+    );
+    assert_eq!([&told[0].0, &told[1].0], [&one, &two], "those that send most, the most first");
+    assert!(told[0].1 > told[1].1 && told[1].1 > 0.0, "{told:?}");
+    let snapshot = net.filterd(["top", "--json"]).succeeds().json();
+    assert_eq!(snapshot["top_sources"]["rows"][0]["source"], "198.18.7.3", "{snapshot}");
+    // It is switched off by a reload, and then the kernel is asked for nothing.
+    net.configure(&format!("{CONFIG}\n{lists}"));
+    net.filterd(["reload"]).succeeds();
+    net.expect_each(vec![Frame::from(ATTACKER); 10]).dropped();
+    assert!(!get(&net, "/metrics").body.contains(ATTACKER), "no source is named any more");
+    assert!(net.filterd(["top", "--json"]).succeeds().json()["top_sources"].is_null());
+}
+
 #[test]
 fn a_table_that_grows_is_counted() {
     let net = Net::with_filterd(CONFIG);

@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use super::*;
 use crate::control::wire::lists::{Fetching, List};
-use crate::control::wire::snapshot::{Changes, Within};
+use crate::control::wire::snapshot::{Changes, Sampled, TopSources, Within};
 use crate::control::wire::stats::{Counted, OnInterface};
 use crate::control::wire::status::{Flows, Interface, NOT_FILTERED, Received, Table};
 use crate::control::wire::{About, Fault, Hits};
@@ -50,6 +50,14 @@ fn snapshot() -> Snapshot {
                 bytes: 180,
             })
             .to_vec(),
+        top_sources: Some(TopSources {
+            over: 8.0,
+            samples: 3,
+            rows: [Some("drop".to_owned()), None]
+                .map(|list| Sampled { name: "192.0.2.9".into(), list, packets: 20, bytes: 1200, samples: 3 })
+                .to_vec(),
+            ..TopSources::default()
+        }),
         other: hits,
         gone: hits,
         lists: vec![List {
@@ -80,6 +88,8 @@ fn each_series_says_what_it_is() {
         "filterd_interface_bytes_total{interface=\"\",verdict=\"drop\",reason=\"listed\"} 180",
         "filterd_interface_kernel_rx_bytes_total{interface=\"eth0\"} 600",
         "filterd_entries_enforced 4",
+        "filterd_source_packets_per_second{source=\"192.0.2.9\",list=\"drop\"} 2.5",
+        "filterd_source_bytes_per_second{source=\"192.0.2.9\",list=\"\"} 150",
         "filterd_gone_lists_packets_total{verdict=\"reply\"} 3",
         "filterd_list_next_fetch_timestamp_seconds{list=\"a\\\"b\\\\c\\nd\"} 1800000003",
         "filterd_table_growths_total{table=\"ipv4 addresses\"} 2",
@@ -100,6 +110,7 @@ fn each_series_says_what_it_is() {
 fn where_there_is_nothing_to_tell_the_family_is_left_out() {
     let text = text(&Snapshot::default());
     assert!(!text.contains("filterd_list_entries") && !text.contains("filterd_flows"), "{text}");
+    assert!(!text.contains("filterd_source"), "nobody has asked for sources: {text}");
     assert!(text.contains("\nfilterd_protected 0\n"), "nothing is filtered: {text}");
 }
 
