@@ -125,7 +125,9 @@ fn it_may_be_at_several_addresses_and_whoever_is_reached_by_all_is_told_so() {
     }
     status.says("`ssh -L 9477:127.0.0.1:9477 HOST`").is_silent_about("whoever reaches http://127");
     let file = net.file("checked.yaml", &format!("interfaces: [eth0]\n{ALL}\n"));
-    net.filterd(["check".as_ref(), file.as_os_str()]).succeeds().complains("warning: whoever reaches http://0.0.0.0:9477/");
+    net.filterd(["check".as_ref(), file.as_os_str()])
+        .succeeds()
+        .complains("warning: whoever reaches http://0.0.0.0:9477/");
     let one = net.file("checked.yaml", &format!("interfaces: [eth0]\n{CONFIG}\n"));
     net.filterd(["check".as_ref(), one.as_os_str()]).succeeds().is_silent_about("whoever reaches");
 }

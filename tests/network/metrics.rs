@@ -82,6 +82,10 @@ fn each_counter_is_what_was_on_the_wire() {
     assert_eq!(series(&net, "filterd_list_packets_total{list=\"drop\",verdict=\"drop\"}"), 20.0);
     assert_eq!(series(&net, "filterd_entries_wanted"), 2.0);
     assert_eq!(series(&net, "filterd_entries_enforced"), 2.0);
+    net.filterd(["add", "203.0.113.16/30", "--list", "other"]).succeeds();
+    net.filterd(["add", ATTACKER, "--list", "other"]).succeeds();
+    assert_eq!(series(&net, "filterd_entries_wanted"), 4.0);
+    assert_eq!(series(&net, "filterd_entries_enforced"), 6.0, "four addresses more, and one that was there");
     assert!(series(&net, "filterd_change_seconds_count") >= 1.0);
     assert!(!text.contains(ATTACKER), "no source is named");
 }
@@ -106,10 +110,8 @@ fn sources_are_named_where_that_is_asked_for_and_no_more_of_them_than_that() {
     net.start(&format!("{}\n{lists}", CONFIG.replace('}', ", sources: 2}")));
     net.filterd(["add", ATTACKER]).succeeds();
     assert_eq!(sources(&net), [], "nobody has sent anything");
-    let [one, two] = [
-        "source=\"198.18.7.3\",list=\"drop\"".to_owned(),
-        format!("source=\"{ATTACKER}\",list=\"manual\""),
-    ];
+    let [one, two] =
+        ["source=\"198.18.7.3\",list=\"drop\"".to_owned(), format!("source=\"{ATTACKER}\",list=\"manual\"")];
     let mut told = Vec::new();
     until(
         || {

@@ -256,10 +256,12 @@ mod tests {
 
     #[test]
     fn what_is_as_configured_and_should_be_known_is_a_note_with_a_remedy_and_no_trouble() {
-        let note = Explanation::new("whoever reaches http://0.0.0.0:9477/ sees names", "let a firewall say who");
+        let note =
+            Explanation::new("whoever reaches http://0.0.0.0:9477/ sees names", "let a firewall say who");
         let told = render(&Reply { remarks: vec![note], ..status() }, &Clock::standing(NOW));
         assert!(told.starts_with("Protected as configured"), "{told}");
-        let lines = "\n\nNote: whoever reaches http://0.0.0.0:9477/ sees names\n    let a firewall say who\n\n";
+        let lines =
+            "\n\nNote: whoever reaches http://0.0.0.0:9477/ sees names\n    let a firewall say who\n\n";
         assert!(told.contains(lines), "{told}");
     }
 

@@ -117,7 +117,11 @@ impl Metrics {
     /// What whoever wrote this should know.
     pub fn warnings(&self) -> Vec<Explanation> {
         let open = self.listen.iter().filter(|address| !address.ip().is_loopback());
-        let what = if self.sources > 0 { "names, counters, troubles and sources" } else { "names, counters and troubles" };
+        let what = if self.sources > 0 {
+            "names, counters, troubles and sources"
+        } else {
+            "names, counters and troubles"
+        };
         let told = |address: &SocketAddr| {
             Explanation::new(
                 format!("whoever reaches http://{address}/ sees {what}: nobody is asked who he is"),

@@ -129,7 +129,9 @@ fn add(rows: &mut HashMap<String, Sampled>, name: &str, drop: &Drop) {
     if rows.len() >= MOST && !rows.contains_key(name) {
         return;
     }
-    let row = rows.entry(name.to_owned()).or_insert_with(|| Sampled { name: name.to_owned(), ..Sampled::default() });
+    let row = rows
+        .entry(name.to_owned())
+        .or_insert_with(|| Sampled { name: name.to_owned(), ..Sampled::default() });
     row.packets += drop.weight;
     row.bytes += drop.weight * u64::from(drop.bytes);
     row.samples += 1;
@@ -139,7 +141,8 @@ fn add(rows: &mut HashMap<String, Sampled>, name: &str, drop: &Drop) {
 fn sum<'a>(seconds: impl Iterator<Item = &'a HashMap<String, Sampled>>) -> Vec<Sampled> {
     let mut sums: HashMap<&str, Sampled> = HashMap::new();
     for row in seconds.flat_map(HashMap::values) {
-        let sum = sums.entry(&row.name).or_insert_with(|| Sampled { name: row.name.clone(), ..Sampled::default() });
+        let sum =
+            sums.entry(&row.name).or_insert_with(|| Sampled { name: row.name.clone(), ..Sampled::default() });
         sum.packets += row.packets;
         sum.bytes += row.bytes;
         sum.samples += row.samples;
@@ -190,7 +193,8 @@ mod tests {
     fn whoever_sends_from_very_many_addresses_fills_no_memory() {
         let mut sources = Sources::default();
         sources.go_on(Instant::now());
-        (0..3000).for_each(|number| sources.note(&drop(&format!("10.0.{}.{}", number >> 8, number & 255), 1, 60)));
+        (0..3000)
+            .for_each(|number| sources.note(&drop(&format!("10.0.{}.{}", number >> 8, number & 255), 1, 60)));
         sources.note(&drop("10.0.0.1", 1, 60));
         assert_eq!((sources.samples(), sources.by_source(By::Packets).len()), (3001, MOST));
         assert_eq!(sources.by_source(By::Packets)[0].packets, 2, "who is known goes on to be counted");

@@ -44,6 +44,10 @@ const WAITING: usize = 64 * 1024;
 /// A request has no more bytes.
 const REQUEST: usize = 16 * 1024;
 
+/// At first it is tried so often, and no longer than a second, to listen where somebody else does.
+const SOON: Duration = Duration::from_millis(20);
+const SOON_TRIES: u32 = 50;
+
 /// So often it is tried to listen where that does not go.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -107,13 +111,20 @@ async fn listen_at(
     }
 }
 
-/// Tries until it goes: an address may come later, and an earlier filterd go later.
+/// Tries until it goes: an address may come later, and an earlier filterd go later. The one whose place this one takes goes
+/// at once, so that a port in use is not told before it has been for a while.
 async fn bound(address: SocketAddr, reach: Reach, faults: &watch::Sender<Faults>) -> TcpListener {
+    let mut left = SOON_TRIES;
     loop {
         match bind(address, reach) {
             Ok(listener) => {
                 faults.send_if_modified(|faults| faults.remove(&address).is_some());
                 return listener;
+            }
+            Err(error) if left > 0 && error.kind() == io::ErrorKind::AddrInUse => {
+                left -= 1;
+                sleep(SOON).await;
+                continue;
             }
             Err(error) => faults.send_if_modified(|faults| {
                 let is_new = !faults.contains_key(&address);
@@ -172,4 +183,47 @@ async fn converse(stream: TcpStream, _place: OwnedSemaphorePermit, routes: Arc<R
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(REQUEST).keep_alive(false);
     _ = http.serve_connection(TokioIo::new(stream), service).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody else listens there.
+    fn taken() -> (std::net::TcpListener, SocketAddr) {
+        let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = other.local_addr().unwrap();
+        (other, address)
+    }
+
+    #[tokio::test]
+    async fn where_another_one_is_about_to_go_that_is_waited_for_and_no_fault() {
+        let ((other, address), (faults, told)) = (taken(), watch::channel(Faults::default()));
+        // The other one goes when it has been tried once.
+        let (listener, ()) = tokio::join!(bound(address, Reach::Whole, &faults), async { drop(other) });
+        assert_eq!(listener.local_addr().unwrap(), address);
+        assert!(!told.has_changed().unwrap());
+    }
+
+    #[tokio::test]
+    async fn where_another_one_stays_that_is_a_fault_until_it_goes() {
+        let ((other, address), (faults, mut told)) = (taken(), watch::channel(Faults::default()));
+        let goes = async {
+            told.changed().await.unwrap();
+            assert!(told.borrow_and_update()[&address].told.message.contains("nobody listens"));
+            drop(other);
+        };
+        tokio::join!(bound(address, Reach::Whole, &faults), goes);
+        assert_eq!(told.borrow().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn all_of_both_families_go_together() {
+        let (faults, _) = watch::channel(Faults::default());
+        let four = bound("0.0.0.0:0".parse().unwrap(), Reach::Own, &faults).await;
+        let port = four.local_addr().unwrap().port();
+        let six = SocketAddr::new("::".parse().unwrap(), port);
+        assert!(bind(six, Reach::Own).is_ok());
+        assert!(bind(six, Reach::Whole).is_err(), "the kernel's [::] is 0.0.0.0, too");
+    }
 }

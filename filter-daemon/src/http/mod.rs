@@ -35,10 +35,10 @@ impl Default for Http {
 }
 
 impl Http {
-    /// Listens where it says, from now on. Where nothing has changed, nobody notices.
+    /// Listens where it says, from now on. Where nothing of that has changed, nobody notices.
     pub fn follow(&self, metrics: &Metrics) {
         self.wanted.send_if_modified(|wanted| {
-            let is_other = wanted != metrics;
+            let is_other = (&wanted.listen, &wanted.hosts) != (&metrics.listen, &metrics.hosts);
             wanted.clone_from(metrics);
             is_other
         });

@@ -93,9 +93,8 @@ mod tests {
     #[tokio::test]
     async fn those_who_ask_about_the_same_moment_are_told_the_same() {
         let (shared, made, moment) = (Shared::default(), AtomicU32::new(0), Instant::now());
-        let about = |moment| {
-            shared.get_since(moment, || async { Some(made.fetch_add(1, Ordering::Relaxed) + 1) })
-        };
+        let about =
+            |moment| shared.get_since(moment, || async { Some(made.fetch_add(1, Ordering::Relaxed) + 1) });
         for _ in 0..3 {
             assert_eq!(about(moment).await, Some(1));
         }

@@ -79,6 +79,10 @@ fn whoever_listens_beyond_this_machine_is_told_what_is_seen_there() {
     assert_eq!(warnings("listen: [127.0.0.1:9477, 127.9.9.9:80, '[::1]:9477'], sources: 5"), vec![]);
     let open = warnings("listen: [127.0.0.1:9477, 0.0.0.0:9477, '[2001:db8::1]:80']");
     assert_eq!(open.len(), 2, "{open:?}");
-    assert!(open[0].message.starts_with("whoever reaches http://0.0.0.0:9477/ sees names, counters and troubles:"));
+    assert!(
+        open[0]
+            .message
+            .starts_with("whoever reaches http://0.0.0.0:9477/ sees names, counters and troubles:")
+    );
     assert!(warnings("listen: 192.0.2.1:80, sources: 5")[0].message.contains("troubles and sources:"));
 }

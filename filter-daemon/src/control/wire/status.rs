@@ -159,6 +159,9 @@ pub struct Table {
     pub bytes: u64,
     /// In words, what an answer of this table is worth: `exact`, or its false-positive rate.
     pub certainty: String,
+    /// Is what stands in it what packets are dropped for?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocks: bool,
     /// How often it was made larger since this filterd started.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub growths: u64,

@@ -49,7 +49,15 @@ impl Sampling {
     /// For those who watch there.
     pub fn of(watching: Watching) -> Self {
         let (told, sources) = (0, Sources::default());
-        Self { watching, ring: None, refused: None, looked: clock::instant(), told, sources, interfaces: HashMap::new() }
+        Self {
+            watching,
+            ring: None,
+            refused: None,
+            looked: clock::instant(),
+            told,
+            sources,
+            interfaces: HashMap::new(),
+        }
     }
 
     /// So many sources are told to monitoring from now on.
@@ -69,7 +77,12 @@ impl Sampling {
         let mut rows = self.sources.by_source(By::Packets);
         rows.truncate(self.told);
         let refused = self.ring.is_none().then(|| self.refused.clone()).flatten();
-        Some(TopSources { over: self.sources.over().as_secs_f64(), samples: self.sources.samples(), refused, rows })
+        Some(TopSources {
+            over: self.sources.over().as_secs_f64(),
+            samples: self.sources.samples(),
+            refused,
+            rows,
+        })
     }
 
     /// How long until the ring is to be read.
