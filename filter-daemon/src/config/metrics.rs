@@ -49,7 +49,12 @@ fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     let number = node.number;
     let items = match node.value {
         Value::List(items) => items,
-        value => vec![Node { number, value }],
+        value @ (Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Map(_)
+        | Value::Tagged) => vec![Node { number, value }],
     };
     if items.len() > MOST_ADDRESSES {
         let help = "0.0.0.0:9477 and \"[::]:9477\" are all that this host has";
