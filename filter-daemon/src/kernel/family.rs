@@ -303,3 +303,6 @@ impl<K: Kind> Family<K> {
 fn larger<K: Kind>(geometry: Geometry) -> Result<Geometry, KernelError> {
     K::grown(geometry.limit(), geometry.limit() + 1)
 }
+
+#[cfg(test)]
+mod tests;

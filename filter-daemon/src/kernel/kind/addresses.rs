@@ -45,6 +45,12 @@ impl Addresses {
 }
 
 impl Addresses {
+    /// The same under another key.
+    #[cfg(test)]
+    pub const fn under(self, key: exact::Key) -> Self {
+        Self { key, ..self }
+    }
+
     /// The key of an address, and the list that it counts for, if it counts for any.
     pub fn entry(&self, address: u32, wanted: &impl needs::Labels) -> (u64, Label) {
         (address.into(), if self.is_labelled { wanted.label_of_address(address) } else { OTHER })

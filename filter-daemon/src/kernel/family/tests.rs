@@ -1,0 +1,228 @@
+//! FAULTS K10: a key under which entries crowd refuses them far below the limit; and what is done about it.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::thread;
+
+use filter_common::cuckoo::exact::{self, Exact};
+use filter_common::cuckoo::scheme::Scheme;
+use filter_common::labels::{Label, OTHER};
+use filter_common::sets::SetName;
+use filter_common::target::Prefix6;
+
+use super::*;
+use crate::kernel::broker::request::MapPart;
+use crate::kernel::kind::{Addresses, Entries, Live};
+use crate::kernel::memory::Memory;
+use crate::kernel::needs::Labels;
+
+/// The key of which an enemy knows.
+const KNOWN: exact::Key = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9];
+
+/// Buckets that all who come have both their homes in: 64 places.
+const BUCKETS: u32 = 32;
+
+/// The highest bits of their tokens, which are all the same: 256 places of the stash.
+const TOKEN_BITS: u32 = 4;
+
+/// More than these buckets and places take, and below the limit of any table.
+const CROWD: usize = 350;
+
+thread_local! {
+    /// The keys of the tables to come; behind them everyone has one of its own, as always.
+    static CHOSEN: RefCell<VecDeque<exact::Key>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// The table of addresses, under keys that a story chose.
+#[derive(Clone, Copy)]
+struct Keyed(Addresses);
+
+impl Kind for Keyed {
+    type Scheme = Exact;
+
+    const PART: MapPart = Addresses::PART;
+    const NAME: &str = Addresses::NAME;
+
+    fn smallest_for(entries: u64) -> Option<Geometry> {
+        Addresses::smallest_for(entries)
+    }
+
+    fn most() -> u64 {
+        Addresses::most()
+    }
+
+    fn new(generation: u64, geometry: Geometry, is_labelled: bool) -> Self {
+        let own = Addresses::new(generation, geometry, is_labelled);
+        let chosen = CHOSEN.with_borrow_mut(VecDeque::pop_front);
+        Self(chosen.map_or(own, |key| own.under(key)))
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.0.geometry()
+    }
+
+    fn is_labelled(&self) -> bool {
+        self.0.is_labelled()
+    }
+
+    fn forget_labels(&mut self) {
+        self.0.forget_labels();
+    }
+
+    fn scheme(&self) -> Exact {
+        self.0.scheme()
+    }
+
+    fn entries<'a>(
+        &'a self,
+        live: Option<&'a Live<Self>>,
+        wanted: &'a impl SixTargets,
+    ) -> impl Iterator<Item = Entry<Self>> + 'a {
+        self.0.entries(live, wanted)
+    }
+
+    fn copied(live: Option<&Live<Self>>) -> Option<Entries<Self>> {
+        Addresses::copied(live)
+    }
+
+    fn page(
+        &self,
+        wanted: &impl SixTargets,
+        after: Option<Prefix6>,
+        most: usize,
+    ) -> (Vec<(u64, Label)>, Option<Prefix6>) {
+        self.0.page(wanted, after, most)
+    }
+}
+
+/// Nobody counts, and tables of addresses ask for nothing else.
+struct Nothing;
+
+impl Labels for Nothing {}
+
+impl SixTargets for Nothing {
+    fn six_after(&self, _: Option<Prefix6>) -> impl Iterator<Item = Prefix6> {
+        std::iter::empty()
+    }
+}
+
+/// A table, and who came.
+struct World {
+    family: Family<Keyed>,
+    maps: Maps,
+    came: Vec<u64>,
+}
+
+impl World {
+    /// A table with nobody in it; it, and the next ones, have these keys.
+    fn new(keys: &[exact::Key]) -> Self {
+        CHOSEN.set(keys.iter().copied().collect());
+        let mut maps = Maps::new(Memory::default().broker());
+        let mut family = Family::new(Store::new(SetName::Block));
+        family.make_room(1, &mut maps, &Nothing).expect("the kernel is well");
+        family.publish();
+        Self { family, maps, came: Vec::new() }
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.family.store.geometry().expect("there is a table")
+    }
+
+    /// These come, one by one.
+    fn come(&mut self, addresses: Vec<u64>) {
+        for address in &addresses {
+            let entered = self.family.enter(|_| (*address, OTHER), &mut self.maps, &Nothing);
+            entered.expect("there is room for every one");
+        }
+        self.came.extend(addresses);
+    }
+
+    /// A larger table is made aside, until it is done.
+    fn grow(&mut self) {
+        let more = self.geometry().limit() + 1;
+        assert!(self.family.grow_aside(more, &mut self.maps).expect("the kernel is well"));
+        while self.family.is_growing() {
+            self.family.step(&mut self.maps, &Nothing).expect("the kernel is well");
+            thread::yield_now();
+        }
+    }
+
+    /// Everybody who came is there, once.
+    fn must_hold_all(&self) {
+        let live = self.family.store.newest_live().expect("there is a table");
+        assert_eq!(live.entries(), self.came.len() as u64);
+        assert!(self.came.iter().all(|address| live.contains(*address)));
+    }
+}
+
+/// Addresses whose homes under the known key lie close together in a table of this shape, and in its stash.
+fn crowd(geometry: Geometry) -> Vec<u64> {
+    let scheme = Exact::new(32, KNOWN, geometry);
+    let is_near = |address: &u64| {
+        scheme.token(*address).bits.leading_zeros() >= TOKEN_BITS
+            && scheme.homes(*address).iter().all(|home| home.bucket < BUCKETS)
+    };
+    (0..=u64::from(u32::MAX)).filter(is_near).take(CROWD).collect()
+}
+
+fn next_larger(geometry: Geometry) -> Geometry {
+    larger::<Keyed>(geometry).expect("there is a larger one")
+}
+
+#[test]
+fn whom_one_key_refuses_another_takes_into_a_table_no_larger() {
+    let mut world = World::new(&[KNOWN]);
+    let before = world.geometry();
+    world.come(crowd(before));
+    world.must_hold_all();
+    assert_eq!((world.family.refusals, world.geometry()), (1, before));
+}
+
+#[test]
+fn where_as_many_keys_refuse_as_are_tried_the_table_is_made_larger() {
+    // The first has let somebody in until then.
+    let mut world = World::new(&[KNOWN; 1 + KEYS as usize]);
+    let before = world.geometry();
+    world.come(crowd(before));
+    world.must_hold_all();
+    assert_eq!((world.family.refusals, world.geometry()), (1, next_larger(before)));
+}
+
+#[test]
+fn a_larger_table_whose_key_refuses_is_made_aside_again_and_no_larger() {
+    let mut world = World::new(&[]);
+    let wanted = next_larger(world.geometry());
+    world.come(crowd(wanted));
+    CHOSEN.set([KNOWN].into());
+    world.grow();
+    world.must_hold_all();
+    assert_eq!((world.family.refusals, world.geometry()), (1, wanted));
+}
+
+#[test]
+fn where_as_many_keys_refuse_a_larger_table_as_are_tried_one_larger_still_is_made() {
+    let mut world = World::new(&[]);
+    let refused = next_larger(world.geometry());
+    world.come(crowd(refused));
+    CHOSEN.set([KNOWN; KEYS as usize].into());
+    world.grow();
+    world.must_hold_all();
+    assert_eq!((world.family.refusals, world.geometry()), (KEYS, next_larger(refused)));
+}
+
+#[test]
+fn who_waits_for_a_larger_table_whose_key_refuses_gets_another_one() {
+    let mut world = World::new(&[]);
+    let wanted = next_larger(world.geometry());
+    world.come(crowd(wanted));
+    CHOSEN.set([KNOWN].into());
+    let more = world.geometry().limit() + 1;
+    assert!(world.family.grow_aside(more, &mut world.maps).expect("the kernel is well"));
+    world.family.make_room(wanted.limit(), &mut world.maps, &Nothing).expect("the kernel is well");
+    world.must_hold_all();
+    assert_eq!((world.family.refusals, world.geometry()), (1, wanted));
+}
