@@ -101,6 +101,38 @@ fn a_port_that_somebody_else_has_is_told_with_a_remedy_and_taken_when_it_is_free
 }
 
 #[test]
+fn it_may_be_at_several_addresses_and_whoever_is_reached_by_all_is_told_so() {
+    const ALL: &str = "metrics: {listen: ['0.0.0.0:9477', '[::]:9477', '127.0.0.1:9478']}";
+    let mut net = Net::new();
+    let reaches = |net: &Net, at: &str| net.host().inside(|| TcpStream::connect(at).is_ok());
+    let other = net.host().inside(|| TcpListener::bind("127.0.0.1:9478")).expect("nobody listens yet");
+    net.start(ALL);
+    // One that is taken keeps nobody from the others, and those of all families are not in each other's way.
+    until(|| net.filterd(["status"]).code() == Some(7), "it is a fault");
+    net.filterd(["status"])
+        .exits(7)
+        .says("nobody listens at `metrics.listen`, 127.0.0.1:9478")
+        .is_silent_about("`metrics.listen`, [::]:9477");
+    until(|| reaches(&net, AT) && reaches(&net, "[::1]:9477"), "the others are listened at");
+    drop(other);
+    until(|| net.filterd(["status"]).code() == Some(0), "it goes by itself");
+    assert!(reaches(&net, "127.0.0.1:9478"));
+    let notes = ["http://0.0.0.0:9477/", "http://[::]:9477/"]
+        .map(|address| format!("Note: whoever reaches {address} sees names, counters and troubles"));
+    let mut status = net.filterd(["status"]).succeeds();
+    for note in &notes {
+        status = status.says(note);
+    }
+    status.says("`ssh -L 9477:127.0.0.1:9477 HOST`").is_silent_about("whoever reaches http://127");
+    let file = net.file("checked.yaml", &format!("interfaces: [eth0]\n{ALL}\n"));
+    net.filterd(["check".as_ref(), file.as_os_str()])
+        .succeeds()
+        .complains("warning: whoever reaches http://0.0.0.0:9477/");
+    let one = net.file("checked.yaml", &format!("interfaces: [eth0]\n{CONFIG}\n"));
+    net.filterd(["check".as_ref(), one.as_os_str()]).succeeds().is_silent_about("whoever reaches");
+}
+
+#[test]
 fn whatever_is_answered_may_do_nothing_and_is_kept_nowhere() {
     let net = Net::with_filterd(CONFIG);
     for (request, status) in [("GET /", "200"), ("GET /none", "404"), ("POST /", "405")] {

@@ -82,8 +82,59 @@ fn each_counter_is_what_was_on_the_wire() {
     assert_eq!(series(&net, "filterd_list_packets_total{list=\"drop\",verdict=\"drop\"}"), 20.0);
     assert_eq!(series(&net, "filterd_entries_wanted"), 2.0);
     assert_eq!(series(&net, "filterd_entries_enforced"), 2.0);
+    net.filterd(["add", "203.0.113.16/30", "--list", "other"]).succeeds();
+    net.filterd(["add", ATTACKER, "--list", "other"]).succeeds();
+    assert_eq!(series(&net, "filterd_entries_wanted"), 4.0);
+    assert_eq!(series(&net, "filterd_entries_enforced"), 6.0, "four addresses more, and one that was there");
     assert!(series(&net, "filterd_change_seconds_count") >= 1.0);
     assert!(!text.contains(ATTACKER), "no source is named");
+}
+
+/// Sources that are told, each with its list and packets a second.
+fn sources(net: &Net) -> Vec<(String, f64)> {
+    let text = get(net, "/metrics").body;
+    let lines = text.lines().filter_map(|line| line.strip_prefix("filterd_source_packets_per_second{"));
+    lines
+        .map(|line| {
+            let (labels, value) = line.rsplit_once("} ").expect("a series");
+            (labels.to_owned(), value.parse().expect("a number"))
+        })
+        .collect()
+}
+
+#[test]
+fn sources_are_named_where_that_is_asked_for_and_no_more_of_them_than_that() {
+    let mut net = Net::new();
+    net.file("drop.txt", "198.18.7.0/24\n");
+    let lists = "lists: [{name: drop, path: $HOME/drop.txt}]";
+    net.start(&format!("{}\n{lists}", CONFIG.replace('}', ", sources: 2}")));
+    net.filterd(["add", ATTACKER]).succeeds();
+    assert_eq!(sources(&net), [], "nobody has sent anything");
+    let [one, two] =
+        ["source=\"198.18.7.3\",list=\"drop\"".to_owned(), format!("source=\"{ATTACKER}\",list=\"manual\"")];
+    let mut told = Vec::new();
+    until(
+        || {
+            // Each second some of three sources: the most, fewer, and fewest.
+            for (source, count) in [("198.18.7.3", 20), (ATTACKER, 10), ("198.18.7.4", 1)] {
+                net.expect_each(vec![Frame::from(source); count]).dropped();
+            }
+            net.expect(BYSTANDER).passes();
+            told = sources(&net);
+            told.len() == 2
+        },
+        "two sources are told",
+    );
+    assert_eq!([&told[0].0, &told[1].0], [&one, &two], "those that send most, the most first");
+    assert!(told[0].1 > told[1].1 && told[1].1 > 0.0, "{told:?}");
+    let snapshot = net.filterd(["top", "--json"]).succeeds().json();
+    assert_eq!(snapshot["top_sources"]["rows"][0]["source"], "198.18.7.3", "{snapshot}");
+    // It is switched off by a reload, and then the kernel is asked for nothing.
+    net.configure(&format!("{CONFIG}\n{lists}"));
+    net.filterd(["reload"]).succeeds();
+    net.expect_each(vec![Frame::from(ATTACKER); 10]).dropped();
+    assert!(!get(&net, "/metrics").body.contains(ATTACKER), "no source is named any more");
+    assert!(net.filterd(["top", "--json"]).succeeds().json()["top_sources"].is_null());
 }
 
 #[test]
@@ -200,6 +251,8 @@ fn a_port_that_is_taken_is_told_and_listened_at_as_soon_as_it_is_free() {
     net.start(CONFIG);
     net.filterd(["add", ATTACKER]).succeeds();
     net.expect(ATTACKER).dropped();
+    // Who takes the place of another one finds the port free a moment later, which is no fault.
+    until(|| net.filterd(["status"]).code() == Some(7), "it is told");
     net.filterd(["status"]).says("nobody listens at `metrics.listen`, 127.0.0.1:9477").says("ss -ltnp");
     drop(taken);
     let free = || net.host().inside(|| TcpStream::connect(ADDRESS).is_ok());

@@ -222,6 +222,35 @@ fn a_rate_is_that_of_two_snapshots_and_is_drawn_where_it_belongs() {
 }
 
 #[test]
+fn sources_are_shown_where_that_is_asked_for() {
+    let mut net = Net::new();
+    net.start(&format!("{}\nblock: [{ATTACKER}]", CONFIG.replace('}', ", sources: 3}")));
+    let Some(mut browser) = browser(&net) else { return };
+    let mut tab = browser.open(ADDRESS, WIDE);
+    comes_to_say(&mut tab, "Sources that send most of it");
+    until(
+        || {
+            net.expect(ATTACKER).dropped();
+            cells(&mut tab, "sources").first().is_some_and(|row| row[0] == ATTACKER && row[3] == "config")
+        },
+        || "the one who sends is shown with its list".to_owned(),
+    );
+    // Out of the same picture, and over the time that it tells.
+    let shown = tab.tells(
+        "[at('sources').tBodies[0].rows[0].cells[1].textContent, perSecond(picture.top_sources.rows[0].packets / picture.top_sources.over)]",
+    );
+    assert!(shown[0] == shown[1] && shown[0].as_str().is_some_and(|rate| rate != "0.0"), "{shown}");
+    tab.picture("page-sources.png");
+    net.configure(&format!("{CONFIG}\nblock: [{ATTACKER}]"));
+    net.filterd(["reload"]).succeeds();
+    until(
+        || tab.tells("at('sources').closest('section').hidden") == true,
+        || "nobody asks for them any more".to_owned(),
+    );
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
 fn what_comes_from_elsewhere_is_text_and_nothing_but_text() {
     const EVIL: &str = "<script>window.owned = 1</script><img src=x onerror='window.owned = 1'><b>";
     let mut net = Net::new();

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, binary};
+use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply, binary, keeper_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -151,6 +151,31 @@ fn a_filterd_that_stops_ends_it_with_plain_words() {
     assert_eq!(last["parameters"]["message"], "filterd has stopped: there is nothing more to watch");
     let (ended, complaint) = program.end();
     assert_eq!((ended.code(), complaint.as_str()), (Some(6), ""));
+}
+
+/// Without its broker filterd ends, too; its filter stays.
+#[test]
+fn whoever_watches_is_told_when_the_broker_dies_and_that_the_filter_is_left() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    let mut program = Program::of(&net, &[]);
+    let broker = i32::try_from(keeper_of(net.daemon().id())).expect("process ids are small");
+    kill(Pid::from_raw(broker), Signal::SIGKILL).expect("it runs");
+    let told = program.sees(|line| line["event"]["level"] == "error");
+    let what = told["event"]["what"].as_str().expect("it is told in words");
+    assert!(
+        what.contains("without the broker filterd can change nothing") && what.contains("left as it is"),
+        "{told}"
+    );
+    let last = program.sees(|line| line["error"].is_string());
+    assert_eq!(last["error"], "io.filterd.Unavailable", "{last}");
+    assert_eq!(last["parameters"]["message"], "filterd has stopped: there is nothing more to watch");
+    let remedy = last["parameters"]["remedy"].as_str().expect("it says what to do");
+    assert!(remedy.contains("filter"), "{remedy}");
+    assert_eq!(program.end().0.code(), Some(6));
+    let (status, _) = net.wait_for_the_end();
+    assert_eq!(status.code(), Some(8));
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
 }
 
 #[test]
@@ -336,6 +361,35 @@ fn dropped_frames_are_written_as_tcpdump_reads_them() {
     assert_eq!(written.len(), 24 + 2 * (16 + captured), "two of them, and nothing else");
     // A file that is there is not overwritten.
     net.filterd(["watch", "--pcap", &file.display().to_string()]).exits(2).complains("drops.pcap");
+}
+
+/// What somebody does with such a file.
+#[test]
+fn tcpdump_reads_what_was_dropped_with_its_addresses_ports_and_lengths() {
+    let net = Net::with_filterd("block: [203.0.113.7, 2001:db8:bad::/64]");
+    let file = net.home().path("drops.pcap");
+    let mut command = Command::new(binary());
+    command.arg("--socket").arg(net.home().socket()).args(["watch", "--count", "3", "--pcap"]).arg(&file);
+    let writing = command.spawn().expect("it can be run");
+    comes_to_tell_drops(&net, true);
+    let long = Frame::from(ATTACKER).payload(958);
+    net.expect_each([Frame::from(ATTACKER), Frame::from("2001:db8:bad::7"), long]).dropped();
+    net.expect(BYSTANDER).passes();
+    assert!(ended_well(writing));
+    let read = |words: &[&str]| -> Vec<String> {
+        let mut command = Command::new("tcpdump");
+        let told =
+            Reply::of(command.args(["-Z", "root", "-n", "-e", "-t", "-r"]).arg(&file).args(words)).succeeds();
+        told.output.lines().map(str::to_owned).collect()
+    };
+    let all = read(&[]);
+    assert_eq!(all.len(), 3, "{all:#?}");
+    assert!(all[0].contains("ethertype IPv4") && all[0].contains("203.0.113.7.54321 > "), "{all:#?}");
+    assert!(all[1].contains("2001:db8:bad::7.") && all[1].contains("ethertype IPv6"), "{all:#?}");
+    // Of a long frame there are the first bytes, and how long it was.
+    assert!(all[2].contains("length 1000: 203.0.113.7."), "{all:#?}");
+    assert_eq!(read(&["ip6"]), all[1..2], "its own filters work, too");
+    assert_eq!(read(&["greater", "1000"]), all[2..]);
 }
 
 fn ended_well(mut child: Child) -> bool {

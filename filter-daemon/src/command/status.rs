@@ -48,6 +48,10 @@ fn render(status: &Reply, clock: &Clock) -> String {
     } else if !status.enforce {
         text.push_str(&format!("\n{NOTHING_IS_DROPPED}\n"));
     }
+    for remark in &status.remarks {
+        let lines: String = remark.lines().skip(1).map(|line| format!("    {line}\n")).collect();
+        text.push_str(&format!("\nNote: {}\n{lines}", remark.lines().next().unwrap_or_default()));
+    }
     if let Some(reload) = &status.reload {
         text.push_str(&format!("\n{reload} the configuration\n"));
     }
@@ -214,6 +218,7 @@ mod tests {
             config: Some("/etc/filterd/filterd.yaml".into()),
             faults: vec![],
             enforce: true,
+            remarks: vec![],
             paused: None,
             trial: None,
             reload: None,
@@ -247,6 +252,17 @@ mod tests {
         assert_eq!(told.lines().last(), Some(line));
         let of_before = Reply { landlock_version: None, user: String::new(), ..status };
         assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
+    }
+
+    #[test]
+    fn what_is_as_configured_and_should_be_known_is_a_note_with_a_remedy_and_no_trouble() {
+        let note =
+            Explanation::new("whoever reaches http://0.0.0.0:9477/ sees names", "let a firewall say who");
+        let told = render(&Reply { remarks: vec![note], ..status() }, &Clock::standing(NOW));
+        assert!(told.starts_with("Protected as configured"), "{told}");
+        let lines =
+            "\n\nNote: whoever reaches http://0.0.0.0:9477/ sees names\n    let a firewall say who\n\n";
+        assert!(told.contains(lines), "{told}");
     }
 
     #[test]

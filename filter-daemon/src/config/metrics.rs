@@ -1,13 +1,25 @@
-//! `metrics`: where filterd may be looked at with a browser, and by which names.
+//! `metrics`: where filterd may be looked at with a browser, by which names, and whether sources are to be seen there.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use super::raw::{Node, Value};
 use super::shape::{Faults, Key, Word, kind};
 use super::{Config, Metrics};
+use crate::text::Explanation;
 use crate::text::printable::excerpt;
 
-const KEYS: [Key<Metrics>; 2] = [Key { name: "listen", take: listen }, Key { name: "hosts", take: hosts }];
+const KEYS: [Key<Metrics>; 3] = [
+    Key { name: "listen", take: listen },
+    Key { name: "hosts", take: hosts },
+    Key { name: "sources", take: sources },
+];
+
+/// A host has a few addresses by which it is looked at, not a network of them.
+const MOST_ADDRESSES: usize = 16;
+
+/// Each source is a series of its own in whatever reads them.
+pub const MOST_SOURCES: u64 = 100;
 
 /// The names of these.
 #[cfg(test)]
@@ -32,18 +44,41 @@ pub fn metrics(faults: &mut Faults, node: Node, config: &mut Config) {
     }
 }
 
+/// One address, or a list of them.
 fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
-    let Some(Word { node, text }) = faults.text(node, "`listen`") else { return };
-    match text.parse::<SocketAddr>() {
-        Ok(address) if address.port() == 0 => {
-            faults.tell(
-                node,
-                "there is no port 0",
-                "write a port from 1 to 65535: 9477, if nothing speaks against it",
-            );
+    let number = node.number;
+    let items = match node.value {
+        Value::List(items) => items,
+        value @ (Value::Nothing
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::Map(_)
+        | Value::Tagged) => vec![Node { number, value }],
+    };
+    if items.len() > MOST_ADDRESSES {
+        let help = "0.0.0.0:9477 and \"[::]:9477\" are all that this host has";
+        faults.tell(number, format!("`listen` takes at most {MOST_ADDRESSES} addresses"), help);
+        return;
+    }
+    let mut said = HashMap::new();
+    for item in items {
+        let Some(Word { node, text }) = faults.text(item, "`listen`") else { continue };
+        match text.parse::<SocketAddr>() {
+            Ok(address) if address.port() == 0 => {
+                faults.tell(
+                    node,
+                    "there is no port 0",
+                    "write a port from 1 to 65535: 9477, if nothing speaks against it",
+                );
+            }
+            Ok(address) => {
+                if faults.first(&mut said, &address.to_string(), node) {
+                    metrics.listen.push(address);
+                }
+            }
+            Err(_) => faults.tell(node, format!("`{}` is no address with a port", excerpt(&text)), EXAMPLE),
         }
-        Ok(address) => metrics.listen = Some(address),
-        Err(_) => faults.tell(node, format!("`{}` is no address with a port", excerpt(&text)), EXAMPLE),
     }
 }
 
@@ -57,6 +92,49 @@ fn hosts(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
             let help = "write it as browsers are told it, without a port: filter.example.net";
             faults.tell(node, format!("`{}` is no name of a host", excerpt(&text)), help);
         }
+    }
+}
+
+/// How many; none with 0.
+fn sources(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
+    let message = match node.value {
+        Value::Number(Some(most @ 0..=MOST_SOURCES)) => {
+            metrics.sources = most as usize;
+            return;
+        }
+        Value::Number(_) => "`sources` cannot be that many".to_owned(),
+        other @ (Value::Nothing
+        | Value::Bool(_)
+        | Value::Text(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Tagged) => format!("`sources` says how many, not {}", kind(&other)),
+    };
+    faults.tell(node.number, message, format!("write 0 (none) to {MOST_SOURCES}, as in 10"));
+}
+
+impl Metrics {
+    /// So many sources are to be told, where anybody can see them.
+    pub fn sources_told(&self) -> usize {
+        if self.listen.is_empty() { 0 } else { self.sources }
+    }
+
+    /// What whoever wrote this should know.
+    pub fn warnings(&self) -> Vec<Explanation> {
+        let open = self.listen.iter().filter(|address| !address.ip().is_loopback());
+        let what = if self.sources > 0 {
+            "names, counters, troubles and sources"
+        } else {
+            "names, counters and troubles"
+        };
+        let told = |address: &SocketAddr| {
+            Explanation::new(
+                format!("whoever reaches http://{address}/ sees {what}: nobody is asked who he is"),
+                "let a firewall say who reaches it, or listen at 127.0.0.1 alone and look through \
+                 `ssh -L 9477:127.0.0.1:9477 HOST`",
+            )
+        };
+        open.map(told).collect()
     }
 }
 

@@ -73,9 +73,11 @@ pub struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// There; nowhere if none.
-    pub listen: Option<SocketAddr>,
+    pub listen: Vec<SocketAddr>,
     /// The names of hosts, in small letters, by which that may be asked for, beside addresses and `localhost`.
     pub hosts: Vec<String>,
+    /// So many of the sources that are dropped most are told there.
+    pub sources: usize,
 }
 
 /// What becomes of the filter when the daemon is stopped.

@@ -2,7 +2,8 @@
 //!
 //! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `session` talks with each: `parse` makes
 //! messages of its lines, which go to the owner of state as [`Call`]s once they are checked, and `answer` makes lines
-//! of the replies; `audit` logs who had what changed; `watching` tells those who watch what the log is told. The command line's end is [`client`].
+//! of the replies; `audit` logs who had what changed; `watching` tells those who watch what the log is told, and
+//! [`sources`] sums up whose drops they are told. The command line's end is [`client`].
 
 mod admission;
 mod answer;
@@ -21,6 +22,7 @@ pub mod pins_note;
 pub mod server;
 mod session;
 mod socket;
+pub mod sources;
 pub mod watching;
 pub mod wire;
 

@@ -142,6 +142,12 @@ impl Owner {
         self.sampling = Sampling::of(watching);
     }
 
+    /// Who looks by HTTP is shown what the configuration says, where it says it.
+    pub fn is_seen(&mut self) {
+        self.http.follow(&self.config.metrics);
+        self.sampling.tell(self.config.metrics.sources_told(), &mut self.protection);
+    }
+
     /// What a page may need.
     pub(super) fn parts(&mut self) -> Parts<'_> {
         Parts {

@@ -166,7 +166,7 @@ impl Owner {
         self.feeds.follow(&self.config);
         self.forget_feeds_that_are_gone();
         self.databases.follow(&self.config);
-        self.http.follow(&self.config.metrics);
+        self.is_seen();
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);

@@ -23,7 +23,7 @@ impl Owner {
         faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.extend(self.feeds.faults(self.protection.blocklist()));
         faults.extend(self.refreshing.fault());
-        faults.extend(self.http.fault());
+        faults.extend(self.http.faults());
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
@@ -55,10 +55,10 @@ impl Owner {
         let levels = up_to(32, blocklist.block().lengths6());
         let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes(), ..none };
         let mut tables = vec![
-            table("ipv4 addresses", filter.addresses(), "exact"),
-            table("ipv4 prefixes", networks, "exact"),
-            table("ipv6", filter.six(), "exact up to /64, else wrong for less than one packet in 10^17"),
-            table("ipv6 up to /32", levels, "exact"),
+            blocks("ipv4 addresses", filter.addresses(), "exact"),
+            blocks("ipv4 prefixes", networks, "exact"),
+            blocks("ipv6", filter.six(), "exact up to /64, else wrong for less than one packet in 10^17"),
+            blocks("ipv6 up to /32", levels, "exact"),
         ];
         if filter.allowed_bytes() > 0 {
             let ([addresses, six], [networks, levels]) = (filter.allowed(), filter.allowed_prefixes_bytes());
@@ -83,7 +83,7 @@ impl Owner {
             let kinds = ["ipv4 addresses", "ipv4 prefixes", "ipv6", "ipv6 up to /32"];
             let each = kinds.into_iter().zip([addresses, networks, six, levels]);
             let in_use = each.filter(|(_, table)| table.bytes > 0);
-            tables.extend(in_use.map(|(kind, in_it)| table(&format!("{kind} {clause}"), in_it, "as above")));
+            tables.extend(in_use.map(|(kind, in_it)| blocks(&format!("{kind} {clause}"), in_it, "as above")));
         }
         if let Some((bytes, labels)) = filter.list_counters_bytes() {
             let lists =
@@ -111,5 +111,10 @@ fn up_to(longest: u8, lengths: impl Iterator<Item = (u8, u64)>) -> u64 {
 fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
     let Occupancy { entries, capacity, bytes, growths, relocations } = occupancy;
     let (name, certainty) = (name.to_owned(), certainty.to_owned());
-    status::Table { name, entries, capacity, bytes, certainty, growths, relocations }
+    status::Table { name, entries, capacity, bytes, certainty, blocks: false, growths, relocations }
+}
+
+/// One whose entries packets are dropped for.
+fn blocks(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
+    status::Table { blocks: true, ..table(name, occupancy, certainty) }
 }

@@ -102,7 +102,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let (come, came) = mpsc::channel(MOST_WAITING);
     owner.guard.listen(came);
     owner.is_watched(watching.clone());
-    owner.http.follow(&owner.config.metrics);
+    owner.is_seen();
     let shown = owner.http.serve(calls.clone());
     let serving =
         tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));

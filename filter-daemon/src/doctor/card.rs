@@ -15,6 +15,8 @@ pub struct Card {
     pub xdp: Option<u64>,
     /// What it merges packets with: `rx-lro`, `rx-gro-hw`.
     pub merges: Vec<String>,
+    /// Those of them that cannot be switched off from here: of a virtual card its host decides.
+    pub fixed: Vec<String>,
     /// How many channels are in use, and how many there could be.
     pub channels: Option<(u32, u32)>,
 }
@@ -43,6 +45,7 @@ const HEADER: u16 = 1;
 const HEADER_INDEX: u16 = 1;
 const NESTED: u16 = 1 << 15;
 const FEATURES_ACTIVE: u16 = 4;
+const FEATURES_FIXED: u16 = 5;
 const BITS: u16 = 3;
 const BIT_NAME: u16 = 2;
 const RX_MOST: u16 = 2;
@@ -55,9 +58,11 @@ const MERGING: [&str; 2] = ["rx-lro", "rx-gro-hw"];
 
 /// What the kernel tells of the card with this number.
 pub fn of(index: u32) -> Card {
+    let [merges, fixed] = merges(index).unwrap_or_default();
     Card {
         xdp: xdp(index).ok().flatten(),
-        merges: merges(index).unwrap_or_default(),
+        fixed: fixed.into_iter().filter(|name| merges.contains(name)).collect(),
+        merges,
         channels: channels(index).ok().flatten(),
     }
 }
@@ -69,12 +74,15 @@ fn xdp(index: u32) -> io::Result<Option<u64>> {
     Ok(bits.and_then(|bits| Some(u64::from_ne_bytes(bits.try_into().ok()?))))
 }
 
-fn merges(index: u32) -> io::Result<Vec<String>> {
+/// What is switched on, and what nobody can change.
+fn merges(index: u32) -> io::Result<[Vec<String>; 2]> {
     let answer = generic("ethtool", GET_FEATURES, header(index))?;
-    let active = answer.and_then(|answer| answer.attribute(FEATURES_ACTIVE)).unwrap_or_default();
-    let bits = within(&active, BITS).unwrap_or_default();
-    let names = each(bits).filter_map(|(_, bit)| within(bit, BIT_NAME)).map(text);
-    Ok(names.filter(|name| MERGING.contains(&name.as_str())).collect())
+    Ok([FEATURES_ACTIVE, FEATURES_FIXED].map(|which| {
+        let set = answer.as_ref().and_then(|answer| answer.attribute(which)).unwrap_or_default();
+        let bits = within(&set, BITS).unwrap_or_default();
+        let names = each(bits).filter_map(|(_, bit)| within(bit, BIT_NAME)).map(text);
+        names.filter(|name| MERGING.contains(&name.as_str())).collect()
+    }))
 }
 
 fn channels(index: u32) -> io::Result<Option<(u32, u32)>> {

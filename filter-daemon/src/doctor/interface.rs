@@ -1,5 +1,6 @@
 //! Each interface that filterd is to filter: is it there, what is it made of, what is it a part of, whose program sits on it?
 
+use super::card::Card;
 use super::configuration::Wanted;
 use super::device::Device;
 use super::findings::{Findings, Health};
@@ -52,7 +53,7 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     let health = if device.is_up { Health::Ok } else { Health::Warn };
     let remedy = (!device.is_up).then(|| format!("ip link set dev {} up", device.name()));
     findings.of(device.name(), CHECK, health, described(device, master), remedy);
-    if let Some(bond) = master.filter(|master| master.is("bond") || master.is("team")) {
+    if let Some(bond) = master.filter(|master| is_bond(master)) {
         let told = format!(
             "a part of {0}: name {0} instead, or each of its parts",
             printable::on_one_line(bond.name())
@@ -89,6 +90,35 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     }
     for (health, told, remedy) in xdp::expect(device, lower, &card::of(device.known.index)) {
         findings.of(device.name(), XDP, health, told, remedy);
+    }
+    if is_bond(device) {
+        parts(device, devices, card::of, findings);
+    }
+}
+
+fn is_bond(device: &Device) -> bool {
+    device.is("bond") || device.is("team")
+}
+
+/// The program of a bond runs in the drivers of its parts, each of which must take it.
+fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: &mut Findings) {
+    let parts: Vec<_> = devices.iter().filter(|part| part.master == Some(bond.known.index)).collect();
+    if parts.is_empty() {
+        let told = "it has no parts: nothing comes in";
+        findings.of(
+            bond.name(),
+            CHECK,
+            Health::Warn,
+            told.to_owned(),
+            Some(format!("ip link show master {}", bond.name())),
+        );
+    }
+    for part in parts {
+        let card = card_of(part.known.index);
+        for (health, told, remedy) in xdp::hindrances(part, &card, xdp::takes_pieces(&card)) {
+            let told = format!("{told} (it is a part of {})", printable::on_one_line(bond.name()));
+            findings.of(part.name(), XDP, health, told, remedy);
+        }
     }
 }
 
@@ -139,12 +169,98 @@ fn whose(
     }
     let (program, refusal) = probe::refusal(occupant, name);
     let told = refusal.explain();
-    let remedy = if program == DISPATCHER {
-        Some(format!(
-            "xdp-loader status {name}; xdp-loader unload {name} --all (libxdp's programs, of which filterd is none)"
-        ))
-    } else {
-        told.remedy
-    };
-    findings.of(name, XDP, Health::Fail, told.message, remedy);
+    findings.of(name, XDP, Health::Fail, told.message, remedy(&program, name, told.remedy));
+}
+
+/// Under libxdp's dispatcher there may be several programs, which its own tool takes off.
+fn remedy(program: &str, name: &str, otherwise: Option<String>) -> Option<String> {
+    if program != DISPATCHER {
+        return otherwise;
+    }
+    Some(format!(
+        "xdp-loader status {name}; xdp-loader unload {name} --all (libxdp's programs, of which filterd is none)"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::machine;
+    use super::*;
+    use crate::kernel::Interface;
+
+    /// The kernel knows no interface of such a number.
+    fn device(name: &str, kind: Option<&str>, number: u32, master: Option<u32>) -> Device {
+        Device {
+            known: Interface { name: name.into(), index: 2_000_000_000 + number, mtu: 1500, occupant: None },
+            kind: kind.map(str::to_owned),
+            master: master.map(|master| 2_000_000_000 + master),
+            lower: None,
+            leads_elsewhere: false,
+            driver: None,
+            is_loopback: false,
+            is_up: true,
+        }
+    }
+
+    /// What is told of which interface, with the remedy.
+    fn told(wanted: &str, devices: &[Device]) -> Vec<(String, String, String)> {
+        let (_root, subject) = machine(&[]);
+        let mut findings = Findings::default();
+        check(&Wanted::Named(vec![wanted.to_owned()]), devices, &subject, &mut findings);
+        let all = findings.all().iter();
+        let told = |it: &super::super::Finding| {
+            let interface = it.interface.clone().unwrap_or_default();
+            (interface, it.message.clone(), it.remedy.clone().unwrap_or_default())
+        };
+        all.filter(|it| it.health != Health::Ok).map(told).collect()
+    }
+
+    #[test]
+    fn a_part_of_a_bond_is_told_to_name_the_bond() {
+        let devices = [device("eth0", None, 1, Some(9)), device("bond0", Some("bond"), 9, None)];
+        let said = told("eth0", &devices);
+        let [(interface, message, remedy)] = &said[..] else { panic!("{said:?}") };
+        assert_eq!(
+            [interface, message, remedy],
+            [
+                "eth0",
+                "a part of bond0: name bond0 instead, or each of its parts",
+                "filterd run --iface bond0"
+            ]
+        );
+        let bridged = [device("eth0", None, 1, Some(9)), device("br0", Some("bridge"), 9, None)];
+        assert_eq!(told("eth0", &bridged), [], "of a bridge each port is filtered by itself");
+    }
+
+    #[test]
+    fn of_a_bond_each_part_is_looked_at() {
+        let devices = [
+            device("eth0", None, 1, Some(9)),
+            device("eth1", None, 2, Some(9)),
+            device("eth2", None, 3, None),
+            device("bond0", Some("bond"), 9, None),
+        ];
+        let card_of = |number| match number - 2_000_000_000 {
+            1 => Card::default(),
+            _ => Card { merges: vec!["rx-lro".into()], ..Card::default() },
+        };
+        let mut findings = Findings::default();
+        parts(&devices[3], &devices, card_of, &mut findings);
+        let [one] = findings.all() else { panic!("{:?}", findings.all()) };
+        assert_eq!(one.interface.as_deref(), Some("eth1"));
+        assert_eq!(one.remedy.as_deref(), Some("ethtool -K eth1 rx-lro off"));
+        assert!(one.message.ends_with("(it is a part of bond0)"), "{}", one.message);
+        let said = told("bond0", &devices[3..]);
+        let without =
+            ("bond0".into(), "it has no parts: nothing comes in".into(), "ip link show master bond0".into());
+        assert_eq!(said, [without]);
+    }
+
+    #[test]
+    fn programs_under_a_dispatcher_are_taken_off_by_its_own_tool() {
+        let otherwise = || Some("ip link set dev eth0 xdp off".to_owned());
+        assert_eq!(remedy("some_program", "eth0", otherwise()), otherwise());
+        let told = remedy("xdp_dispatcher", "eth0", otherwise()).unwrap();
+        assert!(told.starts_with("xdp-loader status eth0; xdp-loader unload eth0 --all"), "{told}");
+    }
 }

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// A machine that has these files.
-fn machine(files: &[(&str, &str)]) -> (TempDir, Subject) {
+pub fn machine(files: &[(&str, &str)]) -> (TempDir, Subject) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = root.path().join(path);

@@ -31,6 +31,11 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said>
     if hindrances.is_empty() { vec![(Health::Ok, "native XDP".to_owned(), None)] } else { hindrances }
 }
 
+/// Does the driver take frames that do not fit into a page? Where the kernel does not tell, nothing is said against it.
+pub fn takes_pieces(card: &Card) -> bool {
+    card.xdp.is_none_or(|bits| bits & XDP_IN_PIECES != 0)
+}
+
 /// Kinds that are known to take none, with the one that is meant instead.
 fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
     if device.is_loopback {
@@ -55,7 +60,7 @@ fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
 }
 
 /// What the driver can do, but perhaps not as it is set now.
-fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
+pub fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
     let name = device.name();
     let mtu = device.known.mtu;
     let mut found = Vec::new();
@@ -67,12 +72,7 @@ fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
         found.push((Health::Warn, told, Some(format!("ip link set dev {name} mtu 1500"))));
     }
     if !card.merges.is_empty() {
-        let off: Vec<_> = card.merges.iter().map(|feature| format!("{feature} off")).collect();
-        let told = format!(
-            "the card merges packets ({}): a driver may refuse XDP until it does not",
-            card.merges.join(", ")
-        );
-        found.push((Health::Warn, told, Some(format!("ethtool -K {name} {}", off.join(" ")))));
+        found.push((Health::Warn, merging(card), off(name, card)));
     }
     let needs_half = device.driver.as_deref().is_some_and(|driver| NEED_HALF.contains(&driver));
     if let Some((now, most)) = card.channels.filter(|(now, most)| needs_half && now * 2 > *most) {
@@ -83,6 +83,21 @@ fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
         ));
     }
     found
+}
+
+fn merging(card: &Card) -> String {
+    let whose = if card.fixed.is_empty() { "" } else { "; only its host can switch that off" };
+    format!(
+        "the card merges packets ({}): a driver may refuse XDP until it does not{whose}",
+        card.merges.join(", ")
+    )
+}
+
+/// The command for what can be switched off from here.
+fn off(name: &str, card: &Card) -> Option<String> {
+    let ours = card.merges.iter().filter(|feature| !card.fixed.contains(feature));
+    let off: Vec<_> = ours.map(|feature| format!("{feature} off")).collect();
+    (!off.is_empty()).then(|| format!("ethtool -K {name} {}", off.join(" ")))
 }
 
 fn generic(why: String, remedy: Option<String>) -> Said {
@@ -156,6 +171,12 @@ mod tests {
             remedy(&expect(&device(None), None, &merging)),
             "ethtool -K eth0 rx-lro off rx-gro-hw off"
         );
+        let virtual_card = Card { fixed: vec!["rx-gro-hw".into()], ..merging.clone() };
+        let said = expect(&device(None), None, &virtual_card);
+        assert_eq!(remedy(&said), "ethtool -K eth0 rx-lro off");
+        assert!(said[0].1.ends_with("only its host can switch that off"), "{said:?}");
+        let of_its_host = Card { fixed: merging.merges.clone(), ..merging };
+        assert_eq!(expect(&device(None), None, &of_its_host)[0].2, None, "no command that fails");
         let busy = Card { channels: Some((8, 8)), ..card(XDP_BASIC) };
         let ena = Device { driver: Some("ena".into()), ..device(None) };
         assert_eq!(remedy(&expect(&ena, None, &busy)), "ethtool -L eth0 combined 4");

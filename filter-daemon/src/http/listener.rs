@@ -1,5 +1,6 @@
 //! Lets callers in, and keeps each within limits of time and number.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::pending;
 use std::io;
@@ -7,11 +8,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use nix::sys::socket::{setsockopt, sockopt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -27,6 +29,9 @@ use crate::text::Explanation;
 /// So many connections at once: each may hold a request and an answer. Whoever comes beyond that waits to be let in.
 const CONNECTIONS: usize = 64;
 
+/// So many of these the kernel keeps for each address.
+const WAITING_TO_BE_LET_IN: u32 = 1024;
+
 /// For so long a caller may take for his request,
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -39,40 +44,66 @@ const WAITING: usize = 64 * 1024;
 /// A request has no more bytes.
 const REQUEST: usize = 16 * 1024;
 
+/// At first it is tried so often, and no longer than a second, to listen where somebody else does.
+const SOON: Duration = Duration::from_millis(20);
+const SOON_TRIES: u32 = 50;
+
 /// So often it is tried to listen where that does not go.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// Why nobody listens where somebody should, by where that is.
+pub type Faults = BTreeMap<SocketAddr, Fault>;
 
 /// Listens where it is wanted, wherever that is by and by.
 pub async fn serve(
     mut wanted: watch::Receiver<Metrics>,
-    fault: watch::Sender<Option<Fault>>,
+    faults: watch::Sender<Faults>,
     calls: mpsc::Sender<Call>,
 ) {
     loop {
         let metrics = wanted.borrow_and_update().clone();
         tokio::select! {
-            () = listen(metrics, &fault, &calls) => {}
+            () = listen(metrics, &faults, &calls) => {}
             changed = wanted.changed() => if changed.is_err() { return },
         }
     }
 }
 
 /// Until it is dropped; then all connections close.
-async fn listen(metrics: Metrics, fault: &watch::Sender<Option<Fault>>, calls: &mpsc::Sender<Call>) {
-    fault.send_replace(None);
-    let Some(address) = metrics.listen else { return pending().await };
-    let listener = bind(address, fault).await;
-    info!("http://{address}/ shows what filterd does");
-    if !address.ip().is_loopback() {
-        warn!("http://{address}/ is to be seen by whoever reaches that address: nobody is asked who he is");
+async fn listen(metrics: Metrics, faults: &watch::Sender<Faults>, calls: &mpsc::Sender<Call>) {
+    faults.send_replace(Faults::default());
+    for warning in metrics.warnings() {
+        warn!("{warning}");
     }
     let routes = Arc::new(Routes::new(metrics.hosts, calls.clone()));
     let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let each = metrics.listen.iter().map(|address| {
+        let is_beside = |other: &SocketAddr| other.is_ipv4() && other.port() == address.port();
+        let reach = if metrics.listen.iter().any(is_beside) { Reach::Own } else { Reach::Whole };
+        listen_at(*address, reach, faults, &routes, &room)
+    });
+    join_all(each).await;
+    // Where there is nowhere to listen.
+    pending().await
+}
+
+/// All addresses share what there is room for.
+async fn listen_at(
+    address: SocketAddr,
+    reach: Reach,
+    faults: &watch::Sender<Faults>,
+    routes: &Arc<Routes>,
+    room: &Arc<Semaphore>,
+) {
+    let listener = bound(address, reach, faults).await;
+    info!("http://{address}/ shows what filterd does");
     let mut connections = JoinSet::new();
     loop {
-        let place = room.clone().acquire_owned().await.expect("nobody closes it");
         match listener.accept().await {
-            Ok((stream, _)) => _ = connections.spawn(converse(stream, place, routes.clone())),
+            Ok((stream, _)) => {
+                let place = room.clone().acquire_owned().await.expect("nobody closes it");
+                _ = connections.spawn(converse(stream, place, routes.clone()));
+            }
             // Out of descriptors or memory: some come free when others leave.
             Err(_) => sleep(AGAIN).await,
         }
@@ -80,22 +111,49 @@ async fn listen(metrics: Metrics, fault: &watch::Sender<Option<Fault>>, calls: &
     }
 }
 
-/// Tries until it goes: an address may come later, and an earlier filterd go later.
-async fn bind(address: SocketAddr, fault: &watch::Sender<Option<Fault>>) -> TcpListener {
+/// Tries until it goes: an address may come later, and an earlier filterd go later. The one whose place this one takes goes
+/// at once, so that a port in use is not told before it has been for a while.
+async fn bound(address: SocketAddr, reach: Reach, faults: &watch::Sender<Faults>) -> TcpListener {
+    let mut left = SOON_TRIES;
     loop {
-        match TcpListener::bind(address).await {
+        match bind(address, reach) {
             Ok(listener) => {
-                fault.send_replace(None);
+                faults.send_if_modified(|faults| faults.remove(&address).is_some());
                 return listener;
             }
-            Err(error) => fault.send_if_modified(|fault| {
-                let is_new = fault.is_none();
-                fault.get_or_insert_with(|| not_listening(address, &error));
+            Err(error) if left > 0 && error.kind() == io::ErrorKind::AddrInUse => {
+                left -= 1;
+                sleep(SOON).await;
+                continue;
+            }
+            Err(error) => faults.send_if_modified(|faults| {
+                let is_new = !faults.contains_key(&address);
+                faults.entry(address).or_insert_with(|| not_listening(address, &error));
                 is_new
             }),
         };
         sleep(AGAIN).await;
     }
+}
+
+/// Who reaches `[::]`.
+#[derive(Clone, Copy)]
+enum Reach {
+    /// Whoever asks for any address, as the kernel has it.
+    Whole,
+    /// Only who asks for an IPv6 address: 0.0.0.0 at the same port is listened at, too.
+    Own,
+}
+
+fn bind(address: SocketAddr, reach: Reach) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // Connections that have just ended are in nobody's way.
+    socket.set_reuseaddr(true)?;
+    if let (Reach::Own, SocketAddr::V6(_)) = (reach, address) {
+        setsockopt(&socket, sockopt::Ipv6V6Only, &true)?;
+    }
+    socket.bind(address)?;
+    socket.listen(WAITING_TO_BE_LET_IN)
 }
 
 fn not_listening(address: SocketAddr, error: &io::Error) -> Fault {
@@ -125,4 +183,47 @@ async fn converse(stream: TcpStream, _place: OwnedSemaphorePermit, routes: Arc<R
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(REQUEST).keep_alive(false);
     _ = http.serve_connection(TokioIo::new(stream), service).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody else listens there.
+    fn taken() -> (std::net::TcpListener, SocketAddr) {
+        let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = other.local_addr().unwrap();
+        (other, address)
+    }
+
+    #[tokio::test]
+    async fn where_another_one_is_about_to_go_that_is_waited_for_and_no_fault() {
+        let ((other, address), (faults, told)) = (taken(), watch::channel(Faults::default()));
+        // The other one goes when it has been tried once.
+        let (listener, ()) = tokio::join!(bound(address, Reach::Whole, &faults), async { drop(other) });
+        assert_eq!(listener.local_addr().unwrap(), address);
+        assert!(!told.has_changed().unwrap());
+    }
+
+    #[tokio::test]
+    async fn where_another_one_stays_that_is_a_fault_until_it_goes() {
+        let ((other, address), (faults, mut told)) = (taken(), watch::channel(Faults::default()));
+        let goes = async {
+            told.changed().await.unwrap();
+            assert!(told.borrow_and_update()[&address].told.message.contains("nobody listens"));
+            drop(other);
+        };
+        tokio::join!(bound(address, Reach::Whole, &faults), goes);
+        assert_eq!(told.borrow().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn all_of_both_families_go_together() {
+        let (faults, _) = watch::channel(Faults::default());
+        let four = bound("0.0.0.0:0".parse().unwrap(), Reach::Own, &faults).await;
+        let port = four.local_addr().unwrap().port();
+        let six = SocketAddr::new("::".parse().unwrap(), port);
+        assert!(bind(six, Reach::Own).is_ok());
+        assert!(bind(six, Reach::Whole).is_err(), "the kernel's [::] is 0.0.0.0, too");
+    }
 }

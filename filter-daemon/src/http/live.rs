@@ -10,14 +10,18 @@ use hyper::StatusCode;
 use hyper::body::{Bytes, Frame};
 use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::answer::{Answer, of, sentence};
 use super::owner;
+use super::shared::Shared;
 use crate::command::render::moment::Clock;
 use crate::command::render::protection::{Protection, Standing};
 use crate::control::Call;
 use crate::control::wire::snapshot::Reply as Snapshot;
+
+/// So many streams at once: each is a connection that stays.
+const STREAMS: usize = 8;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -38,22 +42,58 @@ struct Sentence {
     sentence: String,
 }
 
-/// A stream, if there is a place for one more. Nothing waits in it: the owner is asked when the last event is on its way.
-pub fn answer(calls: &mpsc::Sender<Call>, streams: &Arc<Semaphore>) -> Answer {
-    let Ok(place) = streams.clone().try_acquire_owned() else {
-        return sentence(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "others look at all the streams there are: try later",
-        );
-    };
-    let mut seconds = interval(SECOND);
-    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let events = unfold((seconds, calls.clone(), place), |(mut seconds, calls, place)| async {
-        seconds.tick().await;
-        let event = Event::of(owner::look(&calls).await?).told()?;
-        Some((Ok::<_, Infallible>(Frame::data(event)), (seconds, calls, place)))
-    });
-    of(StatusCode::OK, "text/event-stream", StreamBody::new(events).boxed_unsync())
+/// All streams there are. Their seconds are the same, so that the owner is asked once for all of them.
+pub struct Streams {
+    places: Arc<Semaphore>,
+    shared: Arc<Shared<Bytes>>,
+    /// From here seconds are counted.
+    began: Instant,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self { places: Arc::new(Semaphore::new(STREAMS)), shared: Arc::default(), began: Instant::now() }
+    }
+}
+
+impl Streams {
+    /// One more, if there is a place for it. Nothing waits in it: it asks when its last event is on its way.
+    pub fn answer(&self, calls: &mpsc::Sender<Call>) -> Answer {
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            return sentence(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "others look at all the streams there are: try later",
+            );
+        };
+        let (shared, calls) = (self.shared.clone(), calls.clone());
+        // The first event comes at once, for nobody waits in front of an empty page.
+        let first = Some(Instant::now());
+        let events = unfold((first, self.seconds(), place), move |(first, mut seconds, place)| {
+            let (shared, calls) = (shared.clone(), calls.clone());
+            async move {
+                let second = match first {
+                    Some(now) => now,
+                    None => seconds.tick().await,
+                };
+                let make = || async { Event::of(owner::look(&calls).await?).told() };
+                let event = shared.get_since(second, make).await?;
+                Some((Ok::<_, Infallible>(Frame::data(event)), (None, seconds, place)))
+            }
+        });
+        of(StatusCode::OK, "text/event-stream", StreamBody::new(events).boxed_unsync())
+    }
+
+    /// Those that are still to come. Who cannot keep up leaves some out.
+    fn seconds(&self) -> Interval {
+        let mut seconds = interval_at(self.next(Instant::now()), SECOND);
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        seconds
+    }
+
+    fn next(&self, now: Instant) -> Instant {
+        let whole = now.duration_since(self.began).as_secs();
+        self.began + Duration::from_secs(whole) + SECOND
+    }
 }
 
 impl Event {
@@ -72,5 +112,47 @@ impl Event {
     fn told(&self) -> Option<Bytes> {
         let json = serde_json::to_string(self).ok()?;
         Some(format!("{RETRY}data: {json}\n\n").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::JoinSet;
+
+    use super::*;
+    use crate::control::wire::Asked;
+
+    #[tokio::test]
+    async fn however_many_follow_the_owner_is_asked_once_a_second() {
+        let (calls, mut asked) = mpsc::channel(1);
+        let (shown, begun) = (Streams::default(), Instant::now());
+        let mut following = JoinSet::new();
+        for _ in 0..STREAMS {
+            let mut body = shown.answer(&calls).into_body();
+            following.spawn(async move {
+                for _ in 0..3 {
+                    body.frame().await.unwrap().unwrap();
+                }
+            });
+        }
+        drop(calls);
+        let mut times = 0;
+        while let Some(Call::Snapshot(Asked { reply, .. })) = asked.recv().await {
+            times += 1;
+            _ = reply.send(Ok(Snapshot::default()));
+        }
+        assert_eq!(following.join_all().await.len(), STREAMS);
+        // Each asked when it came, perhaps, and one of them in each second since.
+        let most = STREAMS as u64 + begun.elapsed().as_secs() + 1;
+        assert!(times <= most, "asked {times} times, where {most} will do");
+    }
+
+    #[test]
+    fn who_comes_later_follows_in_step_with_the_others() {
+        let shown = Streams::default();
+        for (milliseconds, next) in [(0, 1), (1, 1), (999, 1), (1000, 2), (2300, 3)] {
+            let now = shown.began + Duration::from_millis(milliseconds);
+            assert_eq!(shown.next(now), shown.began + next * SECOND, "{milliseconds}");
+        }
     }
 }

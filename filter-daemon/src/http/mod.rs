@@ -20,36 +20,37 @@ use tokio::task::JoinHandle;
 use crate::config::Metrics;
 use crate::control::Call;
 use crate::control::wire::Fault;
+use listener::Faults;
 
 /// The owner's end: what is wanted, and why that is not so.
 pub struct Http {
     wanted: watch::Sender<Metrics>,
-    fault: watch::Sender<Option<Fault>>,
+    faults: watch::Sender<Faults>,
 }
 
 impl Default for Http {
     fn default() -> Self {
-        Self { wanted: watch::Sender::new(Metrics::default()), fault: watch::Sender::new(None) }
+        Self { wanted: watch::Sender::new(Metrics::default()), faults: watch::Sender::default() }
     }
 }
 
 impl Http {
-    /// Listens where it says, from now on. Where nothing has changed, nobody notices.
+    /// Listens where it says, from now on. Where nothing of that has changed, nobody notices.
     pub fn follow(&self, metrics: &Metrics) {
         self.wanted.send_if_modified(|wanted| {
-            let is_other = wanted != metrics;
+            let is_other = (&wanted.listen, &wanted.hosts) != (&metrics.listen, &metrics.hosts);
             wanted.clone_from(metrics);
             is_other
         });
     }
 
     /// Why nobody listens where somebody should.
-    pub fn fault(&self) -> Option<Fault> {
-        self.fault.borrow().clone()
+    pub fn faults(&self) -> Vec<Fault> {
+        self.faults.borrow().values().cloned().collect()
     }
 
     /// Answers whoever calls, until it is aborted. What they want to know the owner is asked by `calls`.
     pub fn serve(&self, calls: mpsc::Sender<Call>) -> JoinHandle<()> {
-        tokio::spawn(listener::serve(self.wanted.subscribe(), self.fault.clone(), calls))
+        tokio::spawn(listener::serve(self.wanted.subscribe(), self.faults.clone(), calls))
     }
 }

@@ -1,28 +1,25 @@
 //! What there is, and who may ask for it.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, header};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use super::answer::{Answer, sentence};
 use super::health::Readiness;
+use super::live::Streams;
 use super::shared::Shared;
-use super::{health, live, page, scrape};
+use super::{health, page, scrape};
 use crate::control::Call;
-
-/// So many streams at once: each has filterd look at everything once a second.
-const STREAMS: usize = 8;
 
 /// Everything there is, for those who ask by the right name.
 pub struct Routes {
     hosts: Vec<String>,
     calls: mpsc::Sender<Call>,
-    streams: Arc<Semaphore>,
+    streams: Streams,
     scrape: Shared<Bytes>,
     readiness: Shared<Readiness>,
 }
@@ -33,7 +30,7 @@ impl Routes {
         Self {
             hosts,
             calls,
-            streams: Arc::new(Semaphore::new(STREAMS)),
+            streams: Streams::default(),
             scrape: Shared::default(),
             readiness: Shared::default(),
         }
@@ -54,7 +51,7 @@ impl Routes {
         }
         match request.uri().path() {
             "/" => page::answer(),
-            "/live" => live::answer(&self.calls, &self.streams),
+            "/live" => self.streams.answer(&self.calls),
             "/metrics" => scrape::answer(&self.calls, &self.scrape).await,
             "/healthz" => health::is_alive(&self.calls).await,
             "/readyz" => health::is_ready(&self.calls, &self.readiness).await,

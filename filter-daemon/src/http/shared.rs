@@ -1,5 +1,6 @@
 //! One answer for all who wait for the same. However many ask, the owner is asked by one of them at a time, with rests
-//! between, so that whoever changes something is served in between. Nobody is told what was so before he asked.
+//! between, so that whoever changes something is served in between. Nobody is told what was so before he asked, or before
+//! the moment that he asked about.
 
 use std::time::Duration;
 
@@ -31,10 +32,18 @@ impl<T> Default for Shared<T> {
 impl<T: Clone> Shared<T> {
     /// What has been made since this was asked for, by another one who waited or by this one.
     pub async fn get<F: Future<Output = Option<T>>>(&self, make: impl FnOnce() -> F) -> Option<T> {
-        let asked = Instant::now();
+        self.get_since(Instant::now(), make).await
+    }
+
+    /// What has been made since then. Those who ask about the same moment all get the same.
+    pub async fn get_since<F: Future<Output = Option<T>>>(
+        &self,
+        since: Instant,
+        make: impl FnOnce() -> F,
+    ) -> Option<T> {
         let mut last = self.0.lock().await;
         if let Some(made) = &*last {
-            if made.begun > asked {
+            if made.begun > since {
                 return Some(made.what.clone());
             }
             sleep_until(made.rested).await;
@@ -79,5 +88,16 @@ mod tests {
         for turn in 1..4 {
             assert_eq!(get(&shared, &made).await, Some(turn));
         }
+    }
+
+    #[tokio::test]
+    async fn those_who_ask_about_the_same_moment_are_told_the_same() {
+        let (shared, made, moment) = (Shared::default(), AtomicU32::new(0), Instant::now());
+        let about =
+            |moment| shared.get_since(moment, || async { Some(made.fetch_add(1, Ordering::Relaxed) + 1) });
+        for _ in 0..3 {
+            assert_eq!(about(moment).await, Some(1));
+        }
+        assert_eq!(about(Instant::now()).await, Some(2), "and what is asked about later is made anew");
     }
 }

@@ -4,6 +4,7 @@ use super::exposition::Exposition;
 use super::{Family, Snapshot};
 use crate::control::wire::Hits;
 use crate::control::wire::lists::{Fetching, List};
+use crate::control::wire::status::NOT_FILTERED;
 
 pub const FAMILIES: [Family; 12] = [
     Family::gauge(
@@ -24,11 +25,9 @@ pub const FAMILIES: [Family; 12] = [
     ),
     Family::gauge(
         "filterd_entries_enforced",
-        "The same while packets from them are dropped as the configuration says; 0 while they are not.",
-        |snapshot, series| {
-            let is_enforced = snapshot.enforce && snapshot.is_protected();
-            series.alone(if is_enforced { wanted(snapshot) } else { 0 });
-        },
+        "Entries of the kernel's tables from which packets are dropped on any interface; 0 while none is dropped. What several \
+         lists have is one entry, and an IPv4 prefix longer than /24 is one for each of its addresses.",
+        |snapshot, series| series.alone(enforced(snapshot)),
     ),
     Family::counter(
         "filterd_list_packets_total",
@@ -86,6 +85,14 @@ pub const FAMILIES: [Family; 12] = [
 
 fn wanted(snapshot: &Snapshot) -> u64 {
     snapshot.lists.iter().filter(|list| !list.allows).map(|list| list.entries).sum()
+}
+
+fn enforced(snapshot: &Snapshot) -> u64 {
+    let is_filtered = snapshot.interfaces.iter().any(|one| one.mode != NOT_FILTERED);
+    if !is_filtered || !snapshot.enforce || snapshot.paused.is_some() {
+        return 0;
+    }
+    snapshot.tables.iter().filter(|table| table.blocks).map(|table| table.entries).sum()
 }
 
 fn is_live(list: &List) -> bool {

@@ -1,7 +1,8 @@
 //! What monitoring reads: the snapshot as series, in the text format of Prometheus. A table tells all of them; whoever wants
 //! another one adds a row, and the documentation follows.
 //!
-//! Labels are configured interfaces, names of lists and tables, and fixed words: nothing that a stranger could make many of.
+//! Labels are configured interfaces, names of lists and tables, and fixed words: nothing that a stranger could make many of,
+//! but for sources, of which there are as many at a time as `metrics.sources` says, and none unless it does.
 
 mod exposition;
 mod lists;

@@ -3,10 +3,11 @@
 
 use super::exposition::Exposition;
 use super::{Family, Snapshot};
+use crate::control::wire::snapshot::Sampled;
 use crate::control::wire::stats::OnInterface;
 use crate::control::wire::status::Received;
 
-pub const FAMILIES: [Family; 9] = [
+pub const FAMILIES: [Family; 11] = [
     Family::counter(
         "filterd_packets_total",
         "What became of packets on all interfaces, and why, since the filter was first attached.",
@@ -55,6 +56,15 @@ pub const FAMILIES: [Family; 9] = [
         "How many flows are remembered at most; whoever begins more forgets those that were used least lately.",
         |snapshot, series| series.known(&[], snapshot.flows.as_ref().map(|flows| flows.room)),
     ),
+    Family::gauge(
+        "filterd_source_packets_per_second",
+        "Packets that were to be dropped of those sources that sent most of late, so many as `metrics.sources` says: an \
+         estimate out of samples of the last ten seconds.",
+        |snapshot, series| of_sources(snapshot, series, |source| source.packets),
+    ),
+    Family::gauge("filterd_source_bytes_per_second", "Bytes of the same packets.", |snapshot, series| {
+        of_sources(snapshot, series, |source| source.bytes)
+    }),
 ];
 
 fn on_interfaces(snapshot: &Snapshot, series: &mut Exposition, of: fn(&OnInterface) -> u64) {
@@ -68,5 +78,13 @@ fn on_interfaces(snapshot: &Snapshot, series: &mut Exposition, of: fn(&OnInterfa
 fn received(snapshot: &Snapshot, series: &mut Exposition, of: fn(&Received) -> u64) {
     for one in &snapshot.interfaces {
         series.known(&[("interface", &one.name)], one.received.as_ref().map(of));
+    }
+}
+
+fn of_sources(snapshot: &Snapshot, series: &mut Exposition, of: fn(&Sampled) -> u64) {
+    let Some(top) = snapshot.top_sources.as_ref().filter(|top| top.over > 0.0) else { return };
+    for source in &top.rows {
+        let labels = [("source", source.name.as_str()), ("list", source.list.as_deref().unwrap_or(""))];
+        series.tell(&labels, of(source) as f64 / top.over);
     }
 }

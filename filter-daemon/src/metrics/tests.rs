@@ -6,9 +6,9 @@ use std::{env, fs};
 
 use super::*;
 use crate::control::wire::lists::{Fetching, List};
-use crate::control::wire::snapshot::{Changes, Within};
+use crate::control::wire::snapshot::{Changes, Sampled, TopSources, Within};
 use crate::control::wire::stats::{Counted, OnInterface};
-use crate::control::wire::status::{Flows, Interface, NOT_FILTERED, Received, Table};
+use crate::control::wire::status::{Flows, Interface, NOT_FILTERED, Paused, Received, Table};
 use crate::control::wire::{About, Fault, Hits};
 use crate::text::Explanation;
 
@@ -32,7 +32,10 @@ fn snapshot() -> Snapshot {
             received: Some(Received { kernel_rx_packets: 10, kernel_rx_bytes: 600, ..Received::default() }),
             ..Interface::default()
         }],
-        tables: vec![Table { name: "ipv4 addresses".into(), entries: 7, growths: 2, ..Table::default() }],
+        tables: vec![
+            Table { name: "ipv4 addresses".into(), entries: 7, blocks: true, growths: 2, ..Table::default() },
+            Table { name: "allowed ipv4 addresses".into(), entries: 100, ..Table::default() },
+        ],
         changes: Changes { count: 3, seconds: 0.25, within: vec![Within { seconds: 0.001, changes: 2 }] },
         flows: Some(Flows { room: 9, begun: 8, found: 0, tcp_age: 1, age: 1, ports: "32768-60999".into() }),
         reasons: vec![Counted {
@@ -50,6 +53,14 @@ fn snapshot() -> Snapshot {
                 bytes: 180,
             })
             .to_vec(),
+        top_sources: Some(TopSources {
+            over: 8.0,
+            samples: 3,
+            rows: [Some("drop".to_owned()), None]
+                .map(|list| Sampled { name: "192.0.2.9".into(), list, packets: 20, bytes: 1200, samples: 3 })
+                .to_vec(),
+            ..TopSources::default()
+        }),
         other: hits,
         gone: hits,
         lists: vec![List {
@@ -79,7 +90,10 @@ fn each_series_says_what_it_is() {
         "filterd_packets_total{verdict=\"drop\",reason=\"listed\"} 6",
         "filterd_interface_bytes_total{interface=\"\",verdict=\"drop\",reason=\"listed\"} 180",
         "filterd_interface_kernel_rx_bytes_total{interface=\"eth0\"} 600",
-        "filterd_entries_enforced 4",
+        "filterd_entries_wanted 4",
+        "filterd_entries_enforced 7",
+        "filterd_source_packets_per_second{source=\"192.0.2.9\",list=\"drop\"} 2.5",
+        "filterd_source_bytes_per_second{source=\"192.0.2.9\",list=\"\"} 150",
         "filterd_gone_lists_packets_total{verdict=\"reply\"} 3",
         "filterd_list_next_fetch_timestamp_seconds{list=\"a\\\"b\\\\c\\nd\"} 1800000003",
         "filterd_table_growths_total{table=\"ipv4 addresses\"} 2",
@@ -100,6 +114,7 @@ fn each_series_says_what_it_is() {
 fn where_there_is_nothing_to_tell_the_family_is_left_out() {
     let text = text(&Snapshot::default());
     assert!(!text.contains("filterd_list_entries") && !text.contains("filterd_flows"), "{text}");
+    assert!(!text.contains("filterd_source"), "nobody has asked for sources: {text}");
     assert!(text.contains("\nfilterd_protected 0\n"), "nothing is filtered: {text}");
 }
 
@@ -113,6 +128,24 @@ fn what_is_held_back_leaves_protection_as_it_is_and_what_lets_packets_pass_does_
     assert!(!with(About::Protection).is_protected());
     let unfiltered = Interface { mode: NOT_FILTERED.into(), ..Interface::default() };
     assert!(!Snapshot { interfaces: vec![unfiltered], ..snapshot() }.is_protected());
+}
+
+#[test]
+fn what_is_enforced_is_what_the_tables_have_while_packets_are_dropped_anywhere() {
+    let enforced = |snapshot: &Snapshot| {
+        let text = text(snapshot);
+        let line = text.lines().find_map(|line| line.strip_prefix("filterd_entries_enforced "));
+        line.and_then(|value| value.parse::<u64>().ok()).unwrap_or_else(|| panic!("{text}"))
+    };
+    assert_eq!(enforced(&snapshot()), 7);
+    assert_eq!(enforced(&Snapshot { lists: vec![], ..snapshot() }), 7, "whatever lists say");
+    assert_eq!(enforced(&Snapshot { enforce: false, ..snapshot() }), 0);
+    let paused = Some(Paused { since: 1, until: 2, by: "root".into() });
+    assert_eq!(enforced(&Snapshot { paused, ..snapshot() }), 0);
+    let unfiltered = Interface { mode: NOT_FILTERED.into(), ..Interface::default() };
+    let one_of_two = [snapshot().interfaces, vec![unfiltered.clone()]].concat();
+    assert_eq!(enforced(&Snapshot { interfaces: one_of_two, ..snapshot() }), 7, "on the other one they are");
+    assert_eq!(enforced(&Snapshot { interfaces: vec![unfiltered], ..snapshot() }), 0);
 }
 
 #[test]

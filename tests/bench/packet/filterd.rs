@@ -17,6 +17,7 @@ use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::{Blocklist, Change, Effects, Origin, Polarity, Settings, Targets, Timestamp, Want};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
+use filterd::kernel::samples::Samples;
 use filterd::kernel::window::Window;
 use harness::Home;
 
@@ -29,7 +30,9 @@ use crate::subject::Stage;
 pub struct Filterd {
     root: Xdp,
     other: Option<Other>,
-    _filter: Filter,
+    filter: Filter,
+    /// Where drops are told in full, if they are.
+    ring: Option<Samples>,
     // Dropped last: the pins.
     home: Home,
 }
@@ -65,7 +68,7 @@ impl Filterd {
         let settings = Some(settings);
         filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
-        let mut this = Self { root, other: None, _filter: filter, home };
+        let mut this = Self { root, other: None, filter, ring: None, home };
         match feature {
             Feature::Stashed => this.fill_stash()?,
             Feature::Uncounted => this.other = Some(this.replaced_by("bench_judge_uncounted", stage)?),
@@ -91,7 +94,18 @@ impl Filterd {
         filter.reserve(&needs::of(blocklist), blocklist)?;
         filter.apply(&blocklist.everything(), blocklist)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
-        Ok(Self { root, other: None, _filter: filter, home })
+        Ok(Self { root, other: None, filter, ring: None, home })
+    }
+
+    /// The same, while somebody watches drops.
+    pub fn watched(mut self) -> Result<Self> {
+        self.ring = Some(self.filter.sample()?);
+        Ok(self)
+    }
+
+    /// What it has told is read, so that there is room for more. So many samples were there.
+    pub fn read(&mut self) -> usize {
+        self.ring.as_mut().map_or(0, |ring| ring.take(usize::MAX).len())
     }
 
     /// What packets are sent to.

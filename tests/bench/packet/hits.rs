@@ -1,6 +1,7 @@
-//! What a listed packet costs beside a miss of the same table, and what it costs more where it counts for its list.
+//! What a listed packet costs beside a miss of the same table, what it costs more where it counts for its list, and what more
+//! while somebody watches drops.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use filter_common::labels::Counters;
 use filter_common::target::{Prefix4, Prefix6, Target};
 use filterd::blocklist::{Blocklist, Change, Polarity, Settings, Targets, Timestamp, Want};
@@ -45,7 +46,7 @@ enum Senders {
     All,
 }
 
-/// What came out for one kind, senders and pace: without and with counters for lists.
+/// What came out for one kind, senders and pace: without and with counters for lists, and with these while drops are sampled.
 #[derive(Debug)]
 struct Row {
     of: Listed,
@@ -54,6 +55,7 @@ struct Row {
     total: Figures,
     lists: Figures,
     more: Figures,
+    sampled: Figures,
 }
 
 /// All of it.
@@ -62,6 +64,8 @@ pub struct Hits {
     rows: Vec<Row>,
     /// A flood from [`FLOOD`] sources that count for lists ÷ the same frames dropped unseen.
     flood: Figures,
+    /// The same while drops are sampled.
+    watched: Figures,
     rounds: usize,
 }
 
@@ -70,7 +74,8 @@ pub fn measure(stage: &Stage<'_>, short: bool) -> Result<Hits> {
     let rounds = if short { 7 } else { 15 };
     let (warm, packets) = (amount(500_000, 40), amount(500_000, 50));
     rounds::stay_here()?;
-    let mut hits = Hits { rows: Vec::new(), flood: flood(stage, rounds, (warm, packets))?, rounds };
+    let [flood, watched] = flood(stage, rounds, (warm, packets))?;
+    let mut hits = Hits { rows: Vec::new(), flood, watched, rounds };
     for of in KINDS {
         hits.rows.extend(rows(stage, of, rounds, (warm, packets))?);
     }
@@ -80,7 +85,7 @@ pub fn measure(stage: &Stage<'_>, short: bool) -> Result<Hits> {
 fn rows(stage: &Stage<'_>, of: Listed, rounds: usize, amounts: (Amount, Amount)) -> Result<Vec<Row>> {
     let ways: Vec<(Senders, Pace)> =
         [Senders::One, Senders::All].into_iter().flat_map(|who| Pace::ALL.map(|pace| (who, pace))).collect();
-    let mut samples = vec![[const { Vec::new() }; 3]; ways.len()];
+    let mut samples = vec![[const { Vec::new() }; 4]; ways.len()];
     let limit = if of.sender == Kind::Six { Peer::ParseSix } else { Peer::Parse };
     for round in 0..rounds {
         eprint!("\r{}: round {} of {rounds} ", of.by, round + 1);
@@ -88,13 +93,15 @@ fn rows(stage: &Stage<'_>, of: Listed, rounds: usize, amounts: (Amount, Amount))
         let parse = stage.subject(&crate::plan::Spec { peer: limit, entries: 0 })?;
         let [total, lists] = [Counters::Total, Counters::Lists].map(|counters| blocking(of, counters));
         let (total, lists) = (total?, lists?);
-        let subjects = [parse.entry()?, total.entry()?, lists.entry()?];
+        let mut watched = blocking(of, Counters::Lists)?.watched()?;
         for ((senders, pace), samples) in ways.iter().zip(&mut samples) {
             let mut sender = Sender::load(of.sender, *pace, stage)?;
+            let subjects = [parse.entry()?, total.entry()?, lists.entry()?, watched.entry()?];
             for (subject, samples) in subjects.into_iter().zip(samples) {
                 sender.aim_at(subject, of.numbers(*senders))?;
                 samples.push(timed(&mut sender, amounts)?);
             }
+            ensure!(watched.read() > 0, "somebody watches, and nothing was told");
         }
     }
     eprintln!();
@@ -105,7 +112,7 @@ fn rows(stage: &Stage<'_>, of: Listed, rounds: usize, amounts: (Amount, Amount))
         .collect())
 }
 
-fn row(of: Listed, senders: Senders, pace: Pace, [parse, total, lists]: &[Vec<f64>; 3]) -> Row {
+fn row(of: Listed, senders: Senders, pace: Pace, [parse, total, lists, watched]: &[Vec<f64>; 4]) -> Row {
     let above = |of: &[f64], floor: &[f64]| {
         Figures::of(of.iter().zip(floor).map(|(own, floor)| own - floor).collect())
     };
@@ -116,26 +123,31 @@ fn row(of: Listed, senders: Senders, pace: Pace, [parse, total, lists]: &[Vec<f6
         total: above(total, parse),
         lists: above(lists, parse),
         more: above(lists, total),
+        sampled: above(watched, lists),
     }
 }
 
-/// All that a packet costs counts here, the sender's part too, as it does on a wire.
-fn flood(stage: &Stage<'_>, rounds: usize, amounts: (Amount, Amount)) -> Result<Figures> {
+/// All that a packet costs counts here, the sender's part too, as it does on a wire. While nobody watches, and while somebody
+/// does.
+fn flood(stage: &Stage<'_>, rounds: usize, amounts: (Amount, Amount)) -> Result<[Figures; 2]> {
     let of = Listed { count: FLOOD, ..KINDS[0] };
-    let mut ratios = Vec::new();
+    let mut ratios = [const { Vec::new() }; 2];
     for _ in 0..rounds {
         let drop_all = stage.load("bench_drop", &mut aya::EbpfLoader::new())?;
         let dropped: &aya::programs::Xdp =
             drop_all.program("bench_drop").context("it is loaded")?.try_into()?;
-        let lists = blocking(of, Counters::Lists)?;
+        let (lists, watched) = (blocking(of, Counters::Lists)?, blocking(of, Counters::Lists)?.watched()?);
         let mut sender = Sender::load(of.sender, Pace::Overlapping, stage)?;
         let mut cost = |program| {
             sender.aim_at(program, of.numbers(Senders::All))?;
             timed(&mut sender, amounts)
         };
-        ratios.push(cost(lists.entry()?)? / cost(dropped.fd()?)?);
+        let [lists, watched, dropped] =
+            [cost(lists.entry()?)?, cost(watched.entry()?)?, cost(dropped.fd()?)?];
+        ratios[0].push(lists / dropped);
+        ratios[1].push(watched / dropped);
     }
-    Ok(Figures::of(ratios))
+    Ok(ratios.map(Figures::of))
 }
 
 fn timed(sender: &mut Sender, (warm, packets): (Amount, Amount)) -> Result<f64> {
@@ -198,7 +210,8 @@ impl Hits {
             words: format!(
                 "Nanoseconds above the program that only parses, medians of {} rounds, in brackets their middle half. Half of \
                  the entries are on one list, half on another. One sender is the same packet again and again; all are all \
-                 that are listed, at random.",
+                 that are listed, at random. Watched is `filterd watch --drops`, `filterd top` or `metrics.sources`: some drops \
+                 are told in full meanwhile.",
                 self.rounds
             ),
             tables: vec![self.table(), goals::table("Goals of listed packets", self.goals())],
@@ -215,9 +228,10 @@ impl Hits {
                 Senders::All => format!("all {}", grouped(row.of.count.into())),
             };
             let by = format!("{}, {who}, {}", row.of.by, row.pace);
-            [by].into_iter().chain([&row.total, &row.lists, &row.more].map(cell)).collect()
+            [by].into_iter().chain([&row.total, &row.lists, &row.more, &row.sampled].map(cell)).collect()
         };
-        let heads = ["listed by, senders", "`counters: total`", "`counters: lists`", "more"];
+        let heads =
+            ["listed by, senders", "`counters: total`", "`counters: lists`", "more", "more while watched"];
         Table {
             title: "Nanoseconds for a listed packet".to_owned(),
             heads: heads.map(str::to_owned).into(),
@@ -237,6 +251,8 @@ impl Hits {
             let who = if row.senders == Senders::One { "one" } else { "all" };
             Some(Goal::most(&format!("ns more for lists: {}, {who}", row.of.by), row.more.median, limit))
         });
-        [Goal::most(&flood, self.flood.median, 1.35)].into_iter().chain(more)
+        let watched = format!("{flood}, while somebody watches");
+        let floods = [(flood, &self.flood), (watched, &self.watched)];
+        floods.map(|(what, ratio)| Goal::most(&what, ratio.median, 1.35)).into_iter().chain(more)
     }
 }

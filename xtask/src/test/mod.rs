@@ -58,7 +58,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 14] = [
+pub const TOOLS: [Tool; 15] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -72,6 +72,7 @@ pub const TOOLS: [Tool; 14] = [
     helps("xdp-filter", "xdp-tools", "Usage: xdp-filter"),
     tool("promtool", "prometheus"),
     tool("prometheus", "prometheus"),
+    tool("tcpdump", "tcpdump"),
     asked("python3", "python3", "-c __import__('json'),__import__('socket')"),
 ];
 

@@ -69,6 +69,9 @@ struct Checked {
     #[serde(skip_serializing_if = "is_none")]
     allow: usize,
     lists: Vec<CheckedList>,
+    /// What is valid, and somebody should know all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Explanation>,
 }
 
 fn is_none(number: &usize) -> bool {
@@ -101,6 +104,7 @@ impl Check {
         let wide = wide::blocked(&block.others).into_iter().chain(wide::allowed(&config.allow));
         wide.chain(well_known::told("`block:`", &block))
             .for_each(|told| console.note(&format!("warning: {told}")));
+        checked.warnings.iter().for_each(|told| console.note(&format!("warning: {told}")));
         checked.lists.iter().for_each(|list| warn(list, console));
         let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();
         if told.is_empty() {
@@ -187,6 +191,7 @@ impl Checked {
             block: config.block.len(),
             allow: config.allow.len(),
             lists,
+            warnings: config.metrics.warnings(),
         }
     }
 }

@@ -11,10 +11,10 @@ use super::super::render::figure::count;
 use super::super::render::hits::rate;
 use super::super::render::moment::Clock;
 use super::super::render::protection::{Protection, Standing};
-use super::sources::{self, By};
 use super::state::{Prompt, State, View};
+use crate::control::sources::By;
 use crate::control::wire::lists::List;
-use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::control::wire::snapshot::{Reply as Snapshot, Sampled};
 use crate::control::wire::status::{Interface, NOT_FILTERED};
 use crate::text::printable;
 
@@ -150,18 +150,17 @@ fn below(state: &State, clock: &Clock, frame: &mut Frame<'_>, area: Rect) {
 
 /// What is known of sources or of reasons, out of samples.
 fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
-    let (samples, seconds) = state.sources.known();
+    let (samples, over) = (state.sources.samples(), state.sources.over().as_secs_f64().max(1.0));
     let (rows, what, by) = match view {
         View::Reasons => (state.sources.by_reason(), "Reasons", By::Packets),
         View::Lists | View::Sources => (state.sources.by_source(state.by), "Sources", state.by),
     };
-    let seconds = seconds.max(1);
     let room = usize::from(height.saturating_sub(2));
     let selected = state.selected.min(rows.len().saturating_sub(1));
     let is_chosen = state.view == view;
     let from = if is_chosen { (selected + 1).saturating_sub(room) } else { 0 };
-    let a_second = |sum: u64| sum as f64 / seconds as f64;
-    let row = |(place, row): (usize, &sources::Row)| {
+    let a_second = |sum: u64| sum as f64 / over;
+    let row = |(place, row): (usize, &Sampled)| {
         let style = Style::new();
         let is_chosen = is_chosen && place == selected;
         let style = if is_chosen { style.add_modifier(Modifier::REVERSED) } else { style };
@@ -186,7 +185,7 @@ fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
     let heads = [first, "  dropped/s", "        bit/s", "  samples", "list"];
     let title = match &state.sources.refused {
         Some(why) => format!("{what}: no samples: {}", printable::on_one_line(why)),
-        None => format!("{what}, by {}, estimated from {} samples in {seconds} s", by.name(), count(samples)),
+        None => format!("{what}, by {}, estimated from {} samples in {over:.0} s", by.name(), count(samples)),
     };
     let block = Block::new().borders(Borders::TOP).title(title);
     Table::new(drawn, widths).header(Row::new(heads).style(Look::head())).block(block)
@@ -194,16 +193,16 @@ fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
 
 /// Sources and reasons as text, below a picture without them; nothing where nothing was dropped.
 pub fn sampled(state: &State) -> String {
-    let (samples, _) = state.sources.known();
+    let samples = state.sources.samples();
     if samples == 0 {
         return String::new();
     }
-    let line = |row: &sources::Row| {
+    let line = |row: &Sampled| {
         let list = row.list.as_deref().map(|list| format!("  {}", printable::on_one_line(list)));
         let (name, packets) = (printable::on_one_line(&row.name), count(row.packets));
         format!("\n{name:<40}{packets:>13}{}", list.unwrap_or_default())
     };
-    let table = |rows: Vec<sources::Row>| rows.iter().take(MOST_SOURCES).map(line).collect::<String>();
+    let table = |rows: Vec<Sampled>| rows.iter().take(MOST_SOURCES).map(line).collect::<String>();
     let (sources, reasons) = (table(state.sources.by_source(By::Packets)), table(state.sources.by_reason()));
     let samples = count(samples);
     format!(

@@ -5,7 +5,6 @@ mod draw;
 mod history;
 mod sampling;
 mod screen;
-mod sources;
 mod state;
 
 use std::io::{IsTerminal, stdin, stdout};
@@ -19,11 +18,11 @@ use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::sources::By;
 use crate::control::wire;
-use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::control::wire::snapshot::{Reply as Snapshot, Sampled};
 use crate::exit::Exit;
 use crate::text::Explanation;
-use sources::By;
 use state::State;
 
 /// How long one picture stays.
@@ -63,7 +62,7 @@ impl Top {
         if console.json {
             let sources = sampling::within(socket, EACH);
             let snapshot = ask(socket)?;
-            let sampled = sources.known().0;
+            let sampled = sources.samples();
             let sources = sources.by_source(By::Packets);
             console.answer(&Whole { snapshot: &snapshot, sampled, sources }, |_| String::new())?;
             return Ok(told(&snapshot));
@@ -100,7 +99,7 @@ struct Whole<'a> {
     snapshot: &'a Snapshot,
     /// How many samples the following is known from.
     sampled: u64,
-    sources: Vec<sources::Row>,
+    sources: Vec<Sampled>,
 }
 
 /// As `filterd status`.

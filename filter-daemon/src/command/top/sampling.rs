@@ -4,9 +4,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-use super::sources::Sources;
 use crate::clock;
 use crate::control::client::{Client, ClientError, Endpoint};
+use crate::control::sources::Sources;
 use crate::control::wire;
 use crate::control::wire::watch::{Drop, Reply};
 use crate::text::Explain;
@@ -50,7 +50,7 @@ pub fn within(socket: &Endpoint, time: Duration) -> Sources {
     let ended = watch(socket, &request, &tell);
     drop(tell);
     let mut sources = Sources::default();
-    sources.begin_second();
+    sources.go_on(begun);
     told.into_iter().for_each(|came| take(&mut sources, came));
     if let Err(why) = ended {
         sources.refused = Some(why.explain().to_string());

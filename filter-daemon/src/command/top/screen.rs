@@ -47,7 +47,6 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
     loop {
         if due <= clock::instant() {
             due = clock::instant() + EACH;
-            state.sources.begin_second();
             asking.ask_for_a_picture();
             // Times go on, whoever is silent.
             is_other = true;
@@ -57,6 +56,7 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
             is_other = true;
         }
         // They are drawn with the next picture.
+        state.sources.go_on(clock::instant());
         drops.try_iter().for_each(|came| sampling::take(&mut state.sources, came));
         if is_other {
             terminal.draw(|frame| draw::draw(&state, &Clock::system(), look, frame))?;

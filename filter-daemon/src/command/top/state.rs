@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::history::History;
-use super::sources::{By, Sources};
+use crate::control::sources::{By, Sources};
 use crate::control::wire::lists::List;
 use crate::control::wire::snapshot::Reply as Snapshot;
 

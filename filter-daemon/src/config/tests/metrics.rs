@@ -5,21 +5,25 @@ use super::{config, told};
 #[test]
 fn where_it_listens_and_by_which_names_is_said_in_one_section() {
     for (text, listen, hosts) in [
-        ("metrics:\nblock: []", None, vec![]),
-        ("metrics: {listen: 127.0.0.1:9477}", Some("127.0.0.1:9477"), vec![]),
+        ("metrics:\nblock: []", "", vec![]),
+        ("metrics: {listen: 127.0.0.1:9477}", "127.0.0.1:9477", vec![]),
+        ("metrics: {listen: []}", "", vec![]),
+        ("metrics: {listen: [127.0.0.1:9477]}", "127.0.0.1:9477", vec![]),
+        ("metrics: {listen: [127.0.0.1:9477, '[::1]:9477']}", "127.0.0.1:9477 [::1]:9477", vec![]),
         (
             "metrics: {listen: '[::1]:80', hosts: [Filter.Example.NET]}",
-            Some("[::1]:80"),
+            "[::1]:80",
             vec!["filter.example.net"],
         ),
         (
             "metrics:\n  listen: 0.0.0.0:9477\n  hosts:\n  - a_b\n  - c-d.e",
-            Some("0.0.0.0:9477"),
+            "0.0.0.0:9477",
             vec!["a_b", "c-d.e"],
         ),
     ] {
         let metrics = config(text).metrics;
-        assert_eq!(metrics.listen.map(|address| address.to_string()).as_deref(), listen, "{text}");
+        let told: Vec<_> = metrics.listen.iter().map(ToString::to_string).collect();
+        assert_eq!(told.join(" "), listen, "{text}");
         assert_eq!(metrics.hosts, hosts, "{text}");
     }
 }
@@ -38,9 +42,47 @@ fn what_is_no_address_and_no_name_is_told() {
         ("{hosts: [filter:9477]}", "`filter:9477` is no name of a host"),
         ("{hosts: ['*']}", "write it as browsers are told it"),
         ("{hosts: [a..b]}", "`a..b` is no name of a host"),
+        ("{listen: [127.0.0.1:80, 127.0.0.1:80]}", "`127.0.0.1:80` is here for the second time"),
+        ("{listen: [127.0.0.1:80, [127.0.0.1:81]]}", "`listen` must be text, not a list"),
+        ("{sources: true}", "`sources` says how many, not true or false"),
+        ("{sources: 101}", "write 0 (none) to 100, as in 10"),
+        ("{sources: -1}", "`sources` cannot be that many"),
         ("{listens: 127.0.0.1:9477}", "did you mean `listen`?"),
     ] {
         let told = told(format!("metrics: {keys}"));
         assert!(told.contains(expected), "{keys}: {told}");
     }
+}
+
+#[test]
+fn no_more_than_a_few_addresses_are_listened_at() {
+    let addresses = |count: u16| {
+        let each: Vec<_> = (1..=count).map(|port| format!("127.0.0.1:{port}")).collect();
+        format!("metrics: {{listen: [{}]}}", each.join(", "))
+    };
+    assert_eq!(config(&addresses(16)).metrics.listen.len(), 16);
+    assert!(told(addresses(17)).contains("`listen` takes at most 16 addresses"));
+}
+
+#[test]
+fn sources_are_told_where_it_is_said_how_many_and_somebody_can_see_them() {
+    let told = |keys: &str| config(&format!("metrics: {{{keys}}}")).metrics.sources_told();
+    assert_eq!(told("listen: 127.0.0.1:9477"), 0);
+    assert_eq!(told("listen: 127.0.0.1:9477, sources: 0"), 0);
+    assert_eq!(told("listen: 127.0.0.1:9477, sources: 10"), 10);
+    assert_eq!(told("sources: 10"), 0);
+}
+
+#[test]
+fn whoever_listens_beyond_this_machine_is_told_what_is_seen_there() {
+    let warnings = |keys: &str| config(&format!("metrics: {{{keys}}}")).metrics.warnings();
+    assert_eq!(warnings("listen: [127.0.0.1:9477, 127.9.9.9:80, '[::1]:9477'], sources: 5"), vec![]);
+    let open = warnings("listen: [127.0.0.1:9477, 0.0.0.0:9477, '[2001:db8::1]:80']");
+    assert_eq!(open.len(), 2, "{open:?}");
+    assert!(
+        open[0]
+            .message
+            .starts_with("whoever reaches http://0.0.0.0:9477/ sees names, counters and troubles:")
+    );
+    assert!(warnings("listen: 192.0.2.1:80, sources: 5")[0].message.contains("troubles and sources:"));
 }

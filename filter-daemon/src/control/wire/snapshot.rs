@@ -6,6 +6,7 @@ use super::lists::{List, MOST_LISTS};
 use super::stats::{Counted, OnInterface};
 use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected};
 use super::{Failure, Fault, Hits, Method};
+use crate::text::Explanation;
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,9 @@ pub struct Reply {
     pub faults: Vec<Fault>,
     /// Does it drop, or only count?
     pub enforce: bool,
+    /// What is as the configuration says, and somebody should know all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Explanation>,
     /// Until when that is paused, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Paused>,
@@ -81,8 +85,44 @@ pub struct Reply {
     /// Packets for lists that are gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Hits>,
+    /// Who is dropped most of late, where `metrics.sources` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_sources: Option<TopSources>,
     /// In the configuration's order, then those that commands made, the oldest first. Of a long answer each line has some.
     pub lists: Vec<List>,
+}
+
+/// Who is dropped most of late. All figures are estimates out of samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TopSources {
+    /// Over how many seconds.
+    pub over: f64,
+    /// From how many samples all of that is known.
+    pub samples: u64,
+    /// Why nothing is known, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Explanation>,
+    /// Those of which most packets were to be dropped, the most first: so many as `metrics.sources` says.
+    pub rows: Vec<Sampled>,
+}
+
+/// What samples tell of one source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Sampled {
+    /// Its address; `(none)` of frames with too many VLAN tags.
+    #[serde(rename = "source")]
+    pub name: String,
+    /// The list that its drops count for; of several, the last one that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
+    /// How many drops the samples stand for.
+    pub packets: u64,
+    /// How many bytes these had.
+    pub bytes: u64,
+    /// From how many samples that is known.
+    pub samples: u64,
 }
 
 /// How long changes took until the next packet was judged by them, since this filterd started: what was added, removed or has run

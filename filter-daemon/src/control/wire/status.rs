@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{About, Failure, Fault, Hits, Method};
+use crate::text::Explanation;
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,9 @@ pub struct Reply {
     pub faults: Vec<Fault>,
     /// Does it drop, or only count?
     pub enforce: bool,
+    /// What is as the configuration says, and somebody should know all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Explanation>,
     /// Until when that is paused, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Paused>,
@@ -155,6 +159,9 @@ pub struct Table {
     pub bytes: u64,
     /// In words, what an answer of this table is worth: `exact`, or its false-positive rate.
     pub certainty: String,
+    /// Is what stands in it what packets are dropped for?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocks: bool,
     /// How often it was made larger since this filterd started.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub growths: u64,

@@ -271,6 +271,7 @@ fn replies_are_those_of_the_version_that_landed() {
         config: Some("f.yaml".into()),
         faults: vec![],
         enforce: true,
+        remarks: vec![],
         paused: None,
         trial: None,
         reload: None,

@@ -68,7 +68,7 @@ impl Owner {
         self.mind_trial();
         self.counting.look(&self.protection);
         expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
-        self.sampling.look(&self.protection, || self.interfaces.filtered());
+        self.sampling.look(&mut self.protection, || self.interfaces.filtered());
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {
             self.look_again().await;

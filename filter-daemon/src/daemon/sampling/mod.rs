@@ -1,4 +1,4 @@
-//! Drops in full, for those who watch them: the kernel is asked for samples from when the first comes until the last has gone.
+//! Drops in full, for those who watch them, and for `metrics.sources`: the kernel is asked for samples from when the first comes until the last has gone.
 
 mod headers;
 
@@ -14,13 +14,18 @@ use tracing::error;
 use super::commit::Protection;
 use crate::clock;
 use crate::control::Watching;
+use crate::control::sources::{By, Sources};
 use crate::control::watching::{Seen, State};
+use crate::control::wire::snapshot::TopSources;
 use crate::control::wire::watch::Drop;
 use crate::kernel::samples::{Sample, Samples};
-use crate::text::Explain;
+use crate::text::{Explain, Explanation};
 
 /// How often the ring is read: it holds what all processors tell in several times as long.
 const APART: Duration = Duration::from_millis(50);
+
+/// How often it is tried again where the kernel has refused it.
+const AGAIN: Duration = Duration::from_secs(60);
 
 /// Samples in a turn: some milliseconds' work. What is more waits in the ring.
 const MOST: usize = 1024;
@@ -29,7 +34,13 @@ const MOST: usize = 1024;
 pub struct Sampling {
     watching: Watching,
     ring: Option<Samples>,
+    /// Why there is none where there should be.
+    refused: Option<Explanation>,
     looked: Instant,
+    /// So many of the sources that are dropped most are told to monitoring,
+    told: usize,
+    /// out of these, while it is more than none.
+    sources: Sources,
     /// Interfaces by their numbers, as they were when sampling began, and those that have come since.
     interfaces: HashMap<u32, String>,
 }
@@ -37,12 +48,48 @@ pub struct Sampling {
 impl Sampling {
     /// For those who watch there.
     pub fn of(watching: Watching) -> Self {
-        Self { watching, ring: None, looked: clock::instant(), interfaces: HashMap::new() }
+        let (told, sources) = (0, Sources::default());
+        Self {
+            watching,
+            ring: None,
+            refused: None,
+            looked: clock::instant(),
+            told,
+            sources,
+            interfaces: HashMap::new(),
+        }
+    }
+
+    /// So many sources are told to monitoring from now on.
+    pub fn tell(&mut self, sources: usize, protection: &mut Protection) {
+        if (self.told > 0) != (sources > 0) {
+            self.sources = Sources::default();
+        }
+        self.told = sources;
+        self.mind(protection);
+    }
+
+    /// Those that are dropped most of late, if they are to be told.
+    pub fn top(&mut self) -> Option<TopSources> {
+        if self.told == 0 {
+            return None;
+        }
+        let mut rows = self.sources.by_source(By::Packets);
+        rows.truncate(self.told);
+        let refused = self.ring.is_none().then(|| self.refused.clone()).flatten();
+        Some(TopSources {
+            over: self.sources.over().as_secs_f64(),
+            samples: self.sources.samples(),
+            refused,
+            rows,
+        })
     }
 
     /// How long until the ring is to be read.
     pub fn until_due(&self) -> Option<Duration> {
-        self.ring.as_ref().map(|_| APART.saturating_sub(self.looked.elapsed()))
+        let apart = if self.ring.is_some() { APART } else { AGAIN };
+        let is_due = self.ring.is_some() || self.told > 0;
+        is_due.then(|| apart.saturating_sub(self.looked.elapsed()))
     }
 
     /// Waits until somebody has come to watch, or has gone.
@@ -52,7 +99,7 @@ impl Sampling {
 
     /// Switches sampling on or off, as it is wanted.
     pub fn mind(&mut self, protection: &mut Protection) {
-        let is_wanted = self.watching.wants_drops();
+        let is_wanted = self.watching.wants_drops() || self.told > 0;
         if is_wanted == self.ring.is_some() {
             return;
         }
@@ -66,24 +113,26 @@ impl Sampling {
         }
         match protection.filter_mut().sample() {
             Ok(ring) => {
-                (self.ring, self.looked) = (Some(ring), clock::instant());
+                (self.ring, self.looked, self.refused) = (Some(ring), clock::instant(), None);
                 self.watching.samples(State::On);
             }
             Err(error) => {
                 error!("drops cannot be told to who watches: {}", error.explain());
+                self.refused = Some(error.explain());
                 self.watching.samples(State::Refused(error.explain()));
             }
         }
     }
 
     /// Tells those who watch what has come, if it is time to.
-    pub fn look(&mut self, protection: &Protection, filtered: impl FnOnce() -> Vec<(u32, String)>) {
+    pub fn look(&mut self, protection: &mut Protection, filtered: impl FnOnce() -> Vec<(u32, String)>) {
         if self.until_due().is_none_or(|left| !left.is_zero()) {
             return;
         }
         self.looked = clock::instant();
-        let Some(ring) = &mut self.ring else { return };
+        let Some(ring) = &mut self.ring else { return self.mind(protection) };
         let samples = ring.take(MOST);
+        self.sources.go_on(self.looked);
         if samples.iter().any(|sample| !self.interfaces.contains_key(&sample.interface)) {
             self.interfaces = filtered().into_iter().collect();
         }
@@ -91,6 +140,9 @@ impl Sampling {
         for sample in samples {
             let at = wall.saturating_sub(Duration::from_nanos(now.saturating_sub(sample.at)));
             let told = self.told(&sample, at, protection);
+            if self.told > 0 {
+                self.sources.note(&told);
+            }
             self.watching.tell_drop(Arc::new(Seen { told, frame: sample.frame }));
         }
     }

@@ -65,6 +65,7 @@ impl Owner {
             config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
+            remarks: self.config.metrics.warnings(),
             paused: self.pause.status(),
             trial: self.configuration.trial.status(),
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
@@ -79,6 +80,7 @@ impl Owner {
             rate_over,
             other,
             gone,
+            top_sources: self.sampling.top(),
             lists,
         }
     }

@@ -19,6 +19,7 @@ pub fn status(snapshot: Snapshot) -> status::Reply {
         config: snapshot.config,
         faults: snapshot.faults,
         enforce: snapshot.enforce,
+        remarks: snapshot.remarks,
         paused: snapshot.paused,
         trial: snapshot.trial,
         reload: snapshot.reload,

@@ -1,33 +1,20 @@
 //! Who is dropped most of late: sums of samples' weights, which are estimates, over the seconds before.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
-use crate::control::wire::watch::Drop;
+use super::wire::snapshot::Sampled;
+use super::wire::watch::Drop;
 
 /// Over so many seconds.
 const SECONDS: usize = 10;
 
-/// Senders of one second that are told apart; samples of a second are not many more. What comes beyond counts for none.
-const MOST: usize = 8192;
+/// One of them.
+const SECOND: Duration = Duration::from_secs(1);
 
-/// What stands in one row.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Row {
-    /// The address, or the reason.
-    #[serde(rename = "source")]
-    pub name: String,
-    /// The list that its drops count for; of several, the last one that was seen.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub list: Option<String>,
-    /// How many drops the samples stand for.
-    pub packets: u64,
-    /// How many bytes these had.
-    pub bytes: u64,
-    /// From how many samples that is known.
-    pub samples: u64,
-}
+/// Senders of one second that are told apart: whoever sends one packet in a hundred is among the first of them. What comes
+/// beyond counts for none.
+const MOST: usize = 2048;
 
 /// What sources stand in order of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,32 +49,37 @@ impl By {
 #[derive(Debug, Default)]
 pub struct Sources {
     seconds: VecDeque<Second>,
+    /// How late it is.
+    now: Option<Instant>,
     /// Why nothing is.
     pub refused: Option<String>,
 }
 
 /// Sums of one second.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Second {
-    of_sources: HashMap<String, Row>,
-    of_reasons: HashMap<String, Row>,
+    begun: Instant,
+    of_sources: HashMap<String, Sampled>,
+    of_reasons: HashMap<String, Sampled>,
     samples: u64,
 }
 
 impl Sources {
-    /// A second has begun.
-    pub fn begin_second(&mut self) {
-        self.seconds.push_back(Second::default());
-        if self.seconds.len() > SECONDS {
+    /// So late is it. Where a second has passed since the last one began, the next one has.
+    pub fn go_on(&mut self, now: Instant) {
+        self.now = Some(now);
+        if self.seconds.back().is_some_and(|second| now.duration_since(second.begun) < SECOND) {
+            return;
+        }
+        self.seconds.push_back(Second::from(now));
+        let is_old = |second: &Second| now.duration_since(second.begun) > SECOND * SECONDS as u32;
+        while self.seconds.len() > SECONDS || self.seconds.front().is_some_and(is_old) {
             self.seconds.pop_front();
         }
     }
 
-    /// A drop of this second.
+    /// A drop of this second; none is noted before one has begun.
     pub fn note(&mut self, drop: &Drop) {
-        if self.seconds.is_empty() {
-            self.begin_second();
-        }
         let Some(second) = self.seconds.back_mut() else { return };
         second.samples += 1;
         let source = drop.source.as_deref().unwrap_or("(none)");
@@ -95,13 +87,19 @@ impl Sources {
         add(&mut second.of_reasons, &drop.reason, drop);
     }
 
-    /// How many samples that is, in how many seconds.
-    pub fn known(&self) -> (u64, usize) {
-        (self.seconds.iter().map(|second| second.samples).sum(), self.seconds.len())
+    /// How many samples that is.
+    pub fn samples(&self) -> u64 {
+        self.seconds.iter().map(|second| second.samples).sum()
+    }
+
+    /// Over how long.
+    pub fn over(&self) -> Duration {
+        let begun = self.seconds.front().map(|second| second.begun);
+        begun.zip(self.now).map_or(Duration::ZERO, |(begun, now)| now.duration_since(begun))
     }
 
     /// All sources, in that order.
-    pub fn by_source(&self, by: By) -> Vec<Row> {
+    pub fn by_source(&self, by: By) -> Vec<Sampled> {
         let mut rows = sum(self.seconds.iter().map(|second| &second.of_sources));
         match by {
             By::Packets => rows.sort_by(|a, b| b.packets.cmp(&a.packets).then(a.name.cmp(&b.name))),
@@ -114,28 +112,37 @@ impl Sources {
     }
 
     /// All reasons, the most packets first.
-    pub fn by_reason(&self) -> Vec<Row> {
+    pub fn by_reason(&self) -> Vec<Sampled> {
         let mut rows = sum(self.seconds.iter().map(|second| &second.of_reasons));
         rows.sort_by(|a, b| b.packets.cmp(&a.packets).then(a.name.cmp(&b.name)));
         rows
     }
 }
 
-fn add(rows: &mut HashMap<String, Row>, name: &str, drop: &Drop) {
+impl From<Instant> for Second {
+    fn from(begun: Instant) -> Self {
+        Self { begun, of_sources: HashMap::new(), of_reasons: HashMap::new(), samples: 0 }
+    }
+}
+
+fn add(rows: &mut HashMap<String, Sampled>, name: &str, drop: &Drop) {
     if rows.len() >= MOST && !rows.contains_key(name) {
         return;
     }
-    let row = rows.entry(name.to_owned()).or_insert_with(|| Row { name: name.to_owned(), ..Row::default() });
+    let row = rows
+        .entry(name.to_owned())
+        .or_insert_with(|| Sampled { name: name.to_owned(), ..Sampled::default() });
     row.packets += drop.weight;
     row.bytes += drop.weight * u64::from(drop.bytes);
     row.samples += 1;
     row.list = drop.list.clone().or(row.list.take());
 }
 
-fn sum<'a>(seconds: impl Iterator<Item = &'a HashMap<String, Row>>) -> Vec<Row> {
-    let mut sums: HashMap<&str, Row> = HashMap::new();
+fn sum<'a>(seconds: impl Iterator<Item = &'a HashMap<String, Sampled>>) -> Vec<Sampled> {
+    let mut sums: HashMap<&str, Sampled> = HashMap::new();
     for row in seconds.flat_map(HashMap::values) {
-        let sum = sums.entry(&row.name).or_insert_with(|| Row { name: row.name.clone(), ..Row::default() });
+        let sum =
+            sums.entry(&row.name).or_insert_with(|| Sampled { name: row.name.clone(), ..Sampled::default() });
         sum.packets += row.packets;
         sum.bytes += row.bytes;
         sum.samples += row.samples;
@@ -155,9 +162,11 @@ mod tests {
 
     #[test]
     fn weights_are_summed_over_the_seconds_before_and_forgotten_then() {
-        let mut sources = Sources::default();
+        let (mut sources, begun) = (Sources::default(), Instant::now());
+        sources.note(&drop("192.0.2.7", 64, 60));
+        sources.go_on(begun);
         sources.note(&drop("192.0.2.9", 64, 60));
-        sources.begin_second();
+        sources.go_on(begun + SECOND);
         sources.note(&drop("192.0.2.9", 1, 60));
         sources.note(&drop("192.0.2.10", 3, 1500));
         let names = |by| -> Vec<_> {
@@ -167,10 +176,27 @@ mod tests {
         assert_eq!(names(By::Packets), [nine.clone(), ten.clone()]);
         assert_eq!(names(By::Bytes), [ten.clone(), nine.clone()]);
         assert_eq!(names(By::Address), [nine, ten]);
-        assert_eq!(sources.known(), (3, 2));
+        sources.go_on(begun + SECOND * 3 / 2);
+        assert_eq!((sources.samples(), sources.over()), (3, SECOND * 3 / 2));
         let reasons = sources.by_reason();
         assert_eq!((reasons.len(), reasons[0].packets, reasons[0].samples), (1, 68, 3));
-        (0..SECONDS).for_each(|_| sources.begin_second());
-        assert_eq!((sources.known(), sources.by_source(By::Packets)), ((0, SECONDS), vec![]));
+        sources.go_on(begun + SECOND * 10);
+        assert_eq!((sources.samples(), sources.over()), (3, SECOND * 10));
+        sources.go_on(begun + SECOND * 11);
+        assert_eq!((sources.samples(), sources.over()), (2, SECOND * 10));
+        sources.go_on(begun + SECOND * 60);
+        assert_eq!((sources.samples(), sources.over()), (0, Duration::ZERO));
+        assert_eq!(sources.by_source(By::Packets), vec![]);
+    }
+
+    #[test]
+    fn whoever_sends_from_very_many_addresses_fills_no_memory() {
+        let mut sources = Sources::default();
+        sources.go_on(Instant::now());
+        (0..3000)
+            .for_each(|number| sources.note(&drop(&format!("10.0.{}.{}", number >> 8, number & 255), 1, 60)));
+        sources.note(&drop("10.0.0.1", 1, 60));
+        assert_eq!((sources.samples(), sources.by_source(By::Packets).len()), (3001, MOST));
+        assert_eq!(sources.by_source(By::Packets)[0].packets, 2, "who is known goes on to be counted");
     }
 }
