@@ -11,9 +11,16 @@ use super::{Fault, Item};
 use crate::source::format::Lack;
 use crate::source::format::nft::{self, Element};
 
-/// Every element of every set of addresses, or what is wrong with it; and what is missing of the whole. Sets of ports,
-/// interfaces and the like are nothing that a list has.
-pub fn read(input: impl Read) -> io::Result<(Vec<Result<Item, Fault>>, Option<Lack>)> {
+/// What was found in one.
+pub struct Found {
+    /// Every element of every set of addresses, or what is wrong with it.
+    pub items: Vec<Result<Item, Fault>>,
+    /// What is missing of the whole.
+    pub lack: Option<Lack>,
+}
+
+/// Reads it to its end. Sets of ports, interfaces and the like are nothing that a list has.
+pub fn read(input: impl Read) -> io::Result<Found> {
     let (name, begun) = (Path::new("").into(), Begun::now());
     let mut items = Vec::new();
     let lack = nft::read(input, |element| {
@@ -22,7 +29,7 @@ pub fn read(input: impl Read) -> io::Result<(Vec<Result<Item, Fault>>, Option<La
         }
         false
     })?;
-    Ok((items, lack))
+    Ok(Found { items, lack })
 }
 
 fn item(name: &Arc<Path>, begun: Begun, element: Element<'_>) -> Result<Item, Fault> {

@@ -6,7 +6,8 @@ use std::vec;
 
 use super::foreign::Foreign;
 use super::format::Format;
-use super::{Fault, Form, Item, ipset, json, nft, nft_json, plain};
+use super::nft_json::{self, Found};
+use super::{Fault, Form, Item, ipset, json, nft, plain};
 use crate::source::{self, How, format, line};
 use crate::text::Explanation;
 use crate::text::lines::{Line, Lines};
@@ -82,13 +83,13 @@ impl<R: Read> Reading<R> {
         let all = Cursor::new(beginning).chain(input);
         if form.is_none() && is_document {
             let mut document = all.take(LARGEST_DOCUMENT);
-            let (rows, lack) = nft_json::read(&mut document).map_err(Unreadable::Input)?;
+            let Found { items, lack } = nft_json::read(&mut document).map_err(Unreadable::Input)?;
             if let Some(lack) = lack {
                 let told = format!("it is not what `nft -j list` writes, or not all of it: it {lack}");
                 return Err(Unreadable::Other(told.into()));
             }
             let read = LARGEST_DOCUMENT - document.limit();
-            return Ok(Self { rows: Rows::All(rows.into_iter()), format, whole: read });
+            return Ok(Self { rows: Rows::All(items.into_iter()), format, whole: read });
         }
         let Some(form) = form else { return Err(Unreadable::Other(no_nft())) };
         Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0 })
