@@ -46,13 +46,16 @@ pub enum Soak {
 const TESTS: [&str; 5] = ["--release", "--package", "filterd-tests", "--test", "soak"];
 
 /// The daemon's own, over a kernel in memory.
-const UNITS: [&str; 4] = ["--package", "filter-daemon", "--test", "kernel"];
+const UNITS: [&str; 5] = ["--release", "--package", "filter-daemon", "--test", "kernel"];
 
 /// As fast as it can read.
 const FUZZ: [&str; 5] = ["--release", "--package", "filter-daemon", "--test", "fuzz"];
 
 /// Files that are kept in memory.
 const MEMORY: &str = "/dev/shm";
+
+/// How many stories of refusals are told.
+const REFUSALS: (&str, &str) = ("FILTERD_STORIES", "2000");
 
 /// Inputs for each reader.
 const INPUTS: &str = "1000000";
@@ -134,7 +137,9 @@ fn as_root(soak: Soak, short: bool) -> Result<ExitCode> {
     cargo.arg("--test-threads=1").args(soak.stories()).env("FILTERD_BIN", daemon);
     cargo.env(test::SOAK_OBJECT, ebpf::build_soak(&toolchain)?);
     if !short {
-        cargo.env("FILTERD_SOAK", "1");
+        let (stories, number) = REFUSALS;
+        let number = env::var_os(stories).unwrap_or_else(|| number.into());
+        cargo.env("FILTERD_SOAK", "1").env(stories, number);
     }
     test::tell("soak", &mut cargo)
 }

@@ -238,9 +238,9 @@ fn command(ring: Ring, objects: Objects, daemon: Option<&Path>, tools: &Tools) -
         Some(stories) => cargo.args(STORIES).args(["--test", stories, "--", "--show-output"]),
     };
     if ring == Ring::Network {
-        // Half of what they do is wait.
+        // Three quarters of what they do is wait.
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let threads = env::var_os(THREADS).unwrap_or_else(|| (2 * processors).to_string().into());
+        let threads = env::var_os(THREADS).unwrap_or_else(|| (3 * processors).to_string().into());
         cargo.env(THREADS, threads);
     }
     if ring == Ring::Soak {

@@ -28,7 +28,7 @@ const EVERYWHERE: [Stories; 18] = [
 
 /// Told on this machine only: what is read, kept and answered; the kernel has no part in it. A process starts some fifty times
 /// slower in a guest, and these start hundreds.
-const OURS_ALONE: [&str; 25] = [
+const OURS_ALONE: [&str; 26] = [
     "asked::",
     "bad_input::",
     "clocks::",
@@ -49,6 +49,7 @@ const OURS_ALONE: [&str; 25] = [
     "metrics::",
     "places::",
     "refusals::",
+    "rename::",
     "since::",
     "special::",
     "taken_names::",
@@ -57,7 +58,7 @@ const OURS_ALONE: [&str; 25] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 31] = [
+const HERE_ONLY: [Stories; 32] = [
     ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
@@ -89,6 +90,10 @@ const HERE_ONLY: [Stories; 31] = [
     ("pages::", "large requests beside small ones, by the clock"),
     ("reload::nobody_slips_through_while_other", "a flood beside many reloads, as `in_between`"),
     ("succession::", "daemons that follow each other, dozens of times"),
+    (
+        "take_over::a_newcomer",
+        "processes that die or hang, and who waits for them; no kernel does that differently",
+    ),
     ("top::", "a terminal of `script`, which guests have not"),
     ("trouble::", "strace refuses calls, and starts slowly"),
     ("words::", "dozens of commands, for what they say"),
