@@ -25,6 +25,9 @@ const UNLISTED: [u8; 6] = [0x06, 0xfe, 0, 0, 0, 2];
 /// Frames of the listed one between two of the other.
 const VOLLEY: u64 = 32;
 
+/// Between two volleys of a gentle flood.
+const REST: Duration = Duration::from_millis(2);
+
 /// The flood, until it is ended.
 #[derive(Debug)]
 pub struct Traffic {
@@ -58,6 +61,15 @@ impl Fate {
 impl Traffic {
     /// Sends frames of `listed` and of `unlisted` through `eth0` as fast as one thread can.
     pub fn begin(host: &Namespace, peer: &Namespace, listed: &str, unlisted: &str) -> Self {
+        Self::begin_with(host, peer, listed, unlisted, Duration::ZERO)
+    }
+
+    /// The same with a rest after each volley, for stories in which filterd starts and is to have a processor for that.
+    pub fn begin_gently(host: &Namespace, peer: &Namespace, listed: &str, unlisted: &str) -> Self {
+        Self::begin_with(host, peer, listed, unlisted, REST)
+    }
+
+    fn begin_with(host: &Namespace, peer: &Namespace, listed: &str, unlisted: &str, rest: Duration) -> Self {
         let far = "198.18.255.254";
         let frames = [(listed, LISTED), (unlisted, UNLISTED)];
         let frames = frames.map(|(source, identity)| Frame::from(source).to(far).bytes(identity));
@@ -73,7 +85,7 @@ impl Traffic {
         });
         let sender = thread::spawn({
             let stop = Arc::clone(&stop);
-            move || flood(&sender, &link, &frames, &stop)
+            move || flood(&sender, &link, &frames, rest, &stop)
         });
         Self { stop, sender, tap, lost }
     }
@@ -90,7 +102,7 @@ impl Traffic {
 }
 
 /// Sends volleys of listed frames, each with one unlisted frame behind it, and tells how many.
-fn flood(sender: &OwnedFd, link: &LinkAddr, frames: &[Vec<u8>; 2], stop: &AtomicBool) -> u64 {
+fn flood(sender: &OwnedFd, link: &LinkAddr, frames: &[Vec<u8>; 2], rest: Duration, stop: &AtomicBool) -> u64 {
     let send = |bytes: &[u8]| loop {
         match sendto(sender.as_raw_fd(), bytes, link, MsgFlags::empty()) {
             Ok(_) => return,
@@ -105,6 +117,9 @@ fn flood(sender: &OwnedFd, link: &LinkAddr, frames: &[Vec<u8>; 2], stop: &Atomic
         (0..VOLLEY).for_each(|_| send(&frames[0]));
         send(&frames[1]);
         volleys += 1;
+        if !rest.is_zero() {
+            thread::sleep(rest);
+        }
     }
     volleys
 }

@@ -1,11 +1,22 @@
 //! Names of lists: whose they are, how many there may be, and when they are forgotten.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
+use std::thread;
+
+use nix::sys::signal::Signal;
+use serde_json::json;
 
 use harness::{ATTACKER, BYSTANDER, Net, Talk, is_error};
 
 /// The most lists there may be.
 const MOST: usize = 1000;
+
+/// Lists that have one address in common.
+const MANY: usize = 200;
+
+/// Clients who ask at once.
+const THREADS: usize = 8;
 
 #[test]
 fn a_configured_name_belongs_to_the_configuration_even_while_the_list_is_empty() {
@@ -101,6 +112,65 @@ fn one_list_too_many_is_refused_and_the_others_stay() {
     net.filterd(["add", ATTACKER, "--list", "one-more"]).succeeds();
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     assert!(names(&net).len() <= MOST);
+}
+
+/// Each list that names an address once cost a walk over all others that do, and a restart with many had no end.
+#[test]
+fn an_address_on_many_lists_is_one_is_there_after_a_restart_and_goes_with_the_last() {
+    let mut net = Net::with_filterd("");
+    let socket = net.home().socket();
+    let is_done = |name: usize, method: &str| {
+        let mut client = Talk::to(&socket);
+        let asked = match method {
+            "Add" => client.add(ATTACKER, &format!("name-{name}")),
+            _ => client.ask(method, &json!({ "list": format!("name-{name}") })),
+        };
+        !is_error(&asked)
+    };
+    // Several at once, since each waits for the disk.
+    let done = |names: Range<usize>, method| {
+        thread::scope(|scope| {
+            let ask = |thread| {
+                let own = names.clone().skip(thread).step_by(THREADS);
+                let is_done = &is_done;
+                scope.spawn(move || own.filter(|name| is_done(*name, method)).collect::<Vec<_>>())
+            };
+            let threads: Vec<_> = (0..THREADS).map(ask).collect();
+            let done = threads.into_iter().flat_map(|thread| thread.join().expect("it only asks"));
+            done.collect::<BTreeSet<_>>()
+        })
+    };
+    assert_eq!(done(0..MANY, "Add").len(), MANY);
+    let before = names(&net);
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        net.end(signal);
+        net.start("");
+        net.expect(ATTACKER).dropped();
+        assert_eq!(names(&net), before, "after {signal}");
+    }
+    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED").says("`name-0`").says("`name-199`");
+    // As many lists as there are, it is one address.
+    net.filterd(["status"])
+        .succeeds()
+        .says("Protected as configured: packets from 1 target on eth0 are dropped");
+    assert!(net.daemon().log().contains("dropping packets from 1 target on eth0"), "{}", net.daemon().log());
+    done(0..MANY - 1, "Flush");
+    net.expect(ATTACKER).dropped();
+    done(MANY - 1..MANY, "Flush");
+    net.expect(ATTACKER).passes();
+    assert!(names(&net).iter().all(|name| !name.starts_with("name-")), "what nothing is on is forgotten");
+}
+
+/// The same limit for whoever writes the configuration, said where it stands.
+#[test]
+fn one_list_too_many_in_the_configuration_is_told_with_its_place() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    let lists: String = (0..=MOST).fold("lists:\n".to_owned(), |text, name| {
+        text + &format!("- {{name: name-{name}, path: $HOME/drop.txt}}\n")
+    });
+    net.configure(&lists);
+    net.filterd(["reload"]).exits(3).complains("filterd.yaml:1002:").complains("this is list 1001");
+    net.expect(ATTACKER).dropped();
 }
 
 fn names(net: &Net) -> BTreeSet<String> {

@@ -53,6 +53,7 @@ mod list_names;
 mod log;
 mod metrics;
 mod mixed;
+mod no_gap;
 mod other_blocklists;
 mod own_user;
 mod page;

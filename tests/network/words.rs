@@ -111,6 +111,31 @@ fn where_nothing_is_dropped_nothing_is_said_to_be_blocked_or_unblocked() {
 }
 
 #[test]
+fn what_is_not_in_force_is_not_said_to_be_as_configured() {
+    const NOT_ALL: &str = "Protected, BUT NOT ALL AS CONFIGURED: packets from 1 target on eth0 are dropped; what is not is told below";
+    let mut net = Net::new();
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    let config = "lists: [{name: drop, path: $HOME/drop.txt}, {name: never, path: $HOME/never.txt}]";
+    net.start(config);
+    // Nothing of one list is blocked.
+    net.filterd(["status"]).exits(7).says(NOT_ALL).says("list never is not loaded");
+    net.file("never.txt", "# nobody\n");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"])
+        .succeeds()
+        .says("Protected as configured: packets from 1 target on eth0 are dropped\n");
+    // What another list has is no target more.
+    net.file("never.txt", &format!("{ATTACKER}\n"));
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"])
+        .succeeds()
+        .says("Protected as configured: packets from 1 target on eth0 are dropped\n");
+    net.configure("block: [203.0.113.777]");
+    net.filterd(["reload"]).exits(3);
+    net.filterd(["status"]).exits(7).says(NOT_ALL).says("the configuration is not in force");
+}
+
+#[test]
 fn a_live_list_that_is_not_there_is_an_empty_one() {
     let net = Net::with_filterd("");
     for verb in ["list", "flush"] {

@@ -65,10 +65,11 @@ fn render(status: &Reply, clock: &Clock) -> String {
 }
 
 fn protection(status: &Reply) -> Protection<'_> {
-    let blocking = status.lists.iter().filter(|list| !list.allows);
+    let told_by_lists = || status.lists.iter().filter(|list| !list.allows).map(|list| list.targets).sum();
     Protection {
         interfaces: &status.interfaces,
-        targets: blocking.map(|list| list.targets).sum(),
+        // A daemon from before tells only how many each list has.
+        targets: status.targets.unwrap_or_else(told_by_lists),
         faults: &status.faults,
         enforce: status.enforce,
         paused: status.paused.as_ref(),
@@ -222,6 +223,7 @@ mod tests {
             paused: None,
             trial: None,
             reload: None,
+            targets: None,
             interfaces: vec![Interface {
                 name: "eth0".into(),
                 mode: "native".into(),
@@ -310,6 +312,15 @@ Process
     }
 
     #[test]
+    fn what_several_lists_have_is_one_target() {
+        let told = render(&Reply { targets: Some(1204), ..status() }, &Clock::standing(NOW));
+        assert!(
+            told.starts_with("Protected as configured: packets from 1,204 targets on eth0 are dropped\n"),
+            "{told}"
+        );
+    }
+
+    #[test]
     fn an_interface_that_is_not_filtered_shouts() {
         let waiting = |name: &str, mode: &str, note: Option<&str>, unprotected, gaps| Interface {
             name: name.into(),
@@ -383,8 +394,19 @@ Interfaces
             first(Reply { faults: vec![fault(About::Protection)], ..status() })
                 .starts_with("NOT AS CONFIGURED: ")
         );
+        for about in [About::Lists, About::Configuration] {
+            let faults = vec![fault(About::Time), fault(about)];
+            assert_eq!(
+                first(Reply { faults: faults.clone(), ..status() }),
+                "Protected, BUT NOT ALL AS CONFIGURED: packets from 1,205 targets on eth0 are dropped; what is not is told below"
+            );
+            assert!(
+                first(Reply { faults, enforce: false, ..status() })
+                    .starts_with("Counted, BUT NOT ALL AS CONFIGURED: ")
+            );
+        }
         assert!(
-            first(Reply { faults: vec![fault(About::Lists)], ..status() })
+            first(Reply { faults: vec![fault(About::Time)], ..status() })
                 .starts_with("Protected as configured: ")
         );
         let paused = Some(Paused { since: NOW, until: NOW + 720, by: "root".into() });

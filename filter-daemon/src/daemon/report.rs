@@ -37,13 +37,20 @@ impl Owner {
         if links.is_empty() {
             links.push("no interface yet".to_owned());
         }
-        let lists = self.protection.blocklist().lists().iter();
-        let blocking = lists.filter(|(_, list)| list.polarity == Polarity::Block);
-        let targets: u64 = blocking.map(|(_, list)| list.entries).sum();
+        let targets = match self.targets() {
+            1 => "1 target".to_owned(),
+            several => format!("{several} targets"),
+        };
         let verb =
             if self.protection.filter().settings().enforce { "dropping" } else { "counting, not dropping," };
         let paused = if self.is_paused() { "paused: " } else { "" };
-        format!("{paused}{verb} packets from {targets} targets on {}", links.join(", "))
+        format!("{paused}{verb} packets from {targets} on {}", links.join(", "))
+    }
+
+    /// How many are blocked. Lists may have them in common.
+    pub(super) fn targets(&self) -> u64 {
+        let sides = self.protection.blocklist().sides(Polarity::Block);
+        sides.map(|(_, side)| side.len() as u64).sum()
     }
 
     pub(super) fn tables(&self) -> Vec<status::Table> {

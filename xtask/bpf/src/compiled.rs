@@ -161,3 +161,23 @@ fn read(architecture: &str, object: &str) -> Result<Vec<u8>> {
 fn directory() -> PathBuf {
     workspace::root().join(Path::new(DIRECTORY))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FAULTS B3: whoever built filterd first got a toolchain of 237 MB and a linker. Now he gets one only where he changed
+    /// something himself.
+    #[test]
+    fn a_fresh_clone_is_built_without_a_toolchain_for_bpf() {
+        assert_eq!(manifest().unwrap().changed().unwrap(), Vec::<String>::new(), "try `cargo xtask objects`");
+        for architecture in ARCHITECTURES {
+            for object in OBJECTS {
+                assert!(
+                    read(architecture, object).unwrap().starts_with(b"\x7fELF"),
+                    "{architecture}/{object}"
+                );
+            }
+        }
+    }
+}

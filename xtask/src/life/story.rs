@@ -85,7 +85,7 @@ fn started(booted: &Booted) -> Result<()> {
 
 fn status(booted: &Booted) -> Result<()> {
     let told = booted.perform("systemctl show --property StatusText,WatchdogUSec,NRestarts filterd")?;
-    ensure!(told.contains("StatusText=dropping packets from 1 targets on eth0"), "{told}");
+    ensure!(told.contains("StatusText=dropping packets from 1 target on eth0"), "{told}");
     ensure!(!told.contains("WatchdogUSec=0") && told.contains("NRestarts=0"), "{told}");
     Ok(())
 }

@@ -30,10 +30,12 @@ pub enum Standing {
 impl<'a> Protection<'a> {
     /// As a picture of everything tells it.
     pub fn of(picture: &'a Snapshot) -> Self {
-        let blocking = picture.lists.iter().filter(|list| !list.allows);
+        let told_by_lists =
+            || picture.lists.iter().filter(|list| !list.allows).map(|list| list.entries).sum();
         Self {
             interfaces: &picture.interfaces,
-            targets: blocking.map(|list| list.entries).sum(),
+            // A daemon from before tells only how many each list has.
+            targets: picture.targets.unwrap_or_else(told_by_lists),
             faults: &picture.faults,
             enforce: picture.enforce,
             paused: picture.paused.as_ref(),
@@ -63,9 +65,23 @@ impl Protection<'_> {
             _ if self.bad() > 0 => format!(
                 "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
             ),
+            _ if self.is_other_than_written() => {
+                let (begin, what) = if self.enforce {
+                    ("Protected", "dropped")
+                } else {
+                    ("Counted", "counted, and none is dropped")
+                };
+                format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; what is not is told below")
+            }
             _ if !self.enforce => format!("As configured, {whence} are counted, and none is dropped{others}"),
             _ => format!("Protected as configured: {whence} are dropped{others}"),
         }
+    }
+
+    /// Is a list, or the configuration, in force otherwise than it is written? Nothing may be in force of it at all.
+    fn is_other_than_written(&self) -> bool {
+        let is_so = |fault: &Fault| matches!(fault.about, About::Lists | About::Configuration);
+        self.faults.iter().any(is_so)
     }
 
     /// The same at a glance.

@@ -57,6 +57,9 @@ pub struct Reply {
     pub reload: Option<String>,
     /// Where it is attached, or should be.
     pub interfaces: Vec<Interface>,
+    /// How many targets are blocked: what several lists have is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<u64>,
     /// How full each table is.
     pub tables: Vec<Table>,
     /// How long changes took.

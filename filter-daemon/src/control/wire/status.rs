@@ -51,6 +51,9 @@ pub struct Reply {
     pub reload: Option<String>,
     /// Where it is attached.
     pub interfaces: Vec<Interface>,
+    /// How many targets are blocked: what several lists have is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<u64>,
     /// How full each table is.
     pub tables: Vec<Table>,
     /// What is remembered of what this host began, with `match: new`.

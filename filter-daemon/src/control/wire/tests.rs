@@ -275,6 +275,7 @@ fn replies_are_those_of_the_version_that_landed() {
         paused: None,
         trial: None,
         reload: None,
+        targets: None,
         interfaces: vec![status::Interface {
             name: "eth0".into(),
             mode: "native".into(),

@@ -70,6 +70,7 @@ impl Owner {
             trial: self.configuration.trial.status(),
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
             interfaces,
+            targets: Some(self.targets()),
             tables: self.tables(),
             changes: self.protection.latencies().told(),
             flows: self.flows.status(),

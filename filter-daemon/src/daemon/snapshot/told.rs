@@ -24,6 +24,7 @@ pub fn status(snapshot: Snapshot) -> status::Reply {
         trial: snapshot.trial,
         reload: snapshot.reload,
         interfaces: snapshot.interfaces,
+        targets: snapshot.targets,
         tables: snapshot.tables,
         flows: snapshot.flows,
         lists: snapshot.lists.into_iter().map(list_status).collect(),
