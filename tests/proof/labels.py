@@ -31,10 +31,10 @@ def claims(world, settings, writes, reason):
         yield "nothing counts for lists where that is off", settings.lists != 0
 
 
-def counted(world):
-    """What the function writes, for whoever calls it."""
+def counted(world, _):
+    """What the function writes, for whoever calls it. Nobody asks for its answer."""
     at = place(world, world.all_settings) + (unknown("label") & (ROW - 1))
-    return (Write(COUNTERS, at, world.table(COUNTERS)(at) + 1),)
+    return (Write(COUNTERS, at, world.table(COUNTERS)(at) + 1),), None
 
 
 SUMMARIES = {FUNCTION: counted}
