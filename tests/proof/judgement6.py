@@ -49,26 +49,24 @@ class Judge:
     def __init__(self, program, world, settings, places):
         self.program, self.world, self.settings, self.places = program, world, settings, places
         machine = Machine(program, world)
-        self.live, order = machine.live, machine.order
+        self.live = machine.live
         self.table = world.table("SIX")
         self.high, self.low = unknown("high"), unknown("low")
-        # Where ways come back to, behind the parser.
-        heads = {to for at in order for to in program.following(at) if order[to] <= order[at]}
-        self.heads = sorted(heads, key=order.get)
+        # The last two, since others are the parser's.
+        self.heads = dict(zip(parts.heads(machine)[-len(CIRCLES):], CIRCLES))
 
     def part(self, begin, facts, reads, reason, net64, stays, onward):
         """All ends of one part: at a place to count from with `reason`, of those who are to stay; or where the next one begins, under
         the condition for it. Who has come there?"""
         arrived = {point: [] for point in (TABLE, *CIRCLES)}
-        heads = dict(zip(self.heads[-2:], CIRCLES))
-        stops = lambda state, this: state.at in self.places or state.at in heads or self.asks_for_table(state, this)
+        stops = lambda state, this: state.at in self.places or state.at in self.heads or self.asks_for_table(state, this)
         for end, here in parts.runs(self.program, self.world, {HIT: follow}, begin, stops, facts):
             read_in_order(end, reads, here)
             if end.at in self.places:
                 claims = [("nobody is counted who is to be looked for further", stays), *self.counted(end, reason, net64)]
                 all_follow(claims, here)
                 continue
-            point = heads.get(end.at, TABLE)
+            point = self.heads.get(end.at, TABLE)
             if point not in onward:
                 follows(f"nobody comes to {point} from here", z3.BoolVal(False), *here)
                 continue
@@ -102,27 +100,18 @@ class Judge:
         if not place.begins_as(end):
             raise Unproved(f"{self.program.name} comes to {end.at} otherwise than other frames do")
 
-    def begin(self, arrivals, names, stride=None):
-        """The numbers, any of them, and what else all have who come here."""
-        numbers = {name: self.any(name) for name in names}
-        live = self.live[arrivals[0].state.at]
-        same = parts.handed_on(live, arrivals, names, stride)
-        return numbers, same
-
     def any(self, name):
         return {"high": self.high, "low": self.low}.get(name, unknown(name))
 
     def circle(self, arrivals, names, round_, stride=None):
-        """One round, begun by anybody who can. What does not come back as it went is not handed on."""
-        numbers, same = self.begin(arrivals, names, stride)
-        point, at = round_.__name__, arrivals[0].state.at
-        while True:
-            arrived = round_(parts.beginning(at, same, numbers), **{name: numbers[name] for name in names})
-            live = self.live[at]
-            lost = [key for key, what in same.items() if not parts.all_fit(live, what, key, arrived[point])]
-            if not lost:
-                return arrived
-            same = parts.handed_on(live, arrivals + arrived[point], names, stride)
+        """One round, begun by anybody who can."""
+        numbers, at = {name: self.any(name) for name in names}, arrivals[0].state.at
+
+        def begun(same):
+            onward = round_(parts.beginning(at, same, numbers), **numbers)
+            return onward.pop(round_.__name__), onward
+
+        return parts.circle(self.live[at], arrivals, names, begun, stride)
 
     def reason(self, *cases):
         """The first that holds, or none."""
@@ -195,8 +184,9 @@ def prove(program, world, settings, cut, places):
     at_table = judge.levels(cut.state)[TABLE]
     if not at_table:
         raise Unproved("nobody asks the table of IPv6")
-    numbers, same = judge.begin(at_table, ["high", "low", "lengths", "beyond"])
-    from_64 = judge.net64(parts.beginning(at_table[0].state.at, same, numbers), **numbers)
+    at, numbers = at_table[0].state.at, {name: judge.any(name) for name in ("high", "low", "lengths", "beyond")}
+    same = parts.handed_on(judge.live[at], at_table, list(numbers))
+    from_64 = judge.net64(parts.beginning(at, same, numbers), **numbers)
     from_shorter = judge.circle(from_64["shorter"], ["high", "low", "left", "asked", "beyond"], judge.shorter)
     stride = ("SETTINGS", 8 * LENGTHS6, 8 * LENGTH_WORDS, "number")
     judge.circle(from_64["longer"] + from_shorter["longer"], ["high", "low", "number"], judge.longer, stride)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import z3
 
 from machine import Machine, Pointer, State, Unproved, number_of, put
-from theorem import holds, obligations
-from words import is_known, unknown, wide, word
+from theorem import follows, holds, obligations
+from words import WORD, is_known, wide, word
 
 
 @dataclass
@@ -31,8 +31,11 @@ class Same:
     known: int = 0
     region: str | None = None
     stride: tuple | None = None
+    is_any: bool = False
 
     def fits(self, value, arrival):
+        if self.is_any:
+            return not isinstance(value, Pointer)
         if isinstance(value, Pointer) != (self.region is not None):
             return False
         if self.region is not None and value.region != self.region:
@@ -43,12 +46,21 @@ class Same:
         return z3.is_true(z3.simplify(wanted == number)) or holds(wanted == number, *arrival.facts)
 
     def value_of(self, numbers):
+        if self.is_any:
+            return z3.FreshConst(WORD, "any")
         if self.name:
             return wide(numbers[self.name])
         number = word(self.known)
         if self.stride:
             number += self.stride[0] * numbers[self.stride[1]]
         return Pointer(self.region, z3.simplify(number)) if self.region else number
+
+
+def heads(machine):
+    """Where ways come back to, in the order in which one comes there."""
+    order, program = machine.order, machine.program
+    found = {to for at in order for to in program.following(at) if order[to] <= order[at]}
+    return sorted(found, key=order.get)
 
 
 def runs(program, world, summaries, begin, stops, facts):
@@ -61,9 +73,9 @@ def runs(program, world, summaries, begin, stops, facts):
     return [(end, [*world.facts, end.when]) for end in ends]
 
 
-def handed_on(live, arrivals, numbers, stride=None):
+def handed_on(live, arrivals, numbers, stride=None, others=()):
     """What all of them have in the registers that are still needed, and on the stack. `stride` tells of pointers in motion: into
-    which region, from where on, by how many bytes for each of which number."""
+    which region, from where on, by how many bytes for each of which number. `others` is said of what nothing else is known of."""
     found = {}
     for key, value in held(live, arrivals[0].state).items():
         guesses = [Same(name=name) for name in numbers]
@@ -79,14 +91,38 @@ def handed_on(live, arrivals, numbers, stride=None):
             guesses = [Same(known=at, region=value.region, stride=moves)]
         elif isinstance(value, Pointer):
             guesses = []
-        for guess in guesses:
+        for guess in [*guesses, *others]:
             if all_fit(live, guess, key, arrivals):
                 found[key] = guess
                 break
         else:
             if key[0] == "register":
-                raise Unproved(f"register {key[1]} brings along at {arrivals[0].state.at} what nothing is known of")
+                raise_unless_fit(live, guesses, key, arrivals)
     return found
+
+
+def raise_unless_fit(live, guesses, key, arrivals):
+    """A counterexample is anybody who comes here with something else than what seems to be meant."""
+    what = f"register {key[1]} brings along at {arrivals[0].state.at} what nothing is known of"
+    for guess in guesses:
+        for arrival in arrivals:
+            value, wanted = held(live, arrival.state).get(key), guess.value_of(arrival.numbers)
+            if z3.is_expr(value) and z3.is_expr(wanted):
+                follows(what, value == wanted, *arrival.facts)
+    raise Unproved(what)
+
+
+def circle(live, came, names, round_, stride=None, others=()):
+    """What goes on, where rounds are gone that all begin alike: as those who `came` first do, and those who come back."""
+    back, before = [], None
+    while True:
+        same = handed_on(live, [*came, *back], names, stride, others)
+        if same == before:
+            raise Unproved("a circle does not come back to where it began")
+        before = same
+        back, onward = round_(same)
+        if all(all_fit(live, what, key, back) for key, what in same.items()):
+            return onward
 
 
 def all_fit(live, guess, key, arrivals):
@@ -117,7 +153,3 @@ def beginning(at, same, numbers):
         else:
             put(state.stack, place, value, 8)
     return state
-
-
-def any_number(name, bits=64):
-    return wide(unknown(name, bits))

@@ -10,11 +10,14 @@ from pathlib import Path
 import bytecode
 import counterexample
 import counting
+import follow6
 import judgement
+import judgement6
 import labels
 import mutants
 import parser
 import scheme
+import scheme6
 from known import Known
 from machine import Unproved, World
 from settings import LAYOUTS, Settings
@@ -22,7 +25,6 @@ from theorem import Refuted
 
 # What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
 NOT_PROVED = [
-    "what follows once an IPv6 source is known (which source that is, is proved)",
     "`allow` and `match: new`: the judge is taken with these off; and for which list a hit counts",
     "samples (`watch`), and lists with ports: the program filterd_ports",
     "what packets meet while entries move: that is for the models (cargo xtask test model)",
@@ -33,8 +35,8 @@ def the_judge(path):
     return bytecode.read(path, "xdp.frags", "filterd_judge")
 
 
-def the_labels(path):
-    return bytecode.read(path, ".text", labels.FUNCTION)
+def the_function(path, name):
+    return bytecode.read(path, ".text", name)
 
 
 def of_source(program):
@@ -67,6 +69,22 @@ def of_judgement(program, layout, *more):
     judgement.prove(program, world, settings, next(cut for cut in cuts if cut.kind == "IPv4"), places)
 
 
+def of_judgement6(program):
+    """The same of IPv6, of which lanes are no part."""
+    settings = Settings("4x16")
+    cuts = parser.prove(program, World(settings))
+    world = World(settings)
+    world.facts += [settings.match_new == 0, settings.overlap == 0]
+    judgement6.prove(program, world, settings, next(cut for cut in cuts if cut.kind == "IPv6"), counting.places(cuts))
+
+
+def of_follow6(function):
+    settings = Settings("4x16")
+    world = World(settings)
+    world.facts += [settings.match_new == 0, settings.overlap == 0]
+    follow6.prove(function, world, settings)
+
+
 def of_lookup(program):
     """The same where nothing is counted for lists: a fault is found sooner."""
     of_judgement(program, "4x16", lambda settings: settings.lists == 0)
@@ -78,18 +96,25 @@ def of_judgement_of_lists(program):
 
 OF = {
     mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
-    mutants.COUNTING: of_counting, mutants.LABELS: of_labels,
+    mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
 }
 
 
 def theorems(judge):
     """Name and what proves it, for each."""
-    for lemma in scheme.LEMMAS:
-        yield f"scheme: {lemma.__doc__.split('.')[0].split(':')[0]}", lemma, ()
     program = the_judge(judge)
+    name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
+    yield name, of_judgement6, (program,)
+    for lemma in [*scheme.LEMMAS, *scheme6.LEMMAS]:
+        yield f"scheme: {lemma.__doc__.split('.')[0].split(':')[0]}", lemma, ()
     yield "source: of every frame the judge finds the sender that the specification finds", of_source, (program,)
     yield "counting: of every reason follow the verdict and its counters, and nothing else is written", of_counting, (program,)
-    yield "labels: a hit that is counted for a list writes one counter of lists, and nothing else", of_labels, (the_labels(judge),)
+    for name in labels.COUNTING:
+        what = f"labels: a hit that {name} counts for a list writes one counter of lists, and nothing else"
+        yield what, of_labels, (the_function(judge, name),)
+    yield "labels: asking for a label writes nothing", of_labels, (the_function(judge, labels.ASKING),)
+    what = "follow6: of an IPv6 hit neighbour discovery passes, all else stands and is counted once for a list"
+    yield what, of_follow6, (the_function(judge, judgement6.HIT),)
     for layout in LAYOUTS:
         name = f"judgement, lanes {layout}: the reason for every IPv4 source; words read once and in order"
         yield name, of_judgement, (program, layout)
@@ -97,9 +122,9 @@ def theorems(judge):
 
 def faults(judge):
     """The same of what must be refuted."""
-    yield from ((f"scheme: {name}", fault, ()) for name, fault in scheme.FAULTS.items())
+    yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
     for mutant in mutants.MUTANTS:
-        program = the_labels(judge) if mutant.of == mutants.LABELS else the_judge(judge)
+        program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
         yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
