@@ -43,7 +43,7 @@ pub enum Soak {
 }
 
 /// The tests of the package that has a story.
-const TESTS: [&str; 4] = ["--package", "filterd-tests", "--test", "soak"];
+const TESTS: [&str; 5] = ["--release", "--package", "filterd-tests", "--test", "soak"];
 
 /// The daemon's own, over a kernel in memory.
 const UNITS: [&str; 4] = ["--package", "filter-daemon", "--test", "kernel"];

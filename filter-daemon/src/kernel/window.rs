@@ -26,8 +26,7 @@ impl Window {
         let length = NonZeroUsize::new(words * size_of::<u64>()).expect("a table has words");
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing of ours.
-        let start =
-            unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED | MapFlags::MAP_POPULATE, map, 0) }?;
+        let start = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, map, 0) }?;
         Ok(Self { start: start.cast(), words })
     }
 

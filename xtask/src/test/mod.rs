@@ -5,10 +5,12 @@ mod failure;
 mod model;
 pub mod tally;
 
+use std::env;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use bpf_build::{compiled, ebpf, process, toolchain, workspace};
@@ -78,6 +80,12 @@ const BROWSER: Tool = asked("chromium-headless-shell", "chromium-headless-shell"
 
 /// What the stories of `fail2ban` call. The others are told without it.
 const FAIL2BAN: [Tool; 2] = [tool("fail2ban-server", "fail2ban"), tool("fail2ban-client", "fail2ban")];
+
+/// How cargo names the package that has the stories.
+pub const STORIES: [&str; 3] = ["--release", "--package", "filterd-tests"];
+
+/// Tells test programs how many tests to run at a time.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
@@ -224,9 +232,16 @@ fn command(ring: Ring, objects: Objects, daemon: Option<&Path>, tools: &Tools) -
     cargo.envs(daemon.map(|daemon| ("FILTERD_BIN", daemon)));
     match ring.stories() {
         None => cargo.arg("--"),
-        // A story that skips itself says so on its output, which is shown only on request.
-        Some(stories) => cargo.args(["--package", "filterd-tests", "--test", stories, "--", "--show-output"]),
+        // Of the parts that the daemon is built of already, and as guests are given them. A story that skips itself says so
+        // on its output, which is shown only on request.
+        Some(stories) => cargo.args(STORIES).args(["--test", stories, "--", "--show-output"]),
     };
+    if ring == Ring::Network {
+        // Half of what they do is wait.
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let threads = env::var_os(THREADS).unwrap_or_else(|| (2 * processors).to_string().into());
+        cargo.env(THREADS, threads);
+    }
     if ring == Ring::Soak {
         // Each wants the machine for itself.
         cargo.arg("--test-threads=1").env(SOAK_OBJECT, ebpf::build_soak(&toolchain::ensure()?)?);

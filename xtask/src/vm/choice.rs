@@ -57,7 +57,8 @@ const OURS_ALONE: [&str; 25] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 24] = [
+const HERE_ONLY: [Stories; 31] = [
+    ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
     ("for_each_list::", "counters of lists; the ring `program` counts for them on every kernel"),
@@ -65,8 +66,13 @@ const HERE_ONLY: [Stories; 24] = [
     ("control::", "a client in Python, and every verb once"),
     ("documents::", "bash, and tools of other filters"),
     ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
+    ("durable::a_", "files alone, of which no kernel knows; `durable::what_was_added` is told on every one"),
+    ("durable::many_", "the same"),
+    ("durable::one_whose", "the same"),
+    ("durable::what_a_full", "the same"),
     ("fail2ban::", "a real fail2ban, which no guest has"),
     ("growth::", "millions of addresses, to grow through tables"),
+    ("guard::twenty_random", "dozens of starts; the other stories of `guard` read all that hosts tell"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
     ("http::", "hundreds of lists, and callers who are waited for"),
     ("image::", "what a container has, which has no kernel of its own"),
@@ -81,6 +87,7 @@ const HERE_ONLY: [Stories; 24] = [
     ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("page::", "a browser"),
     ("pages::", "large requests beside small ones, by the clock"),
+    ("reload::nobody_slips_through_while_other", "a flood beside many reloads, as `in_between`"),
     ("succession::", "daemons that follow each other, dozens of times"),
     ("top::", "a terminal of `script`, which guests have not"),
     ("trouble::", "strace refuses calls, and starts slowly"),

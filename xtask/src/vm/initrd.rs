@@ -54,8 +54,17 @@ pub fn build(
     tree.copy(&workspace::root().join("tests/vm/init.sh"), Path::new("init"))?;
     tree.write(Path::new("plan"), plan)?;
     tree.copy(tools.place("busybox")?.file(), Path::new("bin/busybox"))?;
-    programs.iter().try_for_each(|program| tree.copy(&program.file, &in_guest(&program.name)))?;
-    TOOLS.iter().try_for_each(|tool| tree.copy_tool(tool, tools.place(tool)?))?;
+    for program in programs {
+        let place = in_guest(&program.name);
+        if program.is_whole {
+            tree.copy(&program.file, &place)?;
+        } else {
+            tree.copy_with_libraries(&Place::Own(program.file.clone()), &place)?;
+        }
+    }
+    for tool in TOOLS {
+        tree.copy_with_libraries(tools.place(tool)?, &Path::new("usr/bin").join(tool))?;
+    }
     for (number, name) in MODULES.iter().enumerate() {
         if let Some(module) = kernel.module(name)? {
             tree.unpack_module(&module, &format!("modules/{number:02}-{name}.ko"))?;
@@ -89,10 +98,10 @@ impl Tree<'_> {
         fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))
     }
 
-    /// A tool, with the libraries that it names.
-    fn copy_tool(&self, name: &str, tool: &Place) -> Result<()> {
-        self.copy(tool.file(), &Path::new("usr/bin").join(name))?;
-        tool.libraries()?.iter().try_for_each(|(library, place)| self.copy(library, place))
+    /// A program, with the libraries that it names.
+    fn copy_with_libraries(&self, program: &Place, to: &Path) -> Result<()> {
+        self.copy(program.file(), to)?;
+        program.libraries()?.iter().try_for_each(|(library, place)| self.copy(library, place))
     }
 
     fn unpack_module(&self, module: &Path, to: &str) -> Result<()> {

@@ -34,6 +34,9 @@ use crate::tools::Missing;
 /// as machines of metal run it.
 const TESTED: [&str; 3] = ["6.1", "6.12", "6.12-generic"];
 
+/// What a kernel for metal is named with: its source is that of the cloud's, built with more drivers.
+const OF_METAL: &str = "-generic";
+
 /// Some three times what the longest boot takes on a processor that is emulated.
 const LIMIT: u64 = 1200;
 
@@ -186,8 +189,14 @@ impl Vm {
             Stage::VerifierUnderLockdown if self.filter.is_empty() => vec![choice::UNDER_LOCKDOWN.to_owned()],
             Stage::Program | Stage::Verifier | Stage::VerifierUnderLockdown => self.words(),
         };
-        let stages = self.rings().into_iter().flat_map(Stage::of);
+        let rings = self.rings().into_iter().filter(|ring| *ring != Ring::Verifier || !self.is_twin(series));
+        let stages = rings.flat_map(Stage::of);
         stages.map(|stage| format!("{stage} {}\n", words(stage).join(" "))).collect()
+    }
+
+    /// Is a kernel of the same source told all that is asked for? Then they have one verifier.
+    fn is_twin(&self, series: &str) -> bool {
+        series.strip_suffix(OF_METAL).is_some_and(|source| self.series().contains(&source))
     }
 
     /// All of the ring on the first kernel, the oldest one; what was asked for by name on each.
@@ -216,6 +225,14 @@ fn in_guest(program: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_one_source_one_verifier_is_asked() {
+        let (every, one) = (Vm::every(), Vm { kernels: vec!["6.12-generic".to_owned()], ..Vm::every() });
+        assert!(every.plan("6.12").contains("verifier") && one.plan("6.12-generic").contains("verifier"));
+        let plan = every.plan("6.12-generic");
+        assert!(plan.contains("network") && !plan.contains("verifier"), "{plan}");
+    }
 
     #[test]
     fn a_release_without_the_oldest_kernel_tests_on_the_next() {
