@@ -83,6 +83,15 @@ def read(path, section, name):
     return Program(name, tuple(decode(code[at : at + BYTES], named.get(at)) for at in range(begin, end, BYTES)))
 
 
+def functions(path):
+    """Section and name of each function of an object."""
+    with Path(path).open("rb") as file:
+        elf = ELFFile(file)
+        symbols = elf.get_section_by_name(".symtab").iter_symbols()
+        found = [symbol for symbol in symbols if symbol["st_info"]["type"] == "STT_FUNC"]
+        return sorted((elf.get_section(symbol["st_shndx"]).name, symbol.name) for symbol in found)
+
+
 def decode(code, symbol):
     number = lambda part: int.from_bytes(part, "little", signed=True)
     return Instruction(code[0], code[1] & 15, code[1] >> 4, number(code[2:4]), number(code[4:8]), symbol)

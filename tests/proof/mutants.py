@@ -41,7 +41,8 @@ STASHED = dict(code=SHIFT_UP, immediate=41)
 ROWS = dict(code=0x85, immediate=8)
 
 # Where IPv6 begins; the /64; the circle of the shorter lengths, and that of the longer ones; and where their stash begins.
-SIX, KEYED, SHORTER, LONGER = dict(code=LOAD8, offset=168), dict(code=LOAD8, offset=240), dict(code=0x61, offset=192), dict(code=LOAD8, offset=200)
+SIX, KEYED = dict(code=LOAD8, offset=168), dict(code=LOAD8, offset=240)
+SHORTER, LONGER = dict(code=0x61, offset=192), dict(code=LOAD8, offset=200)
 IN_STASH = dict(code=SHIFT_UP, immediate=9)
 ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED = "filterd_count_address4", "filterd_count6", "filterd_follow6"
 
