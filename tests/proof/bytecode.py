@@ -12,7 +12,7 @@ SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
 
 # How many arguments the helpers of the kernel and the judge's own functions take.
 ARGUMENTS = {5: 0, 8: 0, 125: 0, 188: 1, 189: 4, 12: 3,
-             "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3}
+             "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3, "filterd_label6": 3}
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,15 @@ def read(path, section, name):
         named = {r["r_offset"]: table[r["r_info_sym"]].name for r in relocations.iter_relocations()}
     begin, end = symbol["st_value"], symbol["st_value"] + symbol["st_size"]
     return Program(name, tuple(decode(code[at : at + BYTES], named.get(at)) for at in range(begin, end, BYTES)))
+
+
+def functions(path):
+    """Section and name of each function of an object."""
+    with Path(path).open("rb") as file:
+        elf = ELFFile(file)
+        symbols = elf.get_section_by_name(".symtab").iter_symbols()
+        found = [symbol for symbol in symbols if symbol["st_info"]["type"] == "STT_FUNC"]
+        return sorted((elf.get_section(symbol["st_shndx"]).name, symbol.name) for symbol in found)
 
 
 def decode(code, symbol):

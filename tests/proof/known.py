@@ -1,4 +1,4 @@
-"""What came out before, of the same object, by the same proof and solver: all three are in the name under which it is kept."""
+"""What came out before, of the same objects, by the same proof and solver: all three are in the name under which it is kept."""
 
 import hashlib
 from pathlib import Path
@@ -7,10 +7,10 @@ import z3
 
 
 class Known:
-    def __init__(self, directory, judge):
+    def __init__(self, directory, objects):
         self.directory = directory
         sources = sorted(Path(__file__).parent.glob("*.py"))
-        text = b"".join(part.read_bytes() for part in (judge, *sources)) + z3.get_version_string().encode()
+        text = b"".join(part.read_bytes() for part in (*objects, *sources)) + z3.get_version_string().encode()
         self.proof = hashlib.sha256(text).hexdigest()
 
     def has(self, name):

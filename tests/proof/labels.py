@@ -1,18 +1,22 @@
-"""Theorem: counting a hit for its list writes one counter of this processor's row, and nothing else. For which list is not proved.
+"""Theorem: counting a hit for its list writes one counter of this processor's row, and nothing else; asking for a label writes
+nothing. For which list is not proved.
 
 No verdict depends on labels: what stands in them is any words, here as in the other theorems.
 """
 
 import z3
 
+import parts
 import specification as spec
-from machine import Machine, State, Write
-from theorem import follows, obligations
+from machine import Machine, Unproved, Write
+from parts import Arrival, Same
+from settings import LENGTH_WORDS, LENGTHS6, MOST_LENGTHS
+from theorem import follows
 from words import unknown, word
 
 COUNTERS, ROW = "LISTS", 8192
 
-FUNCTION = "filterd_count_address4"
+COUNTING, ASKING = ("filterd_count_address4", "filterd_count6"), "filterd_label6"
 
 
 def place(world, settings):
@@ -31,23 +35,59 @@ def claims(world, settings, writes, reason):
         yield "nothing counts for lists where that is off", settings.lists != 0
 
 
-def counted(world):
-    """What the function writes, for whoever calls it."""
+def counted(world, _):
+    """What the function writes, for whoever calls it. Nobody asks for its answer."""
     at = place(world, world.all_settings) + (unknown("label") & (ROW - 1))
-    return (Write(COUNTERS, at, world.table(COUNTERS)(at) + 1),)
+    return (Write(COUNTERS, at, world.table(COUNTERS)(at) + 1),), None
 
 
-SUMMARIES = {FUNCTION: counted}
+def asked(*_):
+    """Asking writes nothing, and its answer may be any."""
+    return (), None
+
+
+SUMMARIES = {**{name: counted for name in COUNTING}, ASKING: asked}
 
 
 def prove(function, world, settings):
-    """Of whatever it is called with."""
-    machine = Machine(function, world, prunes=True)
+    """Of whatever it is called with. Of a circle over lengths any round is run, of which nothing is known but its number."""
+    machine, number = Machine(function, world), unknown("number")
+    heads = parts.heads(machine)
+    world.facts += [] if function.name == ASKING else [settings.lists != 0]
     begin = machine.beginning()
-    begin.registers.update({1: unknown("shuffled"), 2: unknown("counted")})
-    world.facts.append(settings.lists != 0)
-    ends = machine.run(begin)
-    obligations(machine, *world.facts)
-    for end in ends:
+    begin.registers.update({register: unknown(f"argument{register}") for register in range(1, 4)})
+    arrived = from_here(function, world, settings, begin, heads, word(0))
+    for already, head in enumerate(heads, 1):
+        came = arrived.pop(head)
+        live, facts = machine.live[head], [z3.ULT(number, MOST_LENGTHS)]
+
+        def round_(same):
+            state = parts.beginning(head, same, {"number": number})
+            onward = from_here(function, world, settings, state, heads, number + 1, facts)
+            return onward.pop(head, []), onward
+
+        for at, more in parts.circle(live, came, ["number"], round_, STRIDE, [Same(is_any=True)]).items():
+            if at not in heads[already:]:
+                raise Unproved(f"{function.name} goes back from {head} to {at}")
+            arrived.setdefault(at, []).extend(more)
+
+
+STRIDE = ("SETTINGS", 8 * LENGTHS6, 8 * LENGTH_WORDS, "number")
+
+
+def from_here(function, world, settings, begin, heads, next_number, facts=()):
+    """Whoever ends has written what is claimed; whoever comes to a circle has written nothing yet. The latter, by the circle."""
+    arrived = {}
+    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda state, this: state.at in heads, facts):
+        if end.at in heads:
+            if end.writes:
+                raise Unproved("something is written before the last round")
+            number = next_number if end.at == begin.at else word(0)
+            follows("no more rounds than lengths", z3.ULT(number, MOST_LENGTHS), *here)
+            arrived.setdefault(end.at, []).append(Arrival(end, {"number": number}, here))
+            continue
+        if function.name == ASKING and end.writes:
+            follows("asking writes nothing", z3.BoolVal(False), *here)
         for what, goal in claims(world, settings, end.writes, word(spec.ADDRESS4)):
-            follows(what, goal, *world.facts, end.when)
+            follows(what, goal, *here)
+    return arrived

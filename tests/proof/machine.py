@@ -62,7 +62,7 @@ class World:
     COUNTERS = "COUNTERS"
     OWN = (COUNTERS, "LISTS")
     # What is read of these in which order does not matter: no verdict depends on it.
-    LABELS = ("ADDRESS_LABELS", "NETWORK_LABELS")
+    LABELS = ("ADDRESS_LABELS", "NETWORK_LABELS", "LEVEL_LABELS", "SIX_LABELS")
 
     def __init__(self, settings):
         self.settings, self.all_settings = settings.word, settings
@@ -95,16 +95,17 @@ class Machine:
         return State(0, {1: Pointer("context", word(0)), 10: Pointer("stack", word(0))})
 
     def run(self, state, stop=lambda state, instruction: False):
-        """The ends of all ways from here: an exit each, or where `stop` says so."""
-        waiting, queue, ends, number = {state.at: [state]}, [(self.order[state.at], state.at)], [], 0
+        """The ends of all ways from here: an exit each, or where `stop` says so of what comes later."""
+        waiting, queue, ends, leaving = {state.at: [state]}, [(self.order[state.at], state.at)], [], True
         while queue:
             _, at = heapq.heappop(queue)
             for state in self.joined(waiting.pop(at, [])):
-                for after in self.follow_if_possible(state, stop, ends):
+                for after in self.follow_if_possible(state, stop, ends, leaving):
                     if after.at not in waiting:
                         waiting[after.at] = []
                         heapq.heappush(queue, (self.order[after.at], after.at))
                     waiting[after.at].append(after)
+            leaving = False
         return ends
 
     def joined(self, states):
@@ -135,23 +136,24 @@ class Machine:
             first = replace(first, registers=registers, stack=stack, writes=writes, when=z3.Or(first.when, other.when))
         return first
 
-    def follow_if_possible(self, state, stop, ends):
+    def follow_if_possible(self, state, stop, ends, leaving):
         """Where there is no rule, nobody may come."""
         try:
-            return self.follow(state, stop, ends)
+            return self.follow(state, stop, ends, leaving)
         except Unproved:
             if can_be(state.when, *self.world.facts):
                 raise
             return []
 
-    def follow(self, state, stop, ends):
+    def follow(self, state, stop, ends, leaving):
         """To where ways meet or part."""
         state = state.copy()
         while True:
             this = self.program.instructions[state.at]
-            if stop(state, this):
+            if not leaving and stop(state, this):
                 ends.append(state)
                 return []
+            leaving = False
             if this.code == EXIT:
                 ends.append(state)
                 return []
@@ -209,6 +211,10 @@ class Machine:
             return self.of_frame(state, at, size)
         if base.region == "stack":
             return self.of_stack(state, known(at), size)
+        if base.region == "SETTINGS" and not is_known(at) and size == 8:
+            value, is_there = self.world.all_settings.at_unknown(at)
+            self.obligations.append(("a setting whose place is calculated is one of a length's", state.when, is_there))
+            return value
         if base.region == "SETTINGS":
             number, within = divmod(known(at), 8)
             setting = z3.LShR(self.world.settings(number), 8 * within) if within else self.world.settings(number)
@@ -280,11 +286,12 @@ class Machine:
         state.registers[0] = answer
 
     def call_function(self, state, name):
-        """A function of the judge's own, of which a theorem says what it writes. Its answer may be any."""
+        """A function of the judge's own, of which a theorem says what it writes, and perhaps what it answers."""
         if name not in self.summaries:
             raise Unproved(f"{self.program.name} {state.at}: it calls {name}")
-        state.writes += self.summaries[name](self.world)
-        return unknown(f"answer{state.at}")
+        writes, answer = self.summaries[name](self.world, state.registers)
+        state.writes += writes
+        return z3.FreshConst(WORD, f"answer{state.at}") if answer is None else answer
 
     def call_helper(self, state, number):
         match number:

@@ -7,6 +7,7 @@ that has these parts.
 from dataclasses import dataclass, field
 
 PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", "labels", "judgement with lists"
+JUDGEMENT6, FOLLOW6 = "judgement of IPv6", "follow6"
 # Codes of RFC 9669, as they are read aloud.
 MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
@@ -22,6 +23,8 @@ class Mutant:
     number: int = 0
     # Only instructions behind the first that has these parts.
     behind: dict = field(default_factory=dict)
+    # Where it is not the judge itself.
+    function: str | None = None
 
     def made_of(self, program):
         """The program with this fault."""
@@ -36,6 +39,12 @@ class Mutant:
 
 STASHED = dict(code=SHIFT_UP, immediate=41)
 ROWS = dict(code=0x85, immediate=8)
+
+# Where IPv6 begins; the /64; the circle of the shorter lengths, and that of the longer ones; and where their stash begins.
+SIX, KEYED = dict(code=LOAD8, offset=168), dict(code=LOAD8, offset=240)
+SHORTER, LONGER = dict(code=0x61, offset=192), dict(code=LOAD8, offset=200)
+IN_STASH = dict(code=SHIFT_UP, immediate=9)
+ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED = "filterd_count_address4", "filterd_count6", "filterd_follow6"
 
 MUTANTS = [
     Mutant("tags of 802.1Q are no tags", PARSER, dict(immediate=0x8100), dict(immediate=0x8101)),
@@ -70,8 +79,42 @@ MUTANTS = [
     Mutant("rows of processors overlap", COUNTING, dict(code=0x64, immediate=11), dict(immediate=10)),
     Mutant("what passes counts double", COUNTING, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
     Mutant("what does not enforce drops", COUNTING, dict(code=IF_EQUAL, immediate=1), dict(immediate=0)),
-    Mutant("rows of lists overlap", LABELS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12)),
-    Mutant("a hit counts double for its list", LABELS, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
+    Mutant("rows of lists overlap", LABELS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12), 0, {},
+           ADDRESS_COUNTED),
+    Mutant("a hit counts double for its list", LABELS, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS, ADDRESS_COUNTED),
+    Mutant("an IPv6 hit counts double for its list", LABELS, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS, OTHER_COUNTED),
+    Mutant("one more length is asked for its label", LABELS, dict(code=IF_EQUAL, immediate=64), dict(immediate=65), 0, {},
+           OTHER_COUNTED),
     Mutant("a hit is counted elsewhere", LISTS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=14)),
     Mutant("an address counts as a prefix", JUDGEMENT, dict(code=0xA4, immediate=5), dict(immediate=4)),
+
+    Mutant("a /16 is asked by another bit", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=48), dict(immediate=47), 0, SIX),
+    Mutant("a page has another number", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=49), dict(immediate=48), 0, SIX),
+    Mutant("a /24 is asked by another bit", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=40), dict(immediate=39), 0, SIX),
+    Mutant("a node has another number", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=41), dict(immediate=42), 0, SIX),
+    Mutant("what is longer is asked of another word", JUDGEMENT6, dict(code=0x44, immediate=4), dict(immediate=2), 0, SIX),
+    Mutant("a class stands elsewhere", JUDGEMENT6, dict(code=0x04, immediate=8), dict(immediate=9), 0, SIX),
+    Mutant("a class keeps other lengths", JUDGEMENT6, dict(immediate=674774784), dict(immediate=674774784 ^ 1 << 8), 0, SIX),
+    Mutant("a whole /16 passes", JUDGEMENT6, dict(code=0xC5, target=3, immediate=1), dict(code=0x65), 0, SIX),
+    Mutant("an IPv6 fold is too short", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=32), dict(immediate=31), 0, KEYED),
+    Mutant("the tag of a /64 is too short", JUDGEMENT6, dict(code=SHIFT_UP, immediate=7), dict(immediate=6), 0, KEYED),
+    Mutant("a /64 has another kind", JUDGEMENT6, dict(code=OR, immediate=5), dict(immediate=9), 0, KEYED),
+    Mutant("a slot of a /64 is loaded twice", JUDGEMENT6, dict(code=LOAD8, offset=24), dict(offset=16), 0, KEYED),
+    Mutant("the stash knows a /64 by another kind", JUDGEMENT6, dict(code=OR, immediate=4), dict(immediate=8), 0, IN_STASH),
+    Mutant("the stash of IPv6 is looked at in another set", JUDGEMENT6, dict(code=0x57, immediate=32704), dict(immediate=16320), 0, KEYED),
+    Mutant("no one stands behind a shorter prefix", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=1), dict(immediate=2), 0, SHORTER),
+    Mutant("a shorter prefix has another kind", JUDGEMENT6, dict(code=OR, immediate=9), dict(immediate=5), 0, SHORTER),
+    Mutant("a length is asked again and again", JUDGEMENT6, dict(code=0xAF, target=0, source=2), dict(code=0xBF), 0, SHORTER),
+    Mutant("one shorter length fewer is asked", JUDGEMENT6, dict(code=0xA6, immediate=46), dict(immediate=45), 0, SHORTER),
+    Mutant("a mask is its neighbour's", JUDGEMENT6, dict(code=LOAD8, offset=-24), dict(offset=-32), 0, LONGER),
+    Mutant("factors of a hash are mixed up", JUDGEMENT6, dict(code=LOAD8, offset=264), dict(offset=280), 0, LONGER),
+    Mutant("a factor of a hash may be even", JUDGEMENT6, dict(code=OR, immediate=1), dict(immediate=0), 0, LONGER),
+    Mutant("a tag takes other bits of a hash", JUDGEMENT6, dict(code=0xB4, immediate=34), dict(immediate=33), 0, LONGER),
+    Mutant("one longer length fewer is asked", JUDGEMENT6, dict(code=IF_EQUAL, immediate=64), dict(immediate=63), 0, LONGER),
+    Mutant("another prefix counts as a /64", JUDGEMENT6, dict(code=0xB4, target=6, immediate=7), dict(immediate=6), 0, SIX),
+    Mutant("neighbour discovery counts as allowed", JUDGEMENT6, dict(code=0xB4, target=9, immediate=8), dict(immediate=9), 0, SIX),
+    Mutant("other ICMPv6 passes", FOLLOW6, dict(code=0xA6, immediate=0x8A00), dict(immediate=0x8B00), 0, {}, FOLLOWED),
+    Mutant("what was routed passes", FOLLOW6, dict(code=0x56, immediate=0xFF3A), dict(immediate=0xFE3A), 0, {}, FOLLOWED),
+    Mutant("neighbour discovery stands", FOLLOW6, dict(code=0xB4, target=0, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
+    Mutant("a told hit counts double", FOLLOW6, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 1, {}, FOLLOWED),
 ]

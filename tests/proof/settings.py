@@ -5,17 +5,24 @@ from dataclasses import dataclass
 
 import z3
 
-from words import low, unknown, word
+from words import WORD, low, unknown, word
 
 NAMES = {
     "enforce": 0, "paused_until": 1, "overlap": 2, "match_new": 3, "lists": 4, "last_processor": 5, "samples": 6,
     "networks4": 7, "in_use": 9, "buckets": 10, "remainder_mask": 11, "place_mask": 12, "lane_ones": 13, "lane_highs": 14,
+    "last_level_word": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25, "buckets6": 26, "index_bits6": 27,
 }
 # Where the words of the set to block and of the set to allow begin, and where in them an IPv4 key is.
 SETS, KEY = {"block": 7, "allow": 365}, 18
+# The same of IPv6: the key, what a hash shares among lengths, and the lengths beyond 64, each of five words.
+KEY6, PAIRS6, LENGTHS6, LENGTH_WORDS, MOST_LENGTHS = 30, 33, 45, 5, 64
 
 # The larger a table, the narrower its lanes: from this power of two of buckets to that one, lanes in a word and their bits.
 LAYOUTS = {"2x32": (8, 12, 2, 32), "3x21": (13, 16, 3, 21), "4x16": (17, 20, 4, 16), "5x12": (21, 26, 5, 12)}
+
+
+# Of these the judge asks for whichever is next.
+WORD_OF_LENGTHS = z3.Function("lengths", WORD, WORD)
 
 
 @dataclass
@@ -36,11 +43,29 @@ class Settings:
             setattr(self, name, self.word(number))
         self.buckets = low(self.buckets, 32)
         self.key = [low(self.word(KEY + number), 32) for number in range(3)]
+        self.key6 = [self.word(KEY6 + number) for number in range(3)]
+        self.pairs = [[self.word(PAIRS6 + 4 * part + number) for number in range(4)] for part in range(3)]
+        self.buckets6, self.index_bits6 = low(self.buckets6, 32), low(self.index_bits6, 32)
         # What the daemon writes there: as many buckets as this layout is for, as many rows as fit into a map, no samples.
         self.facts = [
             z3.ULE(1 << smallest, self.buckets), z3.ULT(self.buckets, 1 << largest + 1),
             z3.ULT(self.last_processor, 1 << 16),
+            z3.ULE(1 << 7, self.buckets6), z3.ULE(self.buckets6, 1 << 24), z3.LShR(self.buckets6, self.index_bits6) == 1,
+            # From /17 on, and some of 64 lengths beyond /64.
+            z3.ULT(self.to_64, 1 << 48), z3.ULE(self.longer, MOST_LENGTHS), z3.ULT(self.shorter, 48),
+            z3.ULT(self.last_level_word, 1 << 24),
         ]
 
     def word(self, number):
+        if LENGTHS6 <= number < LENGTHS6 + LENGTH_WORDS * MOST_LENGTHS:
+            return WORD_OF_LENGTHS(word(8 * number))
         return word(self.fixed[number]) if number in self.fixed else unknown(f"setting{number}")
+
+    def of_length(self, number, field):
+        """A word of the length of this number, which may be unknown."""
+        return WORD_OF_LENGTHS(8 * LENGTHS6 + 8 * LENGTH_WORDS * number + 8 * field)
+
+    def at_unknown(self, at):
+        """What stands this many bytes from the beginning, and whether that is a word of the lengths."""
+        within = at - 8 * LENGTHS6
+        return WORD_OF_LENGTHS(at), z3.And(z3.ULT(within, 8 * LENGTH_WORDS * MOST_LENGTHS), z3.Extract(2, 0, at) == 0)

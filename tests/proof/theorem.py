@@ -31,6 +31,14 @@ def follows(what, goal, *facts):
         raise Refuted(what, solver.model() if answer == z3.sat else None, (*facts, z3.Not(goal)))
 
 
+def all_follow(claims, facts):
+    """All of it is asked at once, and in parts only if it is wrong."""
+    if not holds(z3.And([goal for _, goal in claims]), *facts):
+        for what, goal in claims:
+            follows(what, goal, *facts)
+        raise Refuted("all of it at once", None)
+
+
 def holds(goal, *facts):
     """The same as yes or no. Where nobody knows, no."""
     return not can_be(*facts, z3.Not(goal))

@@ -32,12 +32,15 @@ def is_known(value):
 # Any function of two words that does not care for their order. What holds for each of these holds for the product. So
 # nothing that is proved depends on what a product is, and the solver need not multiply secret numbers.
 PRODUCT = z3.Function("product", WORD, WORD, WORD)
+# A known factor has no more bits than this if what is done with it is shifting and adding, such as one for each lane.
+PLAIN_BITS = 8
 
 
 def times(first, second):
-    """The lowest bits of the product, as many as the factors have. A known factor multiplies truly."""
+    """The lowest bits of the product, as many as the factors have. A known factor multiplies truly, unless it has so many bits
+    that it is there to spread numbers."""
     bits, (first, second) = first.size(), map(z3.simplify, (first, second))
-    if is_known(first) or is_known(second):
+    if any(is_known(factor) and factor.as_long().bit_count() <= PLAIN_BITS for factor in (first, second)):
         return z3.simplify(first * second)
     # Lower halves of products come from lower halves of factors; so one function of 64 bits does for both widths.
     ordered = sorted((wide(first), wide(second)), key=lambda factor: factor.sexpr())

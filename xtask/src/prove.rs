@@ -47,6 +47,9 @@ impl Prove {
         prove.env("PYTHONDONTWRITEBYTECODE", "1");
         let examples = workspace::root().join("tests/program/counterexamples.jsonl");
         prove.arg("--counterexamples").arg(&examples);
+        for other in compiled::of_others(JUDGE)? {
+            prove.arg("--other").arg(other);
+        }
         if self.mutants {
             prove.arg("--mutants");
         }

@@ -72,6 +72,16 @@ pub fn objects() -> Result<Vec<(&'static str, Vec<u8>)>> {
     }
 }
 
+/// Where this object lies of each other architecture; none where those that come with the source do not do.
+pub fn of_others(object: &str) -> Result<Vec<PathBuf>> {
+    if why_not()?.is_some() {
+        return Ok(Vec::new());
+    }
+    let here = Machine::of_this_build().architecture;
+    let others = ARCHITECTURES.into_iter().filter(|architecture| *architecture != here);
+    Ok(others.map(|architecture| directory().join(architecture).join(object)).collect())
+}
+
 /// Why those that come with the source do not do.
 fn why_not() -> Result<Option<String>> {
     let machine = Machine::of_this_build();
