@@ -73,15 +73,7 @@ impl Said {
     pub fn database(&mut self, faults: &mut Faults, node: Node) {
         let (number, before) = (node.number, faults.0.len());
         self.has_database = true;
-        let items = match node.value {
-            Value::List(items) => items,
-            value @ (Value::Nothing
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Text(_)
-            | Value::Map(_)
-            | Value::Tagged) => vec![Node { number, value }],
-        };
+        let items = node.one_or_several();
         if items.is_empty() || items.len() > MOST_FILES {
             let message = format!("`database` names 1 to {MOST_FILES} files, not {}", items.len());
             return faults.tell(number, message, EXAMPLE);

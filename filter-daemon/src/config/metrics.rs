@@ -47,15 +47,7 @@ pub fn metrics(faults: &mut Faults, node: Node, config: &mut Config) {
 /// One address, or a list of them.
 fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     let number = node.number;
-    let items = match node.value {
-        Value::List(items) => items,
-        value @ (Value::Nothing
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::Text(_)
-        | Value::Map(_)
-        | Value::Tagged) => vec![Node { number, value }],
-    };
+    let items = node.one_or_several();
     if items.len() > MOST_ADDRESSES {
         let help = "0.0.0.0:9477 and \"[::]:9477\" are all that this host has";
         faults.tell(number, format!("`listen` takes at most {MOST_ADDRESSES} addresses"), help);

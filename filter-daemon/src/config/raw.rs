@@ -15,6 +15,22 @@ pub struct Node {
     pub value: Value,
 }
 
+impl Node {
+    /// The items of a list; whatever is none is the only one.
+    pub fn one_or_several(self) -> Vec<Self> {
+        let Self { number, value } = self;
+        match value {
+            Value::List(items) => items,
+            value @ (Value::Nothing
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Text(_)
+            | Value::Map(_)
+            | Value::Tagged) => vec![Self { number, value }],
+        }
+    }
+}
+
 /// What YAML takes a value for.
 pub enum Value {
     Nothing,
