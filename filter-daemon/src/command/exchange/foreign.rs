@@ -1,8 +1,5 @@
 //! Lists that others publish, read as lists of the configuration are: of each entry nothing but its target is known.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use super::plain::fault;
 use super::{Fault, Form, Item};
 use crate::source::format::{Csv, Dshield, Ipsum, Json, Rows};
@@ -12,7 +9,6 @@ use crate::text::lines::Line;
 /// Reads one.
 pub struct Foreign {
     rows: Box<dyn Rows>,
-    name: Arc<Path>,
 }
 
 impl Foreign {
@@ -32,14 +28,14 @@ impl Foreign {
             | Format::Ipset
             | Format::Nft => return None,
         };
-        Some(Self { rows, name: Path::new("").into() })
+        Some(Self { rows })
     }
 }
 
 impl Form for Foreign {
     fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
         let (content, said) = self.rows.read(line)?;
-        Some(said.map(Item::bare).map_err(|reason| fault(&self.name, line.number, content, reason)))
+        Some(said.map(Item::bare).map_err(|reason| fault(content, reason)))
     }
 
     fn fault(&self) -> Option<String> {

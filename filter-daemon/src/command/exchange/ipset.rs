@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
 
 use filter_common::target::{Prefix, Target};
 
@@ -134,13 +132,12 @@ pub fn without_comment(element: &str) -> (&str, Option<&str>) {
 /// Reads it.
 pub struct Saved {
     rows: source::format::Ipset,
-    name: Arc<Path>,
     begun: Begun,
 }
 
 impl Default for Saved {
     fn default() -> Self {
-        Self { rows: source::format::Ipset::default(), name: Path::new("").into(), begun: Begun::now() }
+        Self { rows: source::format::Ipset::default(), begun: Begun::now() }
     }
 }
 
@@ -148,7 +145,7 @@ impl Form for Saved {
     fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
         let (content, entry) = self.rows.entry(line)?;
         Some(match entry {
-            Err(reason) => Err(fault(&self.name, line.number, content, reason)),
+            Err(reason) => Err(fault(content, reason)),
             Ok(entry) if entry.is_exception => {
                 Err(format!("{} is an exception (nomatch), and is left out", entry.span))
             }

@@ -1,8 +1,6 @@
 //! What `nft -j list` writes: one JSON document, in which sets and their elements are found.
 
 use std::io::{self, Read};
-use std::path::Path;
-use std::sync::Arc;
 
 use super::list_of::Begun;
 use super::nft::unprefixed;
@@ -21,19 +19,19 @@ pub struct Found {
 
 /// Reads it to its end. Sets of ports, interfaces and the like are nothing that a list has.
 pub fn read(input: impl Read) -> io::Result<Found> {
-    let (name, begun) = (Path::new("").into(), Begun::now());
+    let begun = Begun::now();
     let mut items = Vec::new();
     let lack = nft::read(input, |element| {
         if !element.set.holds_more {
-            items.push(item(&name, begun, element));
+            items.push(item(begun, element));
         }
         false
     })?;
     Ok(Found { items, lack })
 }
 
-fn item(name: &Arc<Path>, begun: Begun, element: Element<'_>) -> Result<Item, Fault> {
-    let Element { line, shown, span, set, left, comment } = element;
-    let span = span.map_err(|reason| fault(name, line, shown.as_bytes(), reason))?;
+fn item(begun: Begun, element: Element<'_>) -> Result<Item, Fault> {
+    let Element { shown, span, set, left, comment, .. } = element;
+    let span = span.map_err(|reason| fault(shown.as_bytes(), reason))?;
     begun.item(span, unprefixed(&set.name), left, comment)
 }

@@ -2,8 +2,6 @@
 //! whole, so that whoever reads a plain list never blocks it.
 
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
 
 use filter_common::target::Span;
 use jiff::Timestamp;
@@ -14,7 +12,7 @@ use crate::config::ListName;
 use crate::control::wire::lists::List;
 use crate::control::wire::own::Own;
 use crate::control::wire::{Entry, words};
-use crate::source::{Reason, Rejected, line};
+use crate::source::{Reason, line};
 use crate::text::lines::Line;
 use crate::text::printable;
 
@@ -65,15 +63,7 @@ fn moment(seconds: u64) -> Option<Timestamp> {
 }
 
 /// Reads it, and any other list of one target a line.
-pub struct Lines {
-    name: Arc<Path>,
-}
-
-impl Default for Lines {
-    fn default() -> Self {
-        Self { name: Path::new("").into() }
-    }
-}
+pub struct Lines;
 
 impl Form for Lines {
     fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
@@ -81,7 +71,7 @@ impl Form for Lines {
         let line = &Line { bytes: allowed.unwrap_or(line.bytes), ..*line };
         let span = match line::read(line)? {
             (_, Ok(span)) => span,
-            (content, Err(reason)) => return Some(Err(fault(&self.name, line.number, content, reason))),
+            (content, Err(reason)) => return Some(Err(fault(content, reason))),
         };
         Some(match mark(line.bytes) {
             Some(mark) => ours(span, mark, allowed.is_some()),
@@ -91,9 +81,8 @@ impl Form for Lines {
 }
 
 /// What is wrong with a line that should name a target.
-pub fn fault(name: &Arc<Path>, line: u64, content: &[u8], reason: Reason) -> Fault {
-    let Rejected { text, reason, .. } = Rejected::new(name, line, content, reason);
-    format!("`{text}` {reason}")
+pub fn fault(content: &[u8], reason: Reason) -> Fault {
+    format!("{} {reason}", printable::bytes(content))
 }
 
 /// What the comment of an entry that filterd has written says.

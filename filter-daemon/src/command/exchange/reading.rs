@@ -138,7 +138,7 @@ enum Known {
 /// Who reads the lines of this; none if it has no lines.
 fn ours(format: Format, is_ours: bool) -> Option<Box<dyn Form>> {
     Some(match format {
-        Format::Plain => Box::<plain::Lines>::default(),
+        Format::Plain => Box::new(plain::Lines),
         Format::Ipset => Box::<ipset::Saved>::default(),
         Format::Json => Box::<json::Json>::default(),
         Format::Nft if is_ours => Box::<nft::Statements>::default(),
