@@ -13,6 +13,7 @@ use crate::control::client::{Client, Endpoint};
 use crate::control::wire::status::{Flows, Interface, ListStatus, NOT_FILTERED, Reply, Table};
 use crate::control::wire::{self, Fault};
 use crate::exit::Exit;
+use crate::text::Explanation;
 
 #[derive(Debug, Args)]
 pub struct Status {}
@@ -49,8 +50,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
         text.push_str(&format!("\n{NOTHING_IS_DROPPED}\n"));
     }
     for remark in &status.remarks {
-        let lines: String = remark.lines().skip(1).map(|line| format!("    {line}\n")).collect();
-        text.push_str(&format!("\nNote: {}\n{lines}", remark.lines().next().unwrap_or_default()));
+        text.push_str(&format!("\n{}", paragraph(remark, |first| format!("Note: {first}"))));
     }
     if let Some(reload) = &status.reload {
         text.push_str(&format!("\n{reload} the configuration\n"));
@@ -78,10 +78,15 @@ fn protection(status: &Reply) -> Protection<'_> {
 
 /// Loud where packets may pass, and with the remedy below.
 fn told(fault: &Fault, clock: &Clock) -> String {
-    let mut lines = fault.told.lines();
-    let first = lines.next().unwrap_or_default();
+    paragraph(&fault.told, |first| format!("*** {first} ({}) ***", clock.since(fault.since)))
+}
+
+/// Its first line as `put` puts it, and what follows below.
+fn paragraph(told: &Explanation, put: impl FnOnce(&str) -> String) -> String {
+    let mut lines = told.lines();
+    let first = put(lines.next().unwrap_or_default());
     let rest: String = lines.map(|line| format!("    {line}\n")).collect();
-    format!("*** {first} ({}) ***\n{rest}", clock.since(fault.since))
+    format!("{first}\n{rest}")
 }
 
 fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String; COLUMNS]]) {
@@ -191,7 +196,6 @@ mod tests {
     use crate::control::wire::About;
     use crate::control::wire::Hits;
     use crate::control::wire::status::Paused;
-    use crate::text::Explanation;
 
     const NOW: u64 = 1_795_296_480;
 
