@@ -1,4 +1,5 @@
-//! Drops in full, for those who watch them, and for `metrics.sources`: the kernel is asked for samples from when the first comes until the last has gone.
+//! Drops in full, for those who watch them, and for `metrics.sources`: the kernel is asked for samples from when the first
+//! comes until the last has gone.
 
 mod headers;
 
@@ -76,11 +77,10 @@ impl Sampling {
         }
         let mut rows = self.sources.by_source(By::Packets);
         rows.truncate(self.told);
-        let refused = self.ring.is_none().then(|| self.refused.clone()).flatten();
         Some(TopSources {
             over: self.sources.over().as_secs_f64(),
             samples: self.sources.samples(),
-            refused,
+            refused: self.refused.clone(),
             rows,
         })
     }
@@ -117,9 +117,10 @@ impl Sampling {
                 self.watching.samples(State::On);
             }
             Err(error) => {
-                error!("drops cannot be told to who watches: {}", error.explain());
-                self.refused = Some(error.explain());
-                self.watching.samples(State::Refused(error.explain()));
+                let why = error.explain();
+                error!("drops cannot be told to who watches: {why}");
+                self.watching.samples(State::Refused(why.clone()));
+                self.refused = Some(why);
             }
         }
     }
@@ -132,7 +133,9 @@ impl Sampling {
         self.looked = clock::instant();
         let Some(ring) = &mut self.ring else { return self.mind(protection) };
         let samples = ring.take(MOST);
-        self.sources.go_on(self.looked);
+        if self.told > 0 {
+            self.sources.go_on(self.looked);
+        }
         if samples.iter().any(|sample| !self.interfaces.contains_key(&sample.interface)) {
             self.interfaces = filtered().into_iter().collect();
         }
