@@ -128,6 +128,15 @@ impl World {
         Self { family, maps, came: Vec::new() }
     }
 
+    /// A table with whom another key would crowd in the next larger one, whose keys these will be; and the shape of that.
+    fn before_growth(keys: &[exact::Key]) -> (Self, Geometry) {
+        let mut world = Self::new(&[]);
+        let larger = next_larger(world.geometry());
+        world.come(crowd(larger));
+        CHOSEN.set(keys.iter().copied().collect());
+        (world, larger)
+    }
+
     fn geometry(&self) -> Geometry {
         self.family.store.geometry().expect("there is a table")
     }
@@ -194,10 +203,7 @@ fn where_as_many_keys_refuse_as_are_tried_the_table_is_made_larger() {
 
 #[test]
 fn a_larger_table_whose_key_refuses_is_made_aside_again_and_no_larger() {
-    let mut world = World::new(&[]);
-    let wanted = next_larger(world.geometry());
-    world.come(crowd(wanted));
-    CHOSEN.set([KNOWN].into());
+    let (mut world, wanted) = World::before_growth(&[KNOWN]);
     world.grow();
     world.must_hold_all();
     assert_eq!((world.family.refusals, world.geometry()), (1, wanted));
@@ -205,10 +211,7 @@ fn a_larger_table_whose_key_refuses_is_made_aside_again_and_no_larger() {
 
 #[test]
 fn where_as_many_keys_refuse_a_larger_table_as_are_tried_one_larger_still_is_made() {
-    let mut world = World::new(&[]);
-    let refused = next_larger(world.geometry());
-    world.come(crowd(refused));
-    CHOSEN.set([KNOWN; KEYS as usize].into());
+    let (mut world, refused) = World::before_growth(&[KNOWN; KEYS as usize]);
     world.grow();
     world.must_hold_all();
     assert_eq!((world.family.refusals, world.geometry()), (KEYS, next_larger(refused)));
@@ -216,10 +219,7 @@ fn where_as_many_keys_refuse_a_larger_table_as_are_tried_one_larger_still_is_mad
 
 #[test]
 fn who_waits_for_a_larger_table_whose_key_refuses_gets_another_one() {
-    let mut world = World::new(&[]);
-    let wanted = next_larger(world.geometry());
-    world.come(crowd(wanted));
-    CHOSEN.set([KNOWN].into());
+    let (mut world, wanted) = World::before_growth(&[KNOWN]);
     let more = world.geometry().limit() + 1;
     assert!(world.family.grow_aside(more, &mut world.maps).expect("the kernel is well"));
     world.family.make_room(wanted.limit(), &mut world.maps, &Nothing).expect("the kernel is well");
