@@ -2,7 +2,7 @@
 
 use std::env;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
 use bpf_build::{compiled, ebpf, process, toolchain, workspace};
@@ -55,7 +55,7 @@ const FUZZ: [&str; 5] = ["--release", "--package", "filter-daemon", "--test", "f
 const MEMORY: &str = "/dev/shm";
 
 /// How many stories of refusals are told.
-const REFUSALS: (&str, &str) = ("FILTERD_STORIES", "2000");
+const REFUSALS: &str = "2000";
 
 /// Inputs for each reader.
 const INPUTS: &str = "1000000";
@@ -120,8 +120,8 @@ fn fuzz(short: bool) -> Result<ExitCode> {
     if Path::new(MEMORY).exists() {
         cargo.env("TMPDIR", MEMORY);
     }
-    if !short && env::var_os("FILTERD_FUZZ").is_none() {
-        cargo.env("FILTERD_FUZZ", INPUTS);
+    if !short {
+        unless_chosen("FILTERD_FUZZ", INPUTS, &mut cargo);
     }
     test::tell("fuzz", &mut cargo)
 }
@@ -137,9 +137,14 @@ fn as_root(soak: Soak, short: bool) -> Result<ExitCode> {
     cargo.arg("--test-threads=1").args(soak.stories()).env("FILTERD_BIN", daemon);
     cargo.env(test::SOAK_OBJECT, ebpf::build_soak(&toolchain)?);
     if !short {
-        let (stories, number) = REFUSALS;
-        let number = env::var_os(stories).unwrap_or_else(|| number.into());
-        cargo.env("FILTERD_SOAK", "1").env(stories, number);
+        unless_chosen("FILTERD_STORIES", REFUSALS, cargo.env("FILTERD_SOAK", "1"));
     }
     test::tell("soak", &mut cargo)
+}
+
+/// Whoever has chosen another number is given that.
+fn unless_chosen(variable: &str, number: &str, cargo: &mut Command) {
+    if env::var_os(variable).is_none() {
+        cargo.env(variable, number);
+    }
 }

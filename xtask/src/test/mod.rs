@@ -83,7 +83,7 @@ const BROWSER: Tool = asked("chromium-headless-shell", "chromium-headless-shell"
 const FAIL2BAN: [Tool; 2] = [tool("fail2ban-server", "fail2ban"), tool("fail2ban-client", "fail2ban")];
 
 /// How cargo names the package that has the stories.
-pub const STORIES: [&str; 3] = ["--release", "--package", "filterd-tests"];
+const STORIES: [&str; 3] = ["--release", "--package", "filterd-tests"];
 
 /// Tells test programs how many tests to run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
