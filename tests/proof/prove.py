@@ -156,7 +156,7 @@ def attempt(name, prove, arguments):
         if refuted:
             raise refuted
     except Refuted as refuted:
-        outcome, why = "refuted" if refuted.model else "unknown", str(refuted)
+        outcome, why = "refuted" if refuted.model is not None else "unknown", str(refuted)
     except Unproved as unproved:
         outcome, why = "unknown", str(unproved)
     return name, outcome, why, found, time.time() - begun

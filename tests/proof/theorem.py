@@ -18,7 +18,7 @@ class Refuted(Exception):
     wrong: tuple = ()
 
     def __str__(self):
-        return f"{self.what}: {'refuted' if self.model else 'not decided in time'}"
+        return f"{self.what}: {'refuted' if self.model is not None else 'not decided in time'}"
 
 
 def follows(what, goal, *facts):
