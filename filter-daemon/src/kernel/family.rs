@@ -46,6 +46,11 @@ impl<K: Kind> Family<K> {
         self.growth.as_ref().map(|growth| growth.kind().geometry())
     }
 
+    /// What a judge must know of the larger table, if that could take its place now.
+    pub fn filled(&self) -> Option<&K> {
+        self.growth.as_ref().filter(|growth| growth.is_filled()).map(Growth::kind)
+    }
+
     /// Is there a table, and much more room in it than so many take?
     pub fn is_roomy_for(&self, entries: u64) -> bool {
         !self.is_growing() && self.store.is_roomy_for(entries)

@@ -25,7 +25,7 @@ use super::needs::{Needs, Truth};
 use super::overlap::Overlap;
 use super::samples::{self, Samples};
 use super::set::Set;
-use super::spec::JudgeSpec;
+use super::spec::{JudgeSpec, SetSpec};
 use crate::blocklist::{Effects, Settings};
 
 /// The tables of one daemon, and everything of the kernel's that belongs to them.
@@ -43,6 +43,8 @@ pub struct Filter {
     published: Option<JudgeSpec>,
     /// The judge that is loaded, and not published yet.
     ready: Option<JudgeSpec>,
+    /// The judge that was first asked for aside, for larger tables that wait for it to take their places.
+    foreseen: Option<JudgeSpec>,
     /// Why a larger table that had been made aside could not be published.
     in_vain: Option<KernelError>,
 }
@@ -66,6 +68,7 @@ impl Filter {
             settings: Settings::default(),
             published: None,
             ready: None,
+            foreseen: None,
             in_vain: None,
         }
     }
@@ -290,9 +293,14 @@ impl Filter {
     }
 
     fn spec(&self) -> JudgeSpec {
+        self.spec_of(PerSet::from_fn(|name| self.sets[name].spec()))
+    }
+
+    /// For these sets.
+    fn spec_of(&self, sets: PerSet<SetSpec>) -> JudgeSpec {
         JudgeSpec {
             settings: self.settings,
-            sets: PerSet::from_fn(|name| self.sets[name].spec()),
+            sets,
             clauses: self.clauses_in_use(),
             overlap: self.overlap.generation(),
             lists: self.lists.spec(),

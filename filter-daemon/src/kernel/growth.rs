@@ -71,6 +71,11 @@ impl<K: Kind> Growth<K> {
         &self.kind
     }
 
+    /// Is everybody in the larger table?
+    pub fn is_filled(&self) -> bool {
+        matches!(&self.stage, Stage::Filling(thread) if thread.is_finished())
+    }
+
     /// Does what is due next. True if the larger table is filled. An error if it cannot be made.
     pub fn step(&mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<bool, KernelError> {
         self.step_on(wanted, maps, false)

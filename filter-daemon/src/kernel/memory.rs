@@ -38,6 +38,7 @@ struct State {
     /// Those that take their time: who asks for the first time whether they are made hears no.
     making: BTreeSet<MapUse>,
     kept: Kept,
+    foreseen: Option<Blueprint>,
     ready: Option<Blueprint>,
     published: Option<Published>,
     requests: u64,
@@ -46,6 +47,8 @@ struct State {
     is_slow: bool,
     /// How often somebody waited for a large map to be made.
     waits: u64,
+    /// How often for a judge to be loaded.
+    waits_for_judges: u64,
     watched: Vec<Source>,
     /// What packets from there met when a judge was last published: just before, and just after.
     met: Option<[Vec<Verdict>; 2]>,
@@ -80,6 +83,11 @@ impl Memory {
     /// How often somebody waited until a large map was made.
     pub fn waits(&self) -> u64 {
         self.state().waits
+    }
+
+    /// How often somebody waited until a judge was loaded.
+    pub fn waits_for_judges(&self) -> u64 {
+        self.state().waits_for_judges
     }
 
     /// Notes from now on what packets from these sources meet just before and just after each publication.
@@ -182,7 +190,7 @@ impl State {
     fn serve(&mut self, request: Request) -> Answered {
         let number = self.requests;
         self.requests += 1;
-        let is_judge = matches!(request, Request::Prepare(_));
+        let is_judge = matches!(request, Request::Foresee(_) | Request::Prepare(_));
         if self.refuses.contains(&number) || is_judge && self.refuses_judges {
             return Err(refusal(&request));
         }
@@ -206,8 +214,16 @@ impl State {
                     self.pinned.remove(&map);
                 }
             }
+            Request::Foresee(blueprint) => {
+                self.check(&blueprint)?;
+                if self.foreseen.as_ref() != Some(&blueprint) {
+                    self.foreseen = Some(blueprint);
+                    return Ok((Answer::NotYet, None));
+                }
+            }
             Request::Prepare(blueprint) => {
                 self.check(&blueprint)?;
+                self.waits_for_judges += u64::from(self.foreseen.take().as_ref() != Some(&blueprint));
                 self.ready = Some(blueprint);
             }
             Request::Publish => {

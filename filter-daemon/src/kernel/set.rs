@@ -206,6 +206,21 @@ impl Set {
         }
     }
 
+    /// The same once every larger table that is filled has taken its place, if any is; levels that are made anew for it are
+    /// not foreseen.
+    pub fn foreseen(&self) -> Option<SetSpec> {
+        let (addresses, six) = (self.addresses.filled(), self.six.filled());
+        if addresses.is_none() && six.is_none() {
+            return None;
+        }
+        let mut spec = self.spec();
+        spec.addresses = addresses.copied().or(spec.addresses);
+        if let Some(six) = six {
+            (spec.six, spec.lengths) = (Some(*six), self.lengths.clone());
+        }
+        Some(spec)
+    }
+
     /// The maps that packets read.
     pub fn windows(&self) -> SetWindows<'_> {
         SetWindows {

@@ -127,6 +127,22 @@ fn nobody_waits_until_a_large_map_is_made() {
     assert_eq!(pinned.len(), used.len(), "nothing is left over");
 }
 
+/// The verifier takes a while to be sure of a judge: whoever serves others has it loaded aside, too.
+#[test]
+fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
+    let mut owner = Owner::new();
+    owner.add((0..400).map(four).chain((0..480).map(six))).expect("the kernel is well");
+    let before = owner.kernel.waits_for_judges();
+    let more = || (400..2000).map(four).chain((480..2000).map(six));
+    assert!(owner.grow_for(more()).expect("there is memory").any());
+    while owner.filter().is_growing() {
+        owner.settle(1);
+    }
+    assert_eq!(owner.kernel.waits_for_judges(), before, "larger tables have taken their places");
+    owner.add(more()).expect("there is room");
+    assert_eq!(owner.kernel.waits_for_judges(), before, "and everybody is looked up in them");
+}
+
 /// FAULTS K1: what is published beside a table in the making does not take its map away.
 #[test]
 fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::KernelError;
 use super::super::window::Window;
 use super::process::Process;
-use super::request::{Answer, Earlier, MapName, Request};
+use super::request::{Answer, Blueprint, Earlier, MapName, Request};
 use super::server::Server;
 
 /// What comes back: an answer, and a descriptor with it where something was made.
@@ -140,6 +140,12 @@ impl Broker {
     /// Asks for something that is answered with no more than that it is done.
     pub fn order(&mut self, request: Request) -> Result<(), KernelError> {
         self.ask(request).map(drop)
+    }
+
+    /// Has a judge loaded that will be wanted. True if it is not there yet: to be asked again until then.
+    pub fn foresee(&mut self, judge: Blueprint) -> Result<bool, KernelError> {
+        let (answer, _) = self.ask(Request::Foresee(judge))?;
+        Ok(matches!(answer, Answer::NotYet))
     }
 
     /// Ends it, and waits until it is gone.

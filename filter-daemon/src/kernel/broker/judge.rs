@@ -27,6 +27,36 @@ pub struct Judge {
     _lines: Option<Lines>,
 }
 
+/// One that is being loaded, or that is and waits to be wanted.
+#[derive(Debug)]
+pub struct Foreseen {
+    blueprint: Blueprint,
+    loading: JoinHandle<Result<Judge, KernelError>>,
+}
+
+impl Foreseen {
+    /// Is it built from this?
+    pub fn is(&self, blueprint: &Blueprint) -> bool {
+        self.blueprint == *blueprint
+    }
+
+    /// Is it still being loaded?
+    pub fn is_coming(&self) -> bool {
+        !self.loading.is_finished()
+    }
+
+    /// Does it use this map?
+    pub fn uses(&self, map: MapUse) -> bool {
+        self.blueprint.maps.contains(&map)
+    }
+
+    /// It, or why there is none; waits until it is loaded.
+    pub fn judge(self) -> Result<Judge, KernelError> {
+        let judge = self.loading.join();
+        judge.unwrap_or_else(|_| Err(KernelError::refused("load the judge", "its loader has failed")))
+    }
+}
+
 /// What judges are loaded with. aya's loader reads all types of the kernel's, 5 MB, before it can be told that nobody wants
 /// them: that takes several times as long as a judge, and the owner waits. So after each judge the loaders for the next ones
 /// are made aside: a table made aside is published, and the lengths that it is for at once behind it.
@@ -46,11 +76,35 @@ impl Loader {
         pins: &Pins,
         ring: Option<MapData>,
     ) -> Result<Judge, KernelError> {
-        let made = self.next.pop_front().and_then(|next| next.join().ok());
-        let loaded = Judge::load(blueprint, pins, ring, made.unwrap_or_else(typeless));
+        let tables = Judge::open(&blueprint, pins, ring)?;
+        let loaded = Judge::load(blueprint, &tables, self.loader());
+        self.begin_next();
+        loaded
+    }
+
+    /// Begins to load one like this.
+    pub fn foresee(
+        &mut self,
+        blueprint: Blueprint,
+        pins: &Pins,
+        ring: Option<MapData>,
+    ) -> Result<Foreseen, KernelError> {
+        let tables = Judge::open(&blueprint, pins, ring)?;
+        let (loader, its) = (self.loader(), blueprint.clone());
+        let begun = thread::Builder::new().name("judge".to_owned());
+        let begun = begun.spawn(move || Judge::load(its, &tables, loader));
+        let loading = begun.map_err(|error| KernelError::load("begin to load the judge", error))?;
+        self.begin_next();
+        Ok(Foreseen { blueprint, loading })
+    }
+
+    fn loader(&mut self) -> EbpfLoader<'static> {
+        self.next.pop_front().and_then(|next| next.join().ok()).unwrap_or_else(typeless)
+    }
+
+    fn begin_next(&mut self) {
         let begin = || thread::Builder::new().name("loader".to_owned()).spawn(typeless).ok();
         self.next.extend((self.next.len()..READY).filter_map(|_| begin()));
-        loaded
     }
 }
 
@@ -61,12 +115,17 @@ fn typeless() -> EbpfLoader<'static> {
 }
 
 impl Judge {
-    fn load(
-        blueprint: Blueprint,
-        pins: &Pins,
-        ring: Option<MapData>,
-        loader: EbpfLoader<'static>,
-    ) -> Result<Self, KernelError> {
+    /// The maps that one like this looks into.
+    fn open(blueprint: &Blueprint, pins: &Pins, ring: Option<MapData>) -> Result<Tables, KernelError> {
+        let mut tables = Tables::open(&blueprint.maps, pins)?;
+        if matches_new(blueprint) {
+            tables.open_flows(pins)?;
+        }
+        ring.into_iter().for_each(|ring| tables.add_samples(ring));
+        Ok(tables)
+    }
+
+    fn load(blueprint: Blueprint, tables: &Tables, loader: EbpfLoader<'static>) -> Result<Self, KernelError> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
         let settings = counters::known_to(&blueprint.settings);
@@ -76,11 +135,6 @@ impl Judge {
             // It refuses, and why is known: what it says of a judge takes it longer to write than to find.
             loader.verifier_log_level(VerifierLogLevel::DISABLE);
         }
-        let mut tables = Tables::open(&blueprint.maps, pins)?;
-        if matches_new(&blueprint) {
-            tables.open_flows(pins)?;
-        }
-        ring.into_iter().for_each(|ring| tables.add_samples(ring));
         let object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object

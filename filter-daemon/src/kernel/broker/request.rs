@@ -185,7 +185,9 @@ pub enum Request {
         /// Its number.
         generation: u64,
     },
-    /// Load a judge.
+    /// Load such a judge away from whatever is asked next, if that is not done yet: to be asked again until it is.
+    Foresee(Blueprint),
+    /// Load a judge, or take the one that was foreseen.
     Prepare(Blueprint),
     /// Let packets meet it.
     Publish,

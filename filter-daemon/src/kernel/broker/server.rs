@@ -1,6 +1,7 @@
 //! The holder of the kernel: makes maps, loads programs, attaches them. Whatever needs a capability is in this room, and
 //! nothing in it reads what comes from the world, or believes who asks.
 
+mod judges;
 mod mend;
 mod succession;
 mod tables;
@@ -8,23 +9,21 @@ mod tables;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use aya::maps::MapData;
-use filter_common::{sampling, settings};
-
 use super::super::{KernelError, Link, version};
 use super::counters::{self, slots};
 use super::egress::Egress;
-use super::judge::{self, Judge, Loader};
+use super::judge::{Foreseen, Judge, Loader};
 use super::kept::Kept;
 use super::link::Links;
 use super::making::Making;
 use super::pins::Pins;
-use super::request::{Answer, Blueprint, Earlier, MapUse, Request};
+use super::request::{Answer, Earlier, MapUse, Request};
 use super::root::Root;
 use super::storage;
 use super::surroundings::{self, Neighbours};
 use crate::config::check_interface_name;
 use crate::lock::Lock;
+use aya::maps::MapData;
 
 /// Everything of one daemon's that is in the kernel.
 pub struct Server {
@@ -42,6 +41,7 @@ pub struct Server {
     /// Whose programs there were when it began.
     neighbours: Neighbours,
     loader: Loader,
+    foreseen: Option<Foreseen>,
     ready: Option<Judge>,
     published: Option<Judge>,
     /// Links were there when it began.
@@ -93,6 +93,7 @@ impl Server {
             ring: None,
             neighbours: Neighbours::look(),
             loader: Loader::default(),
+            foreseen: None,
             ready: None,
             published: None,
             found_at_work,
@@ -138,16 +139,9 @@ impl Server {
                 self.discard(MapUse { map, generation })?;
                 Answer::Done
             }
+            Request::Foresee(blueprint) => self.foresee(blueprint)?,
             Request::Prepare(blueprint) => {
-                must_have_all_settings(&blueprint)?;
-                self.kept.may_use(&blueprint.maps)?;
-                self.mend_pins()?;
-                if judge::matches_new(&blueprint) {
-                    self.egress.make(&self.pins)?;
-                }
-                self.hold_counters()?;
-                let ring = self.ring_for(&blueprint)?;
-                self.ready = Some(self.loader.load(blueprint, &self.pins, ring)?);
+                self.prepare(blueprint)?;
                 Answer::Done
             }
             Request::Publish => {
@@ -232,20 +226,6 @@ impl Server {
         Ok((answer, None))
     }
 
-    /// The ring for a judge like this, if it tells any drop in full: no more of them than there may be.
-    fn ring_for(&self, blueprint: &Blueprint) -> Result<Option<MapData>, KernelError> {
-        let refused = |why: &str| Err(KernelError::refused("load the judge", why));
-        match (judge::samples(blueprint), &self.ring) {
-            (0, _) => Ok(None),
-            (1..=sampling::MOST_BUDGET, Some(ring)) => {
-                let ring = MapData::from_fd(mend::share(ring)?);
-                Ok(Some(ring.map_err(|error| KernelError::load("open the ring of samples", error))?))
-            }
-            (1..=sampling::MOST_BUDGET, None) => refused("there is no ring for its samples"),
-            (budget, _) => refused(&format!("it takes {budget} samples at once")),
-        }
-    }
-
     /// What is dropped on this interface counts for it from the first packet on.
     fn give_counters(&mut self, index: u32, name: &str) -> Result<(), KernelError> {
         self.hold_counters()?;
@@ -288,26 +268,9 @@ fn must_be_a_name(interface: &str) -> Result<(), KernelError> {
     check_interface_name(interface).map_err(|error| KernelError::load("use an interface", error))
 }
 
-/// The program is made of all of them, and of nothing else.
-fn must_have_all_settings(blueprint: &Blueprint) -> Result<(), KernelError> {
-    match blueprint.settings.len() {
-        settings::WORDS => Ok(()),
-        words => Err(KernelError::refused("load the judge", &format!("its settings have {words} words"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_judge_has_all_settings() {
-        let of = |words| Blueprint { has_ports: false, settings: vec![0; words], maps: Vec::new() };
-        must_have_all_settings(&of(settings::WORDS)).unwrap();
-        for words in [0, settings::WORDS - 1, settings::WORDS + 1] {
-            assert!(must_have_all_settings(&of(words)).is_err(), "{words}");
-        }
-    }
 
     #[test]
     fn no_interface_leads_out_of_the_pins() {

@@ -114,6 +114,9 @@ impl Filter {
 
     fn settle_plan(&mut self, truth: &impl Truth, anew: bool) -> Result<(), KernelError> {
         self.maps.forget_unwanted();
+        if self.waits_for_judge() {
+            return Ok(());
+        }
         let growing = |sets: &PerSet<Set>| PerSet::from_fn(|name| sets[name].growing());
         let before = growing(&self.sets);
         let mut planned = self.step(truth);
@@ -127,6 +130,24 @@ impl Filter {
             self.in_vain = published.as_ref().err().cloned();
         }
         self.or_discard(published)
+    }
+
+    /// Has the judge loaded that the larger tables which are filled will want, and tells whether it is worth waiting for: a
+    /// verifier takes its time, and the owner has others to serve. What comes in between makes it another judge; that one is
+    /// loaded when it is published.
+    fn waits_for_judge(&mut self) -> bool {
+        let foreseen = PerSet::from_fn(|name| self.sets[name].foreseen());
+        if foreseen.iter().all(|(_, set)| set.is_none()) {
+            self.foreseen = None;
+            return false;
+        }
+        let sets = PerSet::from_fn(|name| foreseen[name].clone().unwrap_or_else(|| self.sets[name].spec()));
+        let spec = self.spec_of(sets);
+        if self.foreseen.get_or_insert_with(|| spec.clone()) != &spec {
+            return false;
+        }
+        // Where it cannot be loaded, whoever publishes will be told why.
+        self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
     }
 
     fn step(&mut self, truth: &impl Truth) -> Result<(), KernelError> {

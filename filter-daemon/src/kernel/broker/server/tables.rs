@@ -60,6 +60,8 @@ impl Server {
             tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
         }
         self.published = Some(judge);
+        // Whatever else was foreseen is so no longer.
+        self.foreseen = None;
         Ok(())
     }
 
@@ -73,6 +75,7 @@ impl Server {
         }
         self.forget_tables();
         self.ready.take_if(|judge| judge.maps().contains(&map));
+        self.foreseen.take_if(|foreseen| foreseen.uses(map));
         self.pins.forget_table(map).map_err(|error| KernelError::load("remove the pin of a table", error))
     }
 }
