@@ -124,6 +124,11 @@ pub fn uptime() -> Duration {
     clock_gettime(ClockId::Monotonic).try_into().unwrap_or_default()
 }
 
+/// How long this machine has slept since it booted; in a namespace of time, more or less by what that shifts.
+pub fn asleep() -> Duration {
+    since_boot().saturating_sub(uptime())
+}
+
 /// When that is by the clock that programs in the kernel read: nanoseconds since boot, suspend included.
 pub fn in_the_kernel(then: Timestamp) -> u64 {
     let own = i128::from(then.secs()) * 1_000_000_000;

@@ -29,10 +29,6 @@ fn a_clock_that_is_set_while_filterd_runs_moves_no_end() {
     until("three seconds are over, years before filterd began", || answers(&mut guest).contains(&OTHER));
     assert_eq!(answers(&mut guest), [OTHER, BYSTANDER], "an hour is not over");
     assert!(guest.filterd("list --expiring 61m").contains(ATTACKER));
-    assert!(
-        guest.filterd(&format!("list --covering {ATTACKER}")).contains("2001-01-01"),
-        "the clock as it is"
-    );
     // The next one, in the same boot, goes by the time since boot, too, whatever the clock says.
     guest.sh("kill -9 $(pidof filterd); while pidof filterd >/dev/null; do :; done");
     guest.sh("date -s '2020-01-01 00:00:00'");
@@ -43,7 +39,8 @@ fn a_clock_that_is_set_while_filterd_runs_moves_no_end() {
     assert_eq!(code, 0, "{text}");
 }
 
-/// What sleeps for half a minute lets `sleep 30` go on afterwards: a time that stands still meanwhile.
+/// `sleep 30` goes by a time that stands still while the machine sleeps. Its card, a virtio one, forgets the filter meanwhile,
+/// and its kernel does not know.
 #[test]
 fn what_ends_while_the_machine_sleeps_has_ended_when_it_wakes() {
     let lan = Lan::new();

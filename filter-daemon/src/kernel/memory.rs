@@ -235,6 +235,7 @@ impl State {
                 let attached = Attached { index, mode: Some(AttachedMode::Native), program: 1 };
                 return Ok((Answer::Attached(attached), None));
             }
+            Request::Renew => return Ok((Answer::Renewed(1), None)),
             Request::Look => return Ok((Answer::Links(Vec::new()), None)),
             Request::Count => {
                 let packets = vec![0; Outcome::all().count()];

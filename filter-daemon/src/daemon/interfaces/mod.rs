@@ -188,6 +188,11 @@ impl Interfaces {
         are_as_left
     }
 
+    /// Those that are filtered have been given the filter anew, by this program.
+    pub fn are_given(&mut self, program: u32) {
+        self.watched.iter_mut().for_each(|one| one.is_given(program));
+    }
+
     /// How long ago they were last looked at.
     pub fn age(&self) -> Duration {
         self.asked.elapsed()

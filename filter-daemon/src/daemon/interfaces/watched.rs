@@ -268,6 +268,13 @@ impl Watched {
         }
     }
 
+    /// It has been given its filter anew, by this program.
+    pub fn is_given(&mut self, program: u32) {
+        if let State::Attached(attached, ..) = &mut self.state {
+            attached.program = program;
+        }
+    }
+
     /// Is its link where it was, with our program?
     pub fn is_as_left(&self, links: &[Link]) -> bool {
         let Some(Attached { index, program, .. }) = self.attached() else { return true };

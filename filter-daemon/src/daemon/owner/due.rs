@@ -58,6 +58,7 @@ impl Owner {
         if self.time.look() {
             self.persistence.note_time();
         }
+        self.mind_sleep();
         if self.guard.until_due().is_zero() {
             self.guard.follow_feeds(self.feeds.facts());
         }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use tracing::warn;
+use tracing::{error, info, warn};
 
 use super::Owner;
 use crate::control::Call;
 use crate::daemon::error::DaemonError;
 use crate::kernel::KernelError;
+use crate::text::Explain;
 
 /// To look costs more than to add: whoever adds much is told what was so a moment ago.
 const FRESH: Duration = Duration::from_millis(100);
@@ -40,6 +41,19 @@ impl Owner {
         self.let_go();
         self.note_attached();
         refused
+    }
+
+    /// A driver may have forgotten its filter while the machine slept. Where it cannot be given anew, the next look tries again.
+    pub(super) fn mind_sleep(&mut self) {
+        let Some(asleep) = self.time.slept() else { return };
+        match self.protection.filter_mut().renew() {
+            Ok(program) => {
+                self.time.is_awake_after(asleep);
+                self.interfaces.are_given(program);
+                info!("the machine was asleep: its interfaces have been given the filter anew");
+            }
+            Err(error) => error!("{}", error.explain()),
+        }
     }
 
     /// The next filterd to begin here is to know whether a filter is to be there.

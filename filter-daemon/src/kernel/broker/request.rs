@@ -209,6 +209,8 @@ pub enum Request {
     Adopt,
     /// Where are the links now, and what sits there?
     Look,
+    /// Give every link our program anew, for drivers that have forgotten it.
+    Renew,
     /// Put back pins that somebody has removed.
     MendPins,
     /// Know a link by another name from now on. If one is known by that already, the two exchange their names.
@@ -261,6 +263,8 @@ pub struct Earlier {
 pub enum Answer {
     /// It is done.
     Done,
+    /// Every link has the program of this number now.
+    Renewed(u32),
     /// What is pinned is whole.
     Mended {
         /// The egress program was attached somewhere since this was asked last.

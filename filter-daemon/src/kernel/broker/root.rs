@@ -54,6 +54,11 @@ impl Root {
         if succeeds || is_new {
             load(pins, succeeds)?;
         }
+        Self::pinned(pins, succeeds, is_new)
+    }
+
+    /// The one that is pinned: as the new one, if it is to succeed another.
+    fn pinned(pins: &Pins, succeeds: bool, is_new: bool) -> Result<Self, KernelError> {
         let program = if succeeds { pins.new_root() } else { pins.root() };
         let next = if succeeds { pins.new_next() } else { pins.next() };
         let failed =
@@ -104,6 +109,20 @@ impl Root {
     }
 
     /// Takes the place of an earlier root on all its interfaces.
+    /// Gives each link the same program once more, loaded anew: the kernel tells a driver nothing where a link is given the
+    /// program that it has.
+    pub fn renew(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
+        load(pins, true)?;
+        *self = Self::pinned(pins, true, false)?;
+        self.meet(judge, pins)?;
+        self.promote(pins)
+    }
+
+    fn promote(&mut self, pins: &Pins) -> Result<(), KernelError> {
+        self.succeeds = false;
+        pins.promote_root(&version()).map_err(|error| KernelError::load("pin the new root", error))
+    }
+
     fn succeed(&mut self, pins: &Pins) -> Result<(), KernelError> {
         pins.links().iter().try_for_each(|path| {
             pins.must_be_ours(path)?;
@@ -113,10 +132,10 @@ impl Root {
 
     /// Takes the place of an earlier root in the pins, too.
     pub fn settle(&mut self, pins: &Pins) -> Result<(), KernelError> {
-        if !std::mem::take(&mut self.succeeds) {
+        if !self.succeeds {
             return Ok(());
         }
-        pins.promote_root(&version()).map_err(|error| KernelError::load("pin the new root", error))?;
+        self.promote(pins)?;
         info!("the filter of another version was replaced without a gap");
         Ok(())
     }

@@ -183,6 +183,10 @@ impl Server {
                 }
                 Answer::Done
             }
+            Request::Renew => {
+                self.must_be_in_time()?;
+                Answer::Renewed(self.renew()?)
+            }
             Request::MendPins => {
                 self.mend_pins()?;
                 Answer::Mended { egress: self.egress.was_attached() }

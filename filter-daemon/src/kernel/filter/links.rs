@@ -51,6 +51,14 @@ impl Filter {
         self.maps.broker().order(Request::Seed(keys))
     }
 
+    /// Gives the filter anew to every interface that has it. Tells the number of the program that sits there then.
+    pub fn renew(&mut self) -> Result<u32, KernelError> {
+        match self.maps.broker().ask(Request::Renew)? {
+            (Answer::Renewed(program), _) => Ok(program),
+            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+        }
+    }
+
     /// Puts back pins, and the egress program, that somebody has removed; fails where that cannot be. Tells whether the
     /// egress program was attached somewhere since this was asked last.
     pub fn mend_pins(&mut self) -> Result<bool, KernelError> {

@@ -36,6 +36,18 @@ impl Server {
         Ok(())
     }
 
+    /// Gives every link our program anew. Some drivers forget it while the machine sleeps (virtio_net does), and the kernel
+    /// goes on saying that it is there. Tells the program's number.
+    pub(super) fn renew(&mut self) -> Result<u32, KernelError> {
+        if let Some(judge) = &self.published
+            && !self.is_gone
+            && !self.is_apart
+        {
+            self.root.renew(judge, &self.pins)?;
+        }
+        self.root.id()
+    }
+
     /// The lock is one for the directory that was there: whoever has locked the one that is there now keeps it.
     fn mend_directories(&mut self) -> Result<bool, KernelError> {
         let is_missing = self.pins.is_missing();
