@@ -27,7 +27,8 @@ fn a_second_one_on_the_same_interface_is_refused_and_the_first_stays() {
     let there = net.attached("eth0").expect("the first one is there");
     let name = there["prog"]["name"].as_str().expect("programs have names").to_owned();
     let id = there["prog"]["id"].to_string();
-    net.another_filterd("").exits(6).complains("eth0").complains(&name).complains(&id);
+    let told = net.another_filterd("").exits(6).complains("eth0").complains(&name).complains(&id);
+    assert_eq!(told.complaint.matches("ERROR").count(), 1, "once is enough: {told}");
     assert_eq!(net.attached("eth0"), Some(there));
     net.expect(ATTACKER).dropped();
 }

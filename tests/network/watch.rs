@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -345,10 +346,7 @@ fn drops_are_told_from_the_first_watcher_to_the_last_whatever_becomes_of_them() 
 fn dropped_frames_are_written_as_tcpdump_reads_them() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     let file = net.home().path("drops.pcap");
-    let mut command = Command::new(binary());
-    command.arg("--socket").arg(net.home().socket()).args(["watch", "--count", "2", "--pcap"]).arg(&file);
-    let writing = command.spawn().expect("it can be run");
-    comes_to_tell_drops(&net, true);
+    let writing = writes(&net, 2, &file);
     net.expect_each([ATTACKER, ATTACKER]).dropped();
     assert!(ended_well(writing));
     let written = std::fs::read(&file).expect("it is written");
@@ -368,10 +366,7 @@ fn dropped_frames_are_written_as_tcpdump_reads_them() {
 fn tcpdump_reads_what_was_dropped_with_its_addresses_ports_and_lengths() {
     let net = Net::with_filterd("block: [203.0.113.7, 2001:db8:bad::/64]");
     let file = net.home().path("drops.pcap");
-    let mut command = Command::new(binary());
-    command.arg("--socket").arg(net.home().socket()).args(["watch", "--count", "3", "--pcap"]).arg(&file);
-    let writing = command.spawn().expect("it can be run");
-    comes_to_tell_drops(&net, true);
+    let writing = writes(&net, 3, &file);
     let long = Frame::from(ATTACKER).payload(958);
     net.expect_each([Frame::from(ATTACKER), Frame::from("2001:db8:bad::7"), long]).dropped();
     net.expect(BYSTANDER).passes();
@@ -390,6 +385,16 @@ fn tcpdump_reads_what_was_dropped_with_its_addresses_ports_and_lengths() {
     assert!(all[2].contains("length 1000: 203.0.113.7."), "{all:#?}");
     assert_eq!(read(&["ip6"]), all[1..2], "its own filters work, too");
     assert_eq!(read(&["greater", "1000"]), all[2..]);
+}
+
+/// Writes so many drops into a file; it has begun.
+fn writes(net: &Net, count: usize, file: &Path) -> Child {
+    let mut command = Command::new(binary());
+    command.arg("--socket").arg(net.home().socket());
+    command.args(["watch", "--count", &count.to_string(), "--pcap"]).arg(file);
+    let writing = command.spawn().expect("it can be run");
+    comes_to_tell_drops(net, true);
+    writing
 }
 
 fn ended_well(mut child: Child) -> bool {

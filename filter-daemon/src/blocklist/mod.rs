@@ -22,6 +22,7 @@ mod overlap;
 mod page;
 mod query;
 mod reach;
+mod reading;
 mod record;
 mod relabel;
 mod replay;
@@ -44,13 +45,12 @@ pub use clauses::{NoSlot, want_everything};
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use extent::Extent;
-pub use list::{
-    Accepted, List, ListId, Lists, MOST_LISTS, Origin, Polarity, Reading, Stamp, Term, TooManyLists, Trouble,
-};
+pub use list::{List, ListId, Lists, MOST_LISTS, Origin, Polarity, TooManyLists};
 pub use numbers::Number;
 pub use page::{Bookmark, PAGE};
 pub use query::NamedClaim;
 pub use reach::Reach;
+pub use reading::{Accepted, Reading, Stamp, Term, Trouble};
 pub use record::Record;
 pub use settings::{Settings, Strictness};
 pub use side::Side;

@@ -15,8 +15,8 @@ use crate::control::wire::accept::Accept;
 use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::text::Explain;
-use watched::Missed;
 pub use watched::Watched;
+use watched::{Missed, Refused};
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
 const RETRY: Duration = Duration::from_secs(10);
@@ -119,10 +119,10 @@ impl Interfaces {
         let left = filter.was_left_at_work().then(|| filter.links()).transpose()?;
         let mut refused = self.look(mode, filter).await?;
         left.into_iter().for_each(|left| self.tell_unfiltered(&left));
-        match refused.pop() {
-            Some(error) if !self.watched.iter().any(Watched::has_hope) => Err(error.into()),
-            _ => Ok(()),
-        }
+        // The last word is that of whoever ends.
+        let last = refused.pop_if(|_| !self.watched.iter().any(Watched::has_hope));
+        refused.into_iter().for_each(|refused| drop(refused.told()));
+        last.map_or(Ok(()), |last| Err(last.untold().into()))
     }
 
     /// Those that were not filtered though an earlier filterd has left its filter at work: nobody knows for how long.
@@ -140,7 +140,7 @@ impl Interfaces {
     }
 
     /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
-    async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<KernelError>, KernelError> {
+    async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<Refused>, KernelError> {
         self.looked = clock::instant();
         self.asked = self.looked;
         let there = interface::all().await?;
@@ -168,10 +168,13 @@ impl Interfaces {
 
     /// Looks at all interfaces; where even that fails, it is tried again.
     pub async fn look_again(&mut self, mode: Mode, filter: &mut Filter) -> Vec<KernelError> {
-        self.look(mode, filter).await.unwrap_or_else(|error| {
-            error!("{}", error.explain());
-            vec![error]
-        })
+        match self.look(mode, filter).await {
+            Ok(refused) => refused.into_iter().map(Refused::told).collect(),
+            Err(error) => {
+                error!("{}", error.explain());
+                vec![error]
+            }
+        }
     }
 
     /// Is every link where it was, with our program? Costs one question to the broker.

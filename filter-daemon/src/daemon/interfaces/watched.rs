@@ -12,6 +12,7 @@ use crate::clock;
 use crate::control::wire::{About, Fault, accept, status};
 use crate::kernel::{Attached, Link};
 use crate::text::Explanation;
+pub use course::Refused;
 pub use held_back::Missed;
 
 /// An interface by its name, and how it is with it.

@@ -35,7 +35,7 @@ pub fn begin_with(
             Some(accepted) => accepted.until(ttl, clock::after(Duration::ZERO)),
             None => clock::after(ttl),
         };
-        let until = rows.term(id).map(|term| until(term.ttl));
+        let until = rows.stay(id).map(|stay| until(stay.ttl));
         // As if it had been so before: nobody will want it undone.
         let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
         blocklist.replay(want, now)?;

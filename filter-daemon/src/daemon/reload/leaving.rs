@@ -26,7 +26,7 @@ impl Reload {
         let is_longer = |id: &ListId, than: usize| {
             let list = lists.get(*id);
             // Of one with an end, some that are named are not there.
-            list.polarity == polarity && (list.entries > than as u64 || self.rows.term(*id).is_some())
+            list.polarity == polarity && (list.entries > than as u64 || self.rows.stay(*id).is_some())
         };
         let Rows { contents, gone, reaching, .. } = &self.rows;
         let is_reaching = polarity == Polarity::Block && !reaching.is_empty();
@@ -53,7 +53,7 @@ impl Reload {
         };
         let row = protection.blocklist().lists().get(id);
         // Of one with an end, some that are named are not there.
-        let may_leave = row.entries > targets.len() as u64 || self.rows.term(id).is_some();
+        let may_leave = row.entries > targets.len() as u64 || self.rows.stay(id).is_some();
         if row.polarity != polarity || !may_leave {
             return Stage::Leave { polarity, list: list + 1, after: None };
         }

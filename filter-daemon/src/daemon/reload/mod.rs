@@ -166,11 +166,11 @@ impl Reload {
     fn want(&self, id: ListId, targets: Targets, blocklist: &Blocklist) -> Change {
         let list = blocklist.lists().get(id);
         let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
-        let term = self.rows.term(id);
-        let (shorten, until) = (term.is_some(), term.map(|term| clock::after(term.ttl)));
+        let stay = self.rows.stay(id);
+        let (shorten, until) = (stay.is_some(), stay.map(|stay| clock::after(stay.ttl)));
         // What is there keeps its time, and what is over does not begin again.
         let targets =
-            if term.is_some_and(|term| !term.is_new) { blocklist.new_on(id, &targets) } else { targets };
+            if stay.is_some_and(|stay| !stay.is_new) { blocklist.new_on(id, &targets) } else { targets };
         Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
     }
 }

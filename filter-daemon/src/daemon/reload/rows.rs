@@ -32,7 +32,7 @@ pub struct Rows {
     /// Lists of which what is there already is to reach farther from now on, or less far.
     pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
-    terms: HashMap<ListId, Term>,
+    stays: HashMap<ListId, Stay>,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -49,7 +49,7 @@ struct FoundList {
 
 /// How long what a list names stays on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Term {
+pub struct Stay {
     /// So long.
     pub ttl: Duration,
     /// It has not been so before: everything on the list counts anew.
@@ -93,8 +93,8 @@ impl Rows {
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
         let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
-        let (terms, found, kept) = (HashMap::new(), Vec::new(), Vec::new());
-        let mut this = Self { contents, gone, kept, reaching, terms, found, made, names_before };
+        let (stays, found, kept) = (HashMap::new(), Vec::new(), Vec::new());
+        let mut this = Self { contents, gone, kept, reaching, stays, found, made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -121,7 +121,7 @@ impl Rows {
         };
         let known = blocklist.lists().get(id).reading.as_ref().and_then(|reading| reading.ttl);
         let is_new = known != ttl;
-        self.terms.extend(ttl.map(|ttl| (id, Term { ttl, is_new })));
+        self.stays.extend(ttl.map(|ttl| (id, Stay { ttl, is_new })));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
@@ -152,8 +152,8 @@ impl Rows {
     }
 
     /// How long what this list names stays on it, if that has an end.
-    pub fn term(&self, id: ListId) -> Option<Term> {
-        self.terms.get(&id).copied()
+    pub fn stay(&self, id: ListId) -> Option<Stay> {
+        self.stays.get(&id).copied()
     }
 
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
@@ -178,7 +178,7 @@ impl Rows {
         for (id, named) in &self.contents {
             warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // Where everything counts anew, or for good, nothing is over.
-            let goes_on = self.terms.get(id).is_some_and(|term| !term.is_new);
+            let goes_on = self.stays.get(id).is_some_and(|stay| !stay.is_new);
             blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
         }
         super::aside(self.contents);
@@ -219,8 +219,11 @@ fn note(
             hold_back(reading, &name, told, now, reloaded);
         }
         Found::Accepted { accepted, draft: bytes, read, remarks, .. } => {
-            let read_as =
-                if read.format == "plain" { String::new() } else { format!(", read as {}", read.format) };
+            let read_as = match read.format {
+                // Nothing is there, and that is meant.
+                "" | "plain" => String::new(),
+                format => format!(", read as {format}"),
+            };
             let entries = counted_as(entries, ["entry", "entries"]);
             tracing::info!(
                 watch.verb = "read",

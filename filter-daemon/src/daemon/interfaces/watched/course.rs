@@ -110,7 +110,7 @@ impl Watched {
         reality: &Reality,
         mode: Mode,
         filter: &mut Filter,
-    ) -> Option<KernelError> {
+    ) -> Option<Refused> {
         if self.is_over() {
             return None;
         }
@@ -143,11 +143,9 @@ impl Watched {
             Err(error) => {
                 waiting.is_there = true;
                 let reason = error.explain();
-                if waiting.why.as_ref() != Some(&reason) {
-                    error!("{reason}");
-                    waiting.why = Some(reason);
-                }
-                Some(error)
+                let is_known = waiting.why.as_ref() == Some(&reason);
+                waiting.why = Some(reason);
+                Some(Refused { error, is_known })
             }
         }
     }
@@ -163,6 +161,28 @@ impl Watched {
         }
         self.state = State::Attached(attached, Where::Here);
         self.since = clock::now();
+    }
+}
+
+/// An interface does not take the filter.
+pub struct Refused {
+    error: KernelError,
+    /// It was told before.
+    is_known: bool,
+}
+
+impl Refused {
+    /// Tells it, if it is news.
+    pub fn told(self) -> KernelError {
+        if !self.is_known {
+            error!("{}", self.error.explain());
+        }
+        self.error
+    }
+
+    /// For somebody who tells it.
+    pub fn untold(self) -> KernelError {
+        self.error
     }
 }
 
