@@ -108,7 +108,6 @@ impl Root {
         if self.succeeds { Ok(()) } else { self.succeed(pins) }
     }
 
-    /// Takes the place of an earlier root on all its interfaces.
     /// Gives each link the same program once more, loaded anew: the kernel tells a driver nothing where a link is given the
     /// program that it has.
     pub fn renew(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
@@ -123,6 +122,7 @@ impl Root {
         pins.promote_root(&version()).map_err(|error| KernelError::load("pin the new root", error))
     }
 
+    /// Takes the place of an earlier root on all its interfaces.
     fn succeed(&mut self, pins: &Pins) -> Result<(), KernelError> {
         pins.links().iter().try_for_each(|path| {
             pins.must_be_ours(path)?;
