@@ -1,14 +1,16 @@
 //! `--take-over`: the newcomer does everything it can beside the one that runs; whatever fails, that one goes on.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{self, DirBuilder, File};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixListener;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Net, Reply};
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply};
 use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
@@ -88,6 +90,53 @@ fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
     net.end(Signal::SIGKILL);
     net.start(BLOCKING);
     net.expect_each(added.iter().map(String::as_str).chain([ATTACKER, BYSTANDER])).dropped();
+}
+
+#[test]
+fn one_that_is_stopped_is_told_with_what_lets_it_go_on_and_nothing_has_changed() {
+    let net = Net::with_filterd(BLOCKING);
+    net.daemon().signal(Signal::SIGSTOP);
+    let reply =
+        net.failing_succession(BLOCKING, &["--timeout", "1s"]).exits(6).complains("nothing has changed");
+    reply.complains("kill -CONT").is_silent_about("may still be done");
+    net.expect(ATTACKER).dropped();
+    net.daemon().signal(Signal::SIGCONT);
+    net.filterd(["status"]).succeeds();
+}
+
+/// The first filterd that was given to others knows no handing over: it is asked to end, as it was by its like.
+#[test]
+fn one_of_before_that_knows_only_how_to_end_is_asked_to() {
+    let net = Net::new();
+    let socket = net.home().socket();
+    let lock = File::create(format!("{}.lock", socket.display())).expect("a home can be written");
+    lock.try_lock().expect("nobody has it");
+    let listener = UnixListener::bind(&socket).expect("a home can be written");
+    let before = thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.expect("somebody connects");
+            let requests = BufReader::new(client.try_clone().expect("it can be shared")).lines();
+            for request in requests.map_while(Result::ok) {
+                if request.contains("io.filterd.HandOver") {
+                    fs::remove_file(&socket).expect("it is its own");
+                    let answered = writeln!(client, r#"{{"parameters":{{"version":1,"pid":1}}}}"#);
+                    drop(lock);
+                    return answered.expect("somebody reads it");
+                }
+                let unknown =
+                    r#"{"error":"io.filterd.InvalidRequest","parameters":{"message":"no such method"}}"#;
+                writeln!(client, "{unknown}").expect("somebody reads it");
+            }
+        }
+    });
+    let mut command = net.host().command("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(binary()).args(net.arguments(BLOCKING)).arg("--take-over");
+    let mut daemon = Daemon::spawn(&mut command, net.home());
+    daemon.wait_for_log("ready: ");
+    before.join().expect("it was asked to end");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds();
+    daemon.end(Signal::SIGTERM);
 }
 
 #[test]
