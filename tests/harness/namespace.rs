@@ -74,7 +74,12 @@ impl Namespace {
         })
     }
 
-    /// The same on this very thread, whose children stay there. `setpriv --pdeathsig` minds the end of the thread that started
+    /// Sets one of the kernel's settings that each namespace has, below /proc/sys/net.
+    pub fn set(&self, setting: &str, value: &str) {
+        self.inside(|| set(setting, value));
+    }
+
+    /// As `inside`, on this very thread, whose children stay there. `setpriv --pdeathsig` minds the end of the thread that started
     /// it, so what is to live longer than a visit is started like this.
     pub fn entered<T>(&self, act: impl FnOnce() -> T) -> T {
         let _way_back = WayBack(File::open(OWN).expect("a thread has a namespace"));
@@ -137,9 +142,13 @@ fn apart<T: Send>(act: impl FnOnce() -> T + Send) -> T {
 /// No router advertisements, and no address of its own making, on any interface that comes after this.
 fn hush() {
     for (setting, value) in [("accept_ra", "0"), ("addr_gen_mode", "1"), ("accept_dad", "0")] {
-        let path = format!("/proc/sys/net/ipv6/conf/default/{setting}");
-        fs::write(path, value).expect("root may set sysctls of its own namespace");
+        set(&format!("ipv6/conf/default/{setting}"), value);
     }
+}
+
+/// Of the namespace that this thread is in.
+fn set(setting: &str, value: &str) {
+    fs::write(Path::new("/proc/sys/net").join(setting), value).expect("root may set it");
 }
 
 /// Runs a program with this on its standard input, and returns what it prints.

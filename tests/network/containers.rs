@@ -39,7 +39,7 @@ impl Container {
             "add table ip published; add chain ip published in {{ type nat hook prerouting priority dstnat; }}; \
              add rule ip published in udp dport {PUBLISHED} dnat to {CONTAINER}:80"
         );
-        succeeds(host.command("sysctl").args(["-q", "-w", "net.ipv4.ip_forward=1"]));
+        host.set("ipv4/ip_forward", "1");
         succeeds(host.command("nft").arg(rules));
         let service = namespace.inside(|| UdpSocket::bind((CONTAINER, 80))).expect("the address is its own");
         service.set_read_timeout(Some(SILENCE)).expect("a time that is not 0");

@@ -43,7 +43,7 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     site.has(&format!("{BYSTANDER}\n"));
     net.filterd(refresh)
         .succeeds()
-        .says("ipsum: changed, 1 entry")
+        .says("ipsum: changed, 1 entry, from http://198.19.255.254/list.txt")
         .says("1 target entered the filter, 1 left it");
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();

@@ -195,12 +195,8 @@ fn a_client_that_hears_everybody_begins_flows_however_long_it_has_lived() {
 #[test]
 fn the_range_of_ports_that_the_kernel_gives_away_is_followed() {
     let mut net = Net::with_filterd(NEW);
-    let set = |name: &str, value: &str| {
-        let path = format!("/proc/sys/net/ipv4/{name}");
-        net.host().inside(|| fs::write(&path, value)).expect("root may set it");
-    };
-    set("ip_local_reserved_ports", "20000-20998");
-    set("ip_local_port_range", "20000 20999");
+    net.host().set("ipv4/ip_local_reserved_ports", "20000-20998");
+    net.host().set("ipv4/ip_local_port_range", "20000 20999");
     wait_for_ports(&net, "20000-20999");
     let asker = host_udp(&net, ATTACKER, 53);
     assert_eq!(port(&asker), 20_999);

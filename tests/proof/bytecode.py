@@ -1,6 +1,7 @@
 """The instructions of an object file (RFC 9669), with the names that its loader would replace."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
@@ -72,24 +73,26 @@ class Program:
 
 def read(path, section, name):
     """The function `name`, which lies in this section of the object."""
+    return functions(path)[section, name]
+
+
+@cache
+def functions(path):
+    """Each function of an object, by its section and name."""
     with Path(path).open("rb") as file:
         elf = ELFFile(file)
         table = list(elf.get_section_by_name(".symtab").iter_symbols())
-        symbol = next(symbol for symbol in table if symbol.name == name)
-        code = elf.get_section_by_name(section).data()
-        relocations = elf.get_section_by_name(".rel" + section)
-        named = {r["r_offset"]: table[r["r_info_sym"]].name for r in relocations.iter_relocations()}
-    begin, end = symbol["st_value"], symbol["st_value"] + symbol["st_size"]
-    return Program(name, tuple(decode(code[at : at + BYTES], named.get(at)) for at in range(begin, end, BYTES)))
+        found = [symbol for symbol in table if symbol["st_info"]["type"] == "STT_FUNC"]
+        sections = {index: instructions(elf, table, elf.get_section(index)) for index in {one["st_shndx"] for one in found}}
+        return {(section, one.name): Program(one.name, code[one["st_value"] // BYTES : (one["st_value"] + one["st_size"]) // BYTES])
+                for one in found for section, code in [sections[one["st_shndx"]]]}
 
 
-def functions(path):
-    """Section and name of each function of an object."""
-    with Path(path).open("rb") as file:
-        elf = ELFFile(file)
-        symbols = elf.get_section_by_name(".symtab").iter_symbols()
-        found = [symbol for symbol in symbols if symbol["st_info"]["type"] == "STT_FUNC"]
-        return sorted((elf.get_section(symbol["st_shndx"]).name, symbol.name) for symbol in found)
+def instructions(elf, table, section):
+    """All of a section's, and its name."""
+    code, relocations = section.data(), elf.get_section_by_name(".rel" + section.name)
+    named = {r["r_offset"]: table[r["r_info_sym"]].name for r in relocations.iter_relocations()} if relocations else {}
+    return section.name, tuple(decode(code[at : at + BYTES], named.get(at)) for at in range(0, len(code), BYTES))
 
 
 def decode(code, symbol):

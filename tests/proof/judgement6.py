@@ -52,6 +52,8 @@ class Judge:
         self.live = machine.live
         self.table = world.table("SIX")
         self.high, self.low = unknown("high"), unknown("low")
+        # Nobody comes to a length whom `net64` has not seen to have a table.
+        self.on = settings.has_table6 != 0
         # The last two, since others are the parser's.
         self.heads = dict(zip(parts.heads(machine)[-len(CIRCLES):], CIRCLES))
 
@@ -131,12 +133,12 @@ class Judge:
 
     def net64(self, begin, high, low, lengths, beyond):
         probe = six.net64(high, self.table, self.settings)
-        off, to_64 = self.settings.has_table6 == 0, self.settings.to_64
+        off, to_64 = z3.Not(self.on), self.settings.to_64
         found = z3.And(lengths & to_64 & 1 != 0, probe.found)
         left, in_use = lengths & to_64 & word(2**64 - 2), to_64 & word(2**64 - 2)
         facts = [z3.ULE(beyond, 1), self.settings.shorter == COUNT(in_use),
                  z3.ULE(COUNT(left), COUNT(in_use)), z3.ULE(COUNT(left), MOST_SHORTER)]
-        more = z3.And(z3.Not(off), z3.Not(found))
+        more = z3.And(self.on, z3.Not(found))
         asked = word(0)
         onward = {
             "shorter": (z3.And(more, left != 0, self.can_ask(left, asked), z3.ULE(beyond, 1)),
@@ -155,7 +157,7 @@ class Judge:
     def shorter(self, begin, high, low, left, asked, beyond):
         bit, rest = left & -left, left & left - 1
         probe = six.shorter(high, bit, self.table, self.settings)
-        facts = [left != 0, self.can_ask(left, asked), z3.ULE(beyond, 1),
+        facts = [self.on, left != 0, self.can_ask(left, asked), z3.ULE(beyond, 1),
                  COUNT(rest) == COUNT(left) - 1, COUNT(left) != 0, (COUNT(rest) == 0) == (rest == 0)]
         onward = {
             "shorter": (z3.And(z3.Not(probe.found), rest != 0, self.can_ask(rest, asked + 1)),
@@ -172,7 +174,7 @@ class Judge:
         onward = {"longer": (z3.And(is_one, z3.Not(found), z3.ULT(number + 1, MOST_LENGTHS)),
                              {"high": high, "low": low, "number": number + 1})}
         is_last = z3.UGE(number + 1, self.settings.longer)
-        return self.part(begin, [z3.ULT(number, MOST_LENGTHS)], self.reads(probe),
+        return self.part(begin, [self.on, z3.ULT(number, MOST_LENGTHS)], self.reads(probe),
                          self.reason((found, spec.OTHER6)), word(0), z3.Or(found, is_last), onward)
 
     def reads(self, probe):

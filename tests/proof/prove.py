@@ -22,8 +22,11 @@ import scheme
 import scheme6
 from known import Known
 from machine import Unproved, World
-from settings import LAYOUTS, Settings
+from settings import LAYOUTS, NAMES, Settings, of_daemon
 from theorem import Refuted, follows
+
+# The settings that the daemon gives judges, which a test of its own holds (filter-daemon/src/kernel/spec/tests.rs).
+DAEMON = Path(__file__).parent / "settings.jsonl"
 
 # What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
 NOT_PROVED = [
@@ -99,12 +102,16 @@ def of_judgement_of_lists(program):
 
 def of_other_machine(judge, other, change=lambda program: program):
     """What is proved of the one object holds of the other, if it has the same functions, instruction by instruction."""
-    wrong = z3.BoolVal(False)
-    if bytecode.functions(judge) != bytecode.functions(other):
-        follows(f"{other} has the functions of {judge}", wrong)
-    for section, name in bytecode.functions(judge):
-        if bytecode.read(judge, section, name) != change(bytecode.read(other, section, name)):
-            follows(f"{name} is the same", wrong)
+    ones, others = bytecode.functions(judge), bytecode.functions(other)
+    if ones.keys() != others.keys():
+        follows(f"{other} has the functions of {judge}", z3.BoolVal(False))
+    for place, one in ones.items():
+        if one != change(others[place]):
+            follows(f"{one.name} is the same", z3.BoolVal(False))
+
+
+def of_settings(more=None):
+    of_daemon(DAEMON, more)
 
 
 def one_differs(program):
@@ -121,6 +128,7 @@ def theorems(judge, others):
     """Name and what proves it, for each."""
     for other in others:
         yield f"the object for {other.parent.name} has the same functions, instruction by instruction", of_other_machine, (judge, other)
+    yield "settings: those that the daemon gives judges are as theorems take them to be", of_settings, ()
     program = the_judge(judge)
     name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
     yield name, of_judgement6, (program,)
@@ -141,6 +149,7 @@ def theorems(judge, others):
 
 def faults(judge):
     """The same of what must be refuted."""
+    yield "settings: one more shorter length than there is", of_settings, ({NAMES["shorter"]: 48},)
     yield "the object for another machine has the same functions: one instruction differs", of_other_machine, (judge, judge, one_differs)
     yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
     for mutant in mutants.MUTANTS:
@@ -192,7 +201,7 @@ def main():
     options.add_argument("--counterexamples", type=Path)
     options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
-    known = Known(options.known, [options.judge, *options.other])
+    known = Known(options.known, [options.judge, DAEMON, *options.other])
     wrong = all_of(list(theorems(options.judge, options.other)), "proved", known, options.counterexamples)
     if options.mutants:
         wrong += all_of(list(faults(options.judge)), "refuted", known, options.counterexamples_of_mutants)

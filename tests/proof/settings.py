@@ -1,10 +1,12 @@
 """The words of a judge's settings that the specification names, where filter-common/src/settings.rs lays them, and which values
 the daemon gives them. All others are any numbers."""
 
+import json
 from dataclasses import dataclass
 
 import z3
 
+from theorem import follows
 from words import WORD, low, unknown, word
 
 NAMES = {
@@ -48,9 +50,10 @@ class Settings:
         self.buckets6, self.index_bits6 = low(self.buckets6, 32), low(self.index_bits6, 32)
         # What the daemon writes there: as many buckets as this layout is for, as many rows as fit into a map, no samples.
         self.facts = [
-            z3.ULE(1 << smallest, self.buckets), z3.ULT(self.buckets, 1 << largest + 1),
+            z3.Implies(self.in_use != 0, z3.And(z3.ULE(1 << smallest, self.buckets), z3.ULT(self.buckets, 1 << largest + 1))),
             z3.ULT(self.last_processor, 1 << 16),
-            z3.ULE(1 << 7, self.buckets6), z3.ULE(self.buckets6, 1 << 24), z3.LShR(self.buckets6, self.index_bits6) == 1,
+            z3.Implies(self.has_table6 != 0, z3.And(z3.ULE(1 << 7, self.buckets6), z3.ULE(self.buckets6, 1 << 24),
+                                                    z3.LShR(self.buckets6, self.index_bits6) == 1)),
             # From /17 on, and some of 64 lengths beyond /64.
             z3.ULT(self.to_64, 1 << 48), z3.ULE(self.longer, MOST_LENGTHS), z3.ULT(self.shorter, 48),
             z3.ULT(self.last_level_word, 1 << 24),
@@ -69,3 +72,23 @@ class Settings:
         """What stands this many bytes from the beginning, and whether that is a word of the lengths."""
         within = at - 8 * LENGTHS6
         return WORD_OF_LENGTHS(at), z3.And(z3.ULT(within, 8 * LENGTH_WORDS * MOST_LENGTHS), z3.Extract(2, 0, at) == 0)
+
+
+def of_daemon(place, more=None):
+    """Are these the settings that the daemon's own test has written down, at every size of its tables?"""
+    seen = set()
+    for line in place.read_text().splitlines():
+        words = {int(number): value for number, value in json.loads(line).items()} | (more or {})
+        named = {name: words.get(number, 0) for name, number in NAMES.items()}
+        layouts = [layout for layout in LAYOUTS if not named["in_use"] or named["lane_ones"] == Settings(layout).fixed[NAMES["lane_ones"]]]
+        for layout in layouts[:1]:
+            settings = Settings(layout)
+            seen.add(layout)
+            are_so = [unknown(f"setting{number}") == words.get(number, 0) for number in NAMES.values()]
+            for goal in settings.facts:
+                follows(f"a fact about settings, of {line[:80]}", goal, *are_so)
+            for number, value in settings.fixed.items() if named["in_use"] else ():
+                follows(f"word {number}, of {line[:80]}", word(value) == words.get(number, 0))
+        follows("a layout", z3.BoolVal(bool(layouts)))
+        follows("as many shorter lengths as there are", z3.BoolVal(named["shorter"] == (named["to_64"] & ~1).bit_count()))
+    follows("each layout occurs", z3.BoolVal(seen == set(LAYOUTS)))

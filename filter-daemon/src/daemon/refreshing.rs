@@ -220,7 +220,8 @@ impl Owner {
             (None, None, Ok(_)) if contents(rows, list) == before => (Outcome::Unchanged, None),
             (None, None, Ok(_)) => (Outcome::Changed, None),
         };
-        Refreshed { list: list.to_string(), outcome, entries: row.map_or(0, |row| row.entries), told }
+        let (entries, url) = (row.map_or(0, |row| row.entries), self.feeds.url(list));
+        Refreshed { list: list.to_string(), outcome, entries, url, told }
     }
 }
 

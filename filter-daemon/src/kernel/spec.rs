@@ -15,6 +15,9 @@ use super::networks::NetworksMap;
 use crate::blocklist::Settings;
 use crate::clock;
 
+#[cfg(test)]
+mod tests;
+
 /// The most maps that a kernel lets one program reach (`MAX_USED_MAPS`).
 const MOST_MAPS: usize = 64;
 

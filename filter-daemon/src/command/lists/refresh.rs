@@ -65,7 +65,7 @@ fn render(refreshed: &Reply) -> String {
     lines.join("\n")
 }
 
-fn line(Refreshed { list, outcome, entries, .. }: &Refreshed) -> String {
+fn line(Refreshed { list, outcome, entries, url, .. }: &Refreshed) -> String {
     let outcome = match outcome {
         Outcome::Changed => "changed",
         Outcome::Unchanged => "unchanged",
@@ -74,7 +74,8 @@ fn line(Refreshed { list, outcome, entries, .. }: &Refreshed) -> String {
         Outcome::Waits => "waits for what is on trial",
         Outcome::NotInForce => "NOT IN FORCE",
     };
-    format!("{list}: {outcome}, {}", counted_as(*entries, ["entry", "entries"]))
+    let from = url.as_ref().map(|url| format!(", from {url}")).unwrap_or_default();
+    format!("{list}: {outcome}, {}{from}", counted_as(*entries, ["entry", "entries"]))
 }
 
 #[cfg(test)]
@@ -83,11 +84,20 @@ mod tests {
 
     #[test]
     fn each_list_has_its_line_and_what_moved_stands_below() {
-        let list =
-            |list: &str, outcome, entries| Refreshed { list: list.into(), outcome, entries, told: None };
-        let lists = vec![list("drop", Outcome::Changed, 1204), list("ipsum", Outcome::NotFetched, 1)];
+        let list = |list: &str, outcome, entries, url: Option<&str>| Refreshed {
+            list: list.into(),
+            outcome,
+            entries,
+            url: url.map(str::to_owned),
+            told: None,
+        };
+        let lists = vec![
+            list("drop", Outcome::Changed, 1204, None),
+            list("ipsum", Outcome::NotFetched, 1, Some("https://lists.example/ipsum.txt")),
+        ];
         let reply = Reply { entered: 20, left: 3, lists, ..Reply::default() };
-        let told = "drop: changed, 1,204 entries\nipsum: NOT FETCHED, 1 entry\n20 targets entered the filter, 3 left it";
+        let told = "drop: changed, 1,204 entries\n\
+                    ipsum: NOT FETCHED, 1 entry, from https://lists.example/ipsum.txt\n20 targets entered the filter, 3 left it";
         assert_eq!(render(&reply), told);
         assert_eq!(render(&Reply::default()), "no list has a `url`");
     }

@@ -52,6 +52,9 @@ pub struct Refreshed {
     pub outcome: Outcome,
     /// How many entries are on it now.
     pub entries: u64,
+    /// Where it is fetched from, without what a query says; none of a list that is a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// Why it is not what its source has, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Explanation>,

@@ -34,6 +34,11 @@ impl Feeds {
         new.map(told).collect()
     }
 
+    /// Where this list is fetched from, if it is.
+    pub fn url(&self, list: &str) -> Option<String> {
+        Some(self.of(list)?.feed.url.to_string())
+    }
+
     /// Why this list could not be fetched, if that is so.
     pub fn trouble(&self, list: &str, blocklist: &Blocklist) -> Option<Explanation> {
         self.of(list)?.told(&list.into(), blocklist)

@@ -15,8 +15,8 @@ use crate::control::wire::accept::Accept;
 use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::text::Explain;
-use watched::{Missed, Refused};
 pub use watched::Watched;
+use watched::{Missed, Refused};
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
 const RETRY: Duration = Duration::from_secs(10);

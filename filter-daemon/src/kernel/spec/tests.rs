@@ -1,0 +1,67 @@
+//! The settings that judges get, at every size of their tables at which something changes, are those that tests/proof knows:
+//! what it proves, it proves of any settings that are as `settings.py` says, and of each of these it checks that they are so.
+
+use std::collections::BTreeSet;
+use std::mem::offset_of;
+use std::{env, fs};
+
+use filter_common::cuckoo::geometry::Geometry;
+use filter_common::settings::Settings;
+
+use super::SetSpec;
+use crate::kernel::kind::{Addresses, Kind as _, SixTable};
+use crate::kernel::levels::LevelsMap;
+
+const PLACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/proof/settings.jsonl");
+
+#[test]
+fn the_settings_of_judges_are_those_that_the_proof_is_about() {
+    let told: String = specs().map(|spec| line(&spec)).collect();
+    if env::var_os("PROOF_SETTINGS").is_some_and(|choice| choice == "write") {
+        fs::write(PLACE, &told).expect("the tree can be written to");
+    }
+    let known = fs::read_to_string(PLACE).expect("the tree has it");
+    assert!(
+        known == told,
+        "judges get other settings: write them with PROOF_SETTINGS=write, then prove anew"
+    );
+}
+
+/// Nothing; then each size of IPv4 with one of IPv6, the smaller of which come again with other lengths.
+fn specs() -> impl Iterator<Item = SetSpec> {
+    let some = |lengths: &[u8]| lengths.iter().copied().collect::<BTreeSet<u8>>();
+    let lengths =
+        [some(&[64]), some(&[128]), some(&[17, 32, 48, 64, 65, 128]), some(&[]), (17..=128).collect()];
+    let four = turns(Geometry::all_exact4());
+    let mut six = turns(Geometry::all_six()).into_iter().cycle();
+    let mut lengths = lengths.into_iter().cycle();
+    let sized = four.into_iter().zip(0_u32..).map(move |(geometry, number)| SetSpec {
+        networks: None,
+        addresses: Some(Addresses::new(1, geometry, false)),
+        levels: Some(LevelsMap { generation: 1, size_bits: 18 + number % 7, label_bits: None }),
+        six: six.next().map(|geometry| SixTable::new(1, geometry, false)),
+        lengths: lengths.next().expect("it begins again"),
+    });
+    [SetSpec::default()].into_iter().chain(sized)
+}
+
+/// The sizes that are a power of two, and those before them: there the shape of a table changes.
+fn turns(all: impl Iterator<Item = Geometry>) -> Vec<Geometry> {
+    let all: Vec<Geometry> = all.collect();
+    let is_turn = |at: usize| {
+        let next = all.get(at + 1);
+        all[at].buckets().is_power_of_two() || next.is_none_or(|next| next.buckets().is_power_of_two())
+    };
+    (0..all.len()).filter(|at| is_turn(*at)).map(|at| all[at]).collect()
+}
+
+/// The words before the IPv6 keys that are not zero, by their number, but for those of the IPv4 key.
+fn line(spec: &SetSpec) -> String {
+    let mut settings = Settings::OFF;
+    settings.sets.block = spec.words(false);
+    settings.sets.block.addresses4.key = Default::default();
+    let words = &settings.as_words()[..offset_of!(Settings, sets.block.six.key64) / size_of::<u64>()];
+    let told = words.iter().enumerate().filter(|(_, word)| **word != 0);
+    let told: Vec<String> = told.map(|(number, word)| format!("\"{number}\": {word}")).collect();
+    format!("{{{}}}\n", told.join(", "))
+}
