@@ -154,8 +154,10 @@ fn only_root_may_end_it_over_the_socket() {
     net.readable_by_all();
     net.start_with(BLOCKING, &["--user", "nobody"]);
     let socket = net.home().socket();
-    let answer = as_nobody(|| Talk::to(&socket).ask("HandOver", &json!({})));
-    assert_eq!(answer["error"], "io.filterd.PermissionDenied", "{answer}");
+    for verb in ["HandOver", "TakeOver", "GiveWay"] {
+        let answer = as_nobody(|| Talk::to(&socket).ask(verb, &json!({})));
+        assert_eq!(answer["error"], "io.filterd.PermissionDenied", "{verb}: {answer}");
+    }
     let pong = as_nobody(|| Talk::to(&socket).ask("Ping", &json!({})));
     assert!(pong["parameters"]["pid"].is_number(), "{pong}");
     net.expect(ATTACKER).dropped();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply};
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, Talk, is_error};
 use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
@@ -90,6 +90,23 @@ fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
     net.end(Signal::SIGKILL);
     net.start(BLOCKING);
     net.expect_each(added.iter().map(String::as_str).chain([ATTACKER, BYSTANDER])).dropped();
+}
+
+/// Nobody has waited for the disk before.
+#[test]
+fn what_was_added_just_before_without_waiting_for_the_disk_is_handed_over() {
+    let config = "durable: false";
+    let mut net = Net::with_filterd(config);
+    let targets: Vec<_> = (0..2000).map(|n| format!("198.18.{}.{}", n / 250, n % 250 + 1)).collect();
+    let mut client = Talk::to(&net.home().socket());
+    for target in &targets {
+        let added = client.add(target, "ssh");
+        assert!(!is_error(&added), "{added}");
+    }
+    net.succeed(config);
+    let kept = net.filterd(["list", "--list", "ssh", "--json"]).succeeds().json_lines();
+    assert_eq!(kept.len(), targets.len());
+    net.expect_each(targets.iter().rev().take(5).map(String::as_str)).dropped();
 }
 
 #[test]
@@ -215,7 +232,7 @@ fn a_newcomer_that_hangs_is_given_up_and_comes_too_late() {
     // Its journal is being opened while everybody waits; the old one goes on after five seconds, and this one later.
     let goes_on = net.succession_struck_down(both, "fdatasync:delay_exit=6000000:when=1", ATTACKER);
     assert!(goes_on, "it was not given up");
-    net.wait_for_log("this one goes on");
+    net.wait_for_log("(nothing was heard from it for 5 s): this one goes on");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     net.filterd(["add", BYSTANDER]).succeeds();

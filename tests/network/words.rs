@@ -42,6 +42,15 @@ fn a_stopped_daemon_keeps_no_client_waiting() {
     net.filterd(["ping"]).succeeds();
 }
 
+/// A filterd that blocks nobody has no table of what is blocked.
+#[test]
+fn the_log_calls_a_table_of_what_is_allowed_so() {
+    let net = Net::with_filterd("allow: [198.51.100.7]");
+    let log = net.daemon().log();
+    let tables: Vec<_> = log.lines().filter(|line| line.contains("new table")).collect();
+    assert!(!tables.is_empty() && tables.iter().all(|line| line.contains(" allowed ")), "{log}");
+}
+
 /// Any of them may be the one that is stopped.
 #[test]
 fn whoever_waits_finds_each_process_of_filterd_as_he_is_told_to() {
