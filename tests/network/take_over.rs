@@ -3,16 +3,15 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, Talk, is_error};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, Talk, is_error, until};
+use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
 
@@ -220,12 +219,8 @@ fn a_newcomer_that_dies_is_as_if_it_had_never_been() {
             net.filterd(["remove", BYSTANDER]).succeeds();
             net.expect(BYSTANDER).passes();
         }
-        // It has come through, and is nobody's child.
         net.expect_each([ATTACKER, BYSTANDER]).dropped();
-        let pong = net.filterd(["ping", "--json"]).succeeds().json();
-        let newcomer =
-            Pid::from_raw(pong["pid"].as_i64().expect("a number").try_into().expect("a small one"));
-        kill(newcomer, Signal::SIGKILL).expect("it runs");
+        until(|| UnixStream::connect(net.home().socket()).is_err(), "one that has come through is ended");
         net.start(BLOCKING);
     }
     net.filterd(["add", BYSTANDER]).succeeds();
