@@ -72,10 +72,8 @@ fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Re
 
 /// Whose patience is over says so, and not what the system calls it.
 fn silence(error: io::Error) -> io::Error {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            io::Error::other(format!("nothing was heard from it for {} s", PATIENCE.as_secs()))
-        }
-        _ => error,
+    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+        return io::Error::other(format!("nothing was heard from it for {} s", PATIENCE.as_secs()));
     }
+    error
 }
