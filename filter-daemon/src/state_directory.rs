@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::unistd::{Gid, Uid};
 use thiserror::Error;
 
@@ -47,6 +48,14 @@ pub enum StateError {
         /// What to do about it.
         remedy: String,
     },
+    /// The system does not let filterd look, or make it its own.
+    #[error("cannot use {}: {error}", printable::path(path))]
+    Failed {
+        /// What it is about.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
 }
 
 impl Explain for StateError {
@@ -57,6 +66,12 @@ impl Explain for StateError {
                     .to_owned()
             }
             Self::Untrusted { remedy, .. } => remedy.clone(),
+            Self::Failed { error, .. } => match error.raw_os_error().map(Errno::from_raw) {
+                Some(Errno::EMFILE | Errno::ENFILE) => {
+                    "let filterd have more files open (`ulimit -n`, `LimitNOFILE=` of its unit)".to_owned()
+                }
+                _ => "give filterd another directory with --state-dir".to_owned(),
+            },
         })
     }
 }

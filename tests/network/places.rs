@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use harness::{ATTACKER, Net, Talk};
+use harness::{ATTACKER, Daemon, Net, Talk, binary};
 use nix::sys::signal::Signal;
 use rustix::thread::{Uid, set_thread_res_uid};
 use serde_json::json;
@@ -32,6 +32,22 @@ fn a_second_daemon_is_told_who_holds_the_place_and_the_first_filters_on() {
         net.filterd(["remove", "192.0.2.77"]).succeeds();
         net.expect("192.0.2.77").passes();
     }
+}
+
+/// Its keeper has the lock of the pins: whoever were told of that process and ended it would leave a filter without a filterd.
+#[test]
+fn whatever_its_file_is_called_the_daemon_is_named_and_not_its_keeper() {
+    let net = Net::new();
+    let renamed = net.home().path("blocker");
+    fs::copy(binary(), &renamed).expect("a home can be written");
+    let mut command = net.host().command("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(renamed).args(net.arguments(BLOCKING));
+    let daemon = Daemon::start(&mut command, net.home());
+    let pins = net.home().pins().display().to_string();
+    let reply = net.another_filterd_with("interfaces: [eth9]", &["--pin-dir", &pins]).exits(6);
+    let socket = net.home().socket().display().to_string();
+    reply.complains(&format!("blocker (process {}, which listens at {socket})", daemon.id()));
+    daemon.end(Signal::SIGTERM);
 }
 
 /// Nobody waits for a socket that will not come back: who does is killed after half a minute.
@@ -138,8 +154,10 @@ fn only_root_may_end_it_over_the_socket() {
     net.readable_by_all();
     net.start_with(BLOCKING, &["--user", "nobody"]);
     let socket = net.home().socket();
-    let answer = as_nobody(|| Talk::to(&socket).ask("HandOver", &json!({})));
-    assert_eq!(answer["error"], "io.filterd.PermissionDenied", "{answer}");
+    for verb in ["HandOver", "TakeOver", "GiveWay"] {
+        let answer = as_nobody(|| Talk::to(&socket).ask(verb, &json!({})));
+        assert_eq!(answer["error"], "io.filterd.PermissionDenied", "{verb}: {answer}");
+    }
     let pong = as_nobody(|| Talk::to(&socket).ask("Ping", &json!({})));
     assert!(pong["parameters"]["pid"].is_number(), "{pong}");
     net.expect(ATTACKER).dropped();

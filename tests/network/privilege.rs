@@ -103,3 +103,11 @@ fn a_link_in_the_state_directory_gives_nothing_away() {
         .complains("live.redb.old is not to be trusted: it is a link");
     assert_eq!(fs::metadata(&secret).expect("it is there").uid(), 0);
 }
+
+#[test]
+fn who_starts_it_without_being_root_is_told_so() {
+    let net = Net::new();
+    let words = ["run", "--iface", "eth0", "--no-config", "--socket", "/run/filterd-of-nobody/control.sock"];
+    let told = net.home().filterd_as(65534, words).exits(6).complains("Permission denied");
+    told.complains("filterd is started by root (`sudo filterd --iface eth0`)");
+}

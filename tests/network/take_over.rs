@@ -1,14 +1,16 @@
 //! `--take-over`: the newcomer does everything it can beside the one that runs; whatever fails, that one goes on.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{self, DirBuilder, File};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Net, Reply};
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, Talk, is_error, until};
 use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
@@ -90,6 +92,70 @@ fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
     net.expect_each(added.iter().map(String::as_str).chain([ATTACKER, BYSTANDER])).dropped();
 }
 
+/// Nobody has waited for the disk before.
+#[test]
+fn what_was_added_just_before_without_waiting_for_the_disk_is_handed_over() {
+    let config = "durable: false";
+    let mut net = Net::with_filterd(config);
+    let targets: Vec<_> = (0..2000).map(|n| format!("198.18.{}.{}", n / 250, n % 250 + 1)).collect();
+    let mut client = Talk::to(&net.home().socket());
+    for target in &targets {
+        let added = client.add(target, "ssh");
+        assert!(!is_error(&added), "{added}");
+    }
+    net.succeed(config);
+    let kept = net.filterd(["list", "--list", "ssh", "--json"]).succeeds().json_lines();
+    assert_eq!(kept.len(), targets.len());
+    net.expect_each(targets.iter().rev().take(5).map(String::as_str)).dropped();
+}
+
+#[test]
+fn one_that_is_stopped_is_told_with_what_lets_it_go_on_and_nothing_has_changed() {
+    let net = Net::with_filterd(BLOCKING);
+    net.daemon().signal(Signal::SIGSTOP);
+    let reply =
+        net.failing_succession(BLOCKING, &["--timeout", "1s"]).exits(6).complains("nothing has changed");
+    reply.complains("kill -CONT").is_silent_about("may still be done");
+    net.expect(ATTACKER).dropped();
+    net.daemon().signal(Signal::SIGCONT);
+    net.filterd(["status"]).succeeds();
+}
+
+/// The first filterd that was given to others knows no handing over: it is asked to end, as it was by its like.
+#[test]
+fn one_of_before_that_knows_only_how_to_end_is_asked_to() {
+    let net = Net::new();
+    let socket = net.home().socket();
+    let lock = File::create(format!("{}.lock", socket.display())).expect("a home can be written");
+    lock.try_lock().expect("nobody has it");
+    let listener = UnixListener::bind(&socket).expect("a home can be written");
+    let before = thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.expect("somebody connects");
+            let requests = BufReader::new(client.try_clone().expect("it can be shared")).lines();
+            for request in requests.map_while(Result::ok) {
+                if request.contains("io.filterd.HandOver") {
+                    fs::remove_file(&socket).expect("it is its own");
+                    let answered = writeln!(client, r#"{{"parameters":{{"version":1,"pid":1}}}}"#);
+                    drop(lock);
+                    return answered.expect("somebody reads it");
+                }
+                let unknown =
+                    r#"{"error":"io.filterd.InvalidRequest","parameters":{"message":"no such method"}}"#;
+                writeln!(client, "{unknown}").expect("somebody reads it");
+            }
+        }
+    });
+    let mut command = net.host().command("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(binary()).args(net.arguments(BLOCKING)).arg("--take-over");
+    let mut daemon = Daemon::spawn(&mut command, net.home());
+    daemon.wait_for_log("ready: ");
+    before.join().expect("it was asked to end");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds();
+    daemon.end(Signal::SIGTERM);
+}
+
 #[test]
 fn who_comes_second_is_told_that_another_one_was_faster() {
     let net = Net::with_filterd(BLOCKING);
@@ -127,31 +193,35 @@ fn the_log_tells_who_asked_for_the_place() {
     assert!(line.contains("user=\"root\"") && line.contains("pid="), "{line}");
 }
 
-/// Each process counts its own calls. The newcomer's `fdatasync` is while everybody waits; its broker's fifth answer says
-/// that it has published, the eighth that it is attached; and then comes the newcomer's last word.
-const MOMENTS: [&str; 7] = [
-    "connect:signal=KILL:when=1",
-    "sendmsg:signal=KILL:when=1",
-    "sendmsg:signal=KILL:when=3",
-    "fdatasync:signal=KILL:when=1",
-    "sendmsg:signal=KILL:when=5",
-    "sendmsg:signal=KILL:when=8",
-    "sendto:signal=KILL:when=7",
-];
+/// Each process counts its own calls. The newcomer connects; talks to the old one and to its broker, which answers; and its
+/// `fdatasync` is while everybody waits.
+const CALLS: [&str; 4] = ["connect", "fdatasync", "sendmsg", "sendto"];
 
+/// However many of a call there are, it dies at each of them in turn: before it asks, before it has published, before it has
+/// attached, before its last word. Which of them is which is nobody's to know.
 #[test]
 fn a_newcomer_that_dies_is_as_if_it_had_never_been() {
     let both = "block: [203.0.113.7, 198.51.100.7]";
     let mut net = Net::with_filterd(BLOCKING);
-    for moment in MOMENTS {
-        assert!(net.succession_struck_down(both, moment, ATTACKER), "{moment} is too late");
-        net.filterd(["ping"]).succeeds();
-        net.expect(ATTACKER).dropped();
-        net.expect(BYSTANDER).passes();
-        net.filterd(["add", BYSTANDER]).succeeds();
-        net.expect(BYSTANDER).dropped();
-        net.filterd(["remove", BYSTANDER]).succeeds();
-        net.expect(BYSTANDER).passes();
+    for call in CALLS {
+        for when in 1.. {
+            let goes_on =
+                net.succession_struck_down(both, &format!("{call}:signal=KILL:when={when}"), ATTACKER);
+            if !goes_on {
+                assert!(when > 1, "it does not {call}");
+                break;
+            }
+            net.filterd(["ping"]).succeeds();
+            net.expect(ATTACKER).dropped();
+            net.expect(BYSTANDER).passes();
+            net.filterd(["add", BYSTANDER]).succeeds();
+            net.expect(BYSTANDER).dropped();
+            net.filterd(["remove", BYSTANDER]).succeeds();
+            net.expect(BYSTANDER).passes();
+        }
+        net.expect_each([ATTACKER, BYSTANDER]).dropped();
+        until(|| UnixStream::connect(net.home().socket()).is_err(), "one that has come through is ended");
+        net.start(BLOCKING);
     }
     net.filterd(["add", BYSTANDER]).succeeds();
     net.end(Signal::SIGKILL);
@@ -166,7 +236,7 @@ fn a_newcomer_that_hangs_is_given_up_and_comes_too_late() {
     // Its journal is being opened while everybody waits; the old one goes on after five seconds, and this one later.
     let goes_on = net.succession_struck_down(both, "fdatasync:delay_exit=6000000:when=1", ATTACKER);
     assert!(goes_on, "it was not given up");
-    net.wait_for_log("this one goes on");
+    net.wait_for_log("(nothing was heard from it for 5 s): this one goes on");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     net.filterd(["add", BYSTANDER]).succeeds();

@@ -1,13 +1,14 @@
 //! What is said is so: of bans that last longer than asked, of what a flush takes, of lists that are read again, and of a
 //! daemon that says nothing.
 
+use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, fetcher_of, keeper_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -39,6 +40,27 @@ fn a_stopped_daemon_keeps_no_client_waiting() {
     });
     net.daemon().signal(Signal::SIGCONT);
     net.filterd(["ping"]).succeeds();
+}
+
+/// A filterd that blocks nobody has no table of what is blocked.
+#[test]
+fn the_log_calls_a_table_of_what_is_allowed_so() {
+    let net = Net::with_filterd("allow: [198.51.100.7]");
+    let log = net.daemon().log();
+    let tables: Vec<_> = log.lines().filter(|line| line.contains("new table")).collect();
+    assert!(!tables.is_empty() && tables.iter().all(|line| line.contains(" allowed ")), "{log}");
+}
+
+/// Any of them may be the one that is stopped.
+#[test]
+fn whoever_waits_finds_each_process_of_filterd_as_he_is_told_to() {
+    let net = Net::with_filterd("");
+    let daemon = net.daemon().id();
+    for process in [keeper_of(daemon), fetcher_of(daemon)] {
+        let words = fs::read(format!("/proc/{process}/cmdline")).expect("it runs");
+        let program = words.split(|byte| *byte == 0).next().expect("it has a name");
+        assert_eq!(program, b"filterd", "as `ps -eo pid,stat,args | grep filterd` shows it");
+    }
 }
 
 #[test]

@@ -85,6 +85,10 @@ pub enum ClientError {
     Failed(Failure),
 }
 
+/// What whoever hears nothing may do.
+pub const MAY_BE_STOPPED: &str = "it may be starting, overloaded or stopped: see its log, and `ps -eo pid,stat,args | grep \
+                                  filterd` (T is stopped, and `kill -CONT PID` lets it go on)";
+
 impl Explain for ClientError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
@@ -95,8 +99,9 @@ impl Explain for ClientError {
                 "use sudo, or become a member of the group that owns the socket (`ls -l` tells it)"
             }
             Self::Silent(_) => {
-                "it may be starting, overloaded or stopped: see its log, and `ps -eo pid,stat,args | grep filterd` (T \
-                 is stopped, and `kill -CONT PID` lets it go on)\nwhat was asked may still be done; --timeout waits longer"
+                return Some(format!(
+                    "{MAY_BE_STOPPED}\nwhat was asked may still be done; --timeout waits longer"
+                ));
             }
             Self::SocketGone { pid, .. } => {
                 return Some(format!(
@@ -105,7 +110,7 @@ impl Explain for ClientError {
                 ));
             }
             Self::Late(_) => "it may still be done: see its log, and `filterd status`",
-            Self::Closed(_) => "see its log",
+            Self::Closed(_) => "see its log; what was asked may or may not be done",
             Self::Failed(failure) => return failure.explanation().remedy.clone(),
             Self::Unreachable { .. } | Self::Garbled(_) => return None,
         };

@@ -50,6 +50,10 @@ impl Explain for SocketError {
         let remedy = match self {
             Self::Taken(taken) => return taken.remedy(),
             Self::NoSocket(_) => "move it away, or choose another --socket",
+            Self::Failed { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
+                "filterd is started by root (`sudo filterd --iface eth0`), or with --socket, --state-dir and --pin-dir where its \
+                 user may make them"
+            }
             Self::Failed { .. } => return None,
         };
         Some(remedy.to_owned())

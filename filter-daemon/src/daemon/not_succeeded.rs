@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::control::client::ClientError;
+use crate::control::client::{ClientError, MAY_BE_STOPPED};
 use crate::exit::Exit;
 use crate::text::{Explain, Explanation, printable};
 
@@ -83,6 +83,10 @@ pub enum SuccessionError {
 impl Explain for SuccessionError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
+            // It was asked who it is, and not to go.
+            Self::NotAsked(ClientError::Silent(_)) => {
+                format!("nothing has changed; {MAY_BE_STOPPED}; --timeout waits longer")
+            }
             Self::NotAsked(error) => return error.remedy(),
             Self::Refused(why) => return why.remedy.clone(),
             Self::Elsewhere { theirs, flag, .. } => {

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ impl Fetcher {
     pub fn begin(mut command: Command, user: Option<&User>, log: &[&str]) -> io::Result<Self> {
         let (ours, theirs) = Line::pair()?;
         let user = user.filter(|user| !user.uid.is_root());
-        command.args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
+        // Whoever looks for filterd in `ps` is to find it.
+        command.arg0("filterd").args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null());
         // It is never waited for: it ends after us.
         command.spawn().map_err(|error| {

@@ -202,9 +202,18 @@ impl<K: Kind> Store<K> {
             self.relocations = before.relocations;
             tracing::info!(
                 "{}: new table with room for {capacity} entries ({} KiB), {entries} in it",
-                K::NAME,
+                self.name(),
                 bytes / 1024
             );
+        }
+    }
+
+    /// For the log: what is in it may be blocked or allowed.
+    fn name(&self) -> String {
+        match self.set {
+            SetName::Block => K::NAME.to_owned(),
+            SetName::Allow => format!("allowed {}", K::NAME),
+            SetName::Clause(_) => format!("{} on some ports", K::NAME),
         }
     }
 

@@ -34,7 +34,7 @@ impl Holder {
         let pid = processes().find(|pid| holds(*pid, identity))?;
         let is_broker = name(pid) == BROKER;
         // Whoever has lost its parent is given another one, which is no filterd.
-        let owner = parent(pid).filter(|parent| is_broker && name(*parent).starts_with("filterd"));
+        let owner = parent(pid).filter(|parent| is_broker && runs_the_same(*parent, pid));
         let is_orphaned = is_broker && owner.is_none();
         let pid = owner.unwrap_or(pid);
         let socket = listens_at(pid).or_else(|| told_to_listen_at(pid));
@@ -84,6 +84,12 @@ fn holds(pid: u32, identity: (u64, u64)) -> bool {
 
 fn name(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+/// Is one process of the same program as a broker, by whatever name that lies on the disk?
+fn runs_the_same(pid: u32, broker: u32) -> bool {
+    let program = |pid| fs::metadata(format!("/proc/{pid}/exe")).map(|file| (file.dev(), file.ino())).ok();
+    name(pid).starts_with("filterd") || program(broker).is_some_and(|its| program(pid) == Some(its))
 }
 
 fn parent(pid: u32) -> Option<u32> {

@@ -145,6 +145,21 @@ impl Object {
 }
 
 fn refused(path: &Path, error: Errno) -> StateError {
-    let (path, why) = (path.to_owned(), std::io::Error::from(error).to_string());
-    StateError::Untrusted { path, why, remedy: "give filterd another directory with --state-dir".to_owned() }
+    StateError::Failed { path: path.to_owned(), error: error.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Explain;
+
+    #[test]
+    fn what_the_system_refuses_is_not_said_to_be_the_directorys_fault() {
+        let told = |error| refused(Path::new("/state/lists"), error).explain().to_string();
+        let of_files = told(Errno::EMFILE);
+        assert!(of_files.contains("/state/lists: Too many open files"), "{of_files}");
+        assert!(of_files.contains("LimitNOFILE") && !of_files.contains("--state-dir"), "{of_files}");
+        let of_the_disk = told(Errno::EIO);
+        assert!(of_the_disk.contains("--state-dir") && !of_the_disk.contains("trusted"), "{of_the_disk}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Copies of lists: what is not what was written is damaged, and what was written is read again.
 
 use filterd::source::copies::{self, header};
-use filterd::source::{Accepted, How, Special, list};
+use filterd::source::{Accepted, How, ListFile, Special, list};
 
 use crate::hold::Reader;
 use crate::words;
@@ -15,13 +15,18 @@ const PER_BYTE: usize = 2048;
 
 #[test]
 fn any_copy_is_what_was_written_or_damaged() {
+    let read = |input: &[u8]| {
+        let Some((accepted, list)) = read(input) else { return };
+        assert!(list.targets.len() as u64 <= accepted.entries, "more than were accepted");
+    };
     Reader { name: "copy", words: &words::COPIES, fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }
 
-/// Nearly every change spoils the sum of the header, and what stands behind it is not looked at then.
+/// Nearly every change spoils the sum of the header, and what stands behind it is not looked at then. A header that was made
+/// so may count as it likes.
 #[test]
 fn any_copy_whose_header_has_the_right_sum_is_read_or_damaged() {
-    let read = |input: &[u8]| read(&sealed(input));
+    let read = |input: &[u8]| _ = read(&sealed(input));
     Reader { name: "copy", words: &words::COPIES, fixed: FIXED, per_byte: PER_BYTE, read }.holds();
 }
 
@@ -40,13 +45,13 @@ fn whatever_list_was_kept_is_read_as_it_was() {
     Reader { name: "copy", words: &words::COPIES, fixed: FIXED, per_byte: 2 * PER_BYTE, read }.holds();
 }
 
-fn read(input: &[u8]) {
-    let Ok((accepted, list)) = copies::whole(input, &how()) else { return };
+fn read(input: &[u8]) -> Option<(Accepted, ListFile)> {
+    let (accepted, list) = copies::whole(input, &how()).ok()?;
     let bytes = &input[header::LENGTH..];
     assert_eq!(accepted.checksum, crc32fast::hash(bytes), "other bytes than were written");
-    assert!(list.targets.len() as u64 <= accepted.entries, "more than were accepted");
     let again = copies::whole(&written(&accepted, bytes)[..], &how()).expect("what was read can be written");
-    assert_eq!(again, (accepted, list));
+    assert_eq!(again, (accepted.clone(), list));
+    Some(again)
 }
 
 fn how() -> How {

@@ -1,8 +1,12 @@
 //! Another filterd takes the place of the running one, or fails to.
 
+use std::fs;
 use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::filterd::{daemon_arguments, without};
 use super::{Net, PATIENCE};
@@ -93,13 +97,24 @@ impl Net {
         while newcomer.is_running() && self.daemon().is_running() {
             self.expect(blocked).dropped();
         }
-        // One that has not met its moment by now has done all it had to.
-        let goes_on = self.daemon().is_running();
+        // One that has not met its moment by now has done all it had to, or dies as any filterd does. Whoever gives way
+        // answers nobody any more.
+        let ours = format!("\"pid\":{}}}", self.daemon().id());
+        let goes_on = self.home.filterd(["ping", "--json", "--timeout", "30s"]).output.contains(&ours);
         if !goes_on {
             let before = self.daemon.take().expect("a filterd was running");
             assert!(before.wait().success(), "the one before ends well");
+            // It would go on when strace has ended.
+            end_children(newcomer.id());
         }
         drop(newcomer);
         goes_on
     }
+}
+
+fn end_children(process: u32) {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    // One that is gone already has done what was asked of it.
+    children.for_each(|child| _ = kill(Pid::from_raw(child), Signal::SIGKILL));
 }

@@ -1,6 +1,6 @@
 //! The old one's part: another filterd asks for our place.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
@@ -63,9 +63,17 @@ fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Re
     descriptors::send(&stream, too_late.as_millis() as u64, &all)?;
     drop(all);
     let mut word = [0; 1];
-    stream.read_exact(&mut word)?;
+    stream.read_exact(&mut word).map_err(silence)?;
     if word != [DONE] {
         return Err(io::Error::other("it says something else than that it is done"));
     }
     stream.write_all(&[BYE])
+}
+
+/// Whose patience is over says so, and not what the system calls it.
+fn silence(error: io::Error) -> io::Error {
+    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+        return io::Error::other(format!("nothing was heard from it for {} s", PATIENCE.as_secs()));
+    }
+    error
 }

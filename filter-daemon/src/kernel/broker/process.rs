@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -50,7 +51,8 @@ impl Process {
     pub fn start(directory: &Path, log: &[&str], is_beside: bool) -> Result<(Earlier, Self), KernelError> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        command.args(log).arg(VERB).arg(directory).args(is_beside.then_some(BESIDE));
+        // Whoever looks for filterd in `ps` is to find it.
+        command.arg0("filterd").args(log).arg(VERB).arg(directory).args(is_beside.then_some(BESIDE));
         command.stdin(Stdio::from(theirs));
         let child = command.spawn().map_err(|error| KernelError::load("start the broker", error))?;
         // What it was started with is not to be held here: the line would never close.
