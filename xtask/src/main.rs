@@ -5,6 +5,7 @@
 mod bench;
 mod build;
 mod check;
+mod cost;
 mod demo;
 mod dist;
 mod fresh_root;
@@ -18,6 +19,7 @@ mod side_by_side;
 mod soak;
 mod task;
 mod test;
+mod told;
 mod tools;
 mod vm;
 

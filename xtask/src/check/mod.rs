@@ -1,6 +1,7 @@
 //! `check`: what must hold of the source before anybody reads it.
 
 mod circles;
+mod deny;
 mod dependencies;
 mod faults;
 mod house;
@@ -24,6 +25,7 @@ pub fn all() -> Result<()> {
     houses_rules()?;
     format()?;
     kubernetes::complain()?;
+    deny::complain()?;
     let toolchain = toolchain::ensure()?;
     ebpf::lint(&toolchain)?;
     lints()?;

@@ -9,26 +9,37 @@ use bpf_build::{process, workspace};
 
 use super::Release;
 use super::pack::{gzip, size};
-use super::staged::Staged;
+use super::staged::{Staged, files_below};
 
 /// Of the tree, and where it lies on a machine.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 5] = [
     ("configs/systemd/filterd.service", "usr/lib/systemd/system/filterd.service"),
     ("configs/systemd/filterd.sysusers", "usr/lib/sysusers.d/filterd.conf"),
     ("configs/systemd/filterd.tmpfiles", "usr/lib/tmpfiles.d/filterd.conf"),
     ("configs/filterd.yaml", "etc/filterd/filterd.yaml"),
     ("configs/debian/copyright", "usr/share/doc/filterd/copyright"),
-    ("README.md", "usr/share/doc/filterd/README.md"),
-    ("SECURITY.md", "usr/share/doc/filterd/SECURITY.md"),
-    ("configs/prometheus/filterd.rules.yml", "usr/share/doc/filterd/examples/filterd.rules.yml"),
 ];
 
-/// Folders whose files all go, if they are there.
-const FOLDERS: [(&str, &str); 3] = [
-    ("configs/examples", "usr/share/doc/filterd/examples"),
-    ("configs/fail2ban", "usr/share/doc/filterd/examples/fail2ban"),
-    ("docs", "usr/share/doc/filterd"),
+/// What is read, and examples: files, and folders with all that is in them. Beside each other as in the tree, so that a link
+/// leads there where it leads in a clone.
+const DOCUMENTS: [&str; 14] = [
+    "README.md",
+    "SECURITY.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs",
+    "configs/filterd.yaml",
+    "configs/container",
+    "configs/examples",
+    "configs/fail2ban",
+    "configs/grafana",
+    "configs/kubernetes",
+    "configs/prometheus",
+    "filter-ebpf/compiled/MANIFEST",
 ];
+
+const DOCUMENTS_LIE_IN: &str = "usr/share/doc/filterd";
 
 /// The manual and the completions, if they are there: a folder, the end of a name, and where such files go.
 const GENERATED: [(&str, &str, &str); 5] = [
@@ -55,11 +66,7 @@ pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
     for (from, to) in FILES {
         staged.copy(&root.join(from), to, 0o644)?;
     }
-    for (from, to) in FOLDERS {
-        for (file, name) in files_in(&root.join(from))? {
-            staged.copy(&file, &format!("{to}/{name}"), 0o644)?;
-        }
-    }
+    documents(&staged, &root)?;
     staged.write(&gzip(&root.join("CHANGELOG.md"))?, "usr/share/doc/filterd/changelog.gz", 0o644)?;
     generated(&staged, &root)?;
     let installed = staged.files()?.iter().map(|file| size(file)).sum::<Result<u64>>()? / 1024;
@@ -77,6 +84,19 @@ pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
     pack.arg(&package).env("SOURCE_DATE_EPOCH", release.seconds.to_string());
     process::run_quietly(&mut pack)?;
     Ok(package)
+}
+
+/// All but the manual, which has a place of its own.
+fn documents(staged: &Staged, root: &Path) -> Result<()> {
+    for name in DOCUMENTS {
+        for file in files_below(&root.join(name))? {
+            let name = file.strip_prefix(root).context("it lies in the tree")?;
+            if !name.starts_with(MANUAL) {
+                staged.copy(&file, &format!("{DOCUMENTS_LIE_IN}/{}", name.display()), 0o644)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Manual pages are packed, as Debian wants them; completions go as they are.
@@ -135,9 +155,46 @@ fn control(release: &Release, installed: u64) -> String {
 mod tests {
     use super::*;
 
+    fn scratch(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()))
+    }
+
+    /// Where links of a page lead that are to something beside it, and the files of `configs` that it names.
+    fn leads(page: &Path) -> Vec<PathBuf> {
+        let text = fs::read_to_string(page).unwrap();
+        let is_beside = |link: &&str| !link.contains("://") && !link.starts_with('#');
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let beside = links.filter(is_beside).map(|link| page.parent().unwrap().join(link));
+        let base = page.ancestors().find(|place| place.ends_with(DOCUMENTS_LIE_IN)).unwrap();
+        let words = text.split(|letter: char| letter.is_whitespace() || "`()[]".contains(letter));
+        let named = words.filter(|word| word.starts_with("configs/")).map(|word| base.join(word));
+        beside.chain(named).collect()
+    }
+
+    #[test]
+    fn what_its_documents_name_is_in_the_package() {
+        let place = scratch("documents");
+        let staged = Staged::new(place.clone()).unwrap();
+        documents(&staged, &workspace::root()).unwrap();
+        let here = place.join(DOCUMENTS_LIE_IN);
+        let mut pages = files_below(&here.join("docs")).unwrap();
+        pages.retain(|page| page.extension().is_some_and(|end| end == "md"));
+        pages.extend(["README.md", "SECURITY.md"].map(|name| here.join(name)));
+        let leads = pages.iter().flat_map(|page| leads(page)).collect::<Vec<_>>();
+        let missing: Vec<_> = leads.iter().filter(|lead| !lead.exists()).collect();
+        assert!(
+            leads.len() > 50 && missing.is_empty(),
+            "{} and of them not there: {missing:#?}",
+            leads.len()
+        );
+        let readme = |root: &Path| fs::read_to_string(root.join("README.md")).unwrap();
+        assert_eq!(readme(&here), readme(&workspace::root()));
+        fs::remove_dir_all(&place).unwrap();
+    }
+
     #[test]
     fn the_manual_and_completions_go_where_they_are_looked_for() {
-        let place = std::env::temp_dir().join(format!("xtask-deb-{}", std::process::id()));
+        let place = scratch("deb");
         let tree = Staged::new(place.join("tree")).unwrap();
         let files =
             ["docs/man/filterd-add.8", "docs/man/filterd.yaml.5", "docs/man/README.md"].into_iter().chain([

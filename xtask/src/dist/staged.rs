@@ -36,15 +36,7 @@ impl Staged {
 
     /// All files, in the order of their names.
     pub fn files(&self) -> Result<Vec<PathBuf>> {
-        let mut files = Vec::new();
-        visit(&self.root, &mut |path| {
-            if path.is_file() {
-                files.push(path.to_owned());
-            }
-            Ok(())
-        })?;
-        files.sort();
-        Ok(files)
+        files_below(&self.root)
     }
 
     /// Everything is as old as the commit, and every directory is open to all, whatever the umask is.
@@ -60,6 +52,19 @@ impl Staged {
             opened.with_context(|| format!("cannot settle {}", path.display()))
         })
     }
+}
+
+/// All files of a directory and below, in the order of their names; a file is its own.
+pub fn files_below(path: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    visit(path, &mut |path| {
+        if path.is_file() {
+            files.push(path.to_owned());
+        }
+        Ok(())
+    })?;
+    files.sort();
+    Ok(files)
 }
 
 /// A directory after what lies in it.

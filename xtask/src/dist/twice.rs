@@ -9,9 +9,9 @@ use anyhow::{Context, Result, ensure};
 use bpf_build::{process, workspace};
 
 use super::{make_directory, sign};
-use crate::fresh_root::cost::Cost;
-use crate::fresh_root::told::Told;
+use crate::cost::Cost;
 use crate::results::{Report, Results};
+use crate::told::Told;
 use crate::tools::{Tools, asked};
 
 /// Names of different lengths, so that nothing is the same by chance.

@@ -1,12 +1,10 @@
 //! `soak fresh-root`: what README tells somebody with a fresh Debian, done word for word in one, from the packages that it
 //! names to the last line of the tests. What the system has got by then must be what building needs, and no more.
 
-pub mod cost;
 mod machine;
 mod packages;
 mod readme;
 mod root;
-pub mod told;
 
 use std::env;
 use std::fs;
@@ -16,12 +14,12 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 use bpf_build::{process, toolchain, workspace};
 
+use crate::cost::Cost;
 use crate::results::{Report, Results};
+use crate::told::Told;
 use crate::tools::{Tools, asked};
-use cost::Cost;
 use machine::Machine;
 use root::Root;
-use told::Told;
 
 /// Commands that are done in the place of those that test, with `;` between them.
 const TESTS: &str = "FILTERD_TESTS";

@@ -15,8 +15,8 @@ use anyhow::{Context, Result, ensure};
 use bpf_build::{process, workspace};
 
 use crate::dist;
-use crate::fresh_root::told::Told;
 use crate::results::{Report, Results};
+use crate::told::Told;
 use crate::tools::{Tools, asked, tool};
 use booted::Booted;
 

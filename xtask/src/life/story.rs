@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 use super::booted::{Booted, LISTED, UNLISTED, until};
 use super::flood::Flood;
 use super::versions::{NEW, OLD};
-use crate::fresh_root::cost::Cost;
-use crate::fresh_root::told::Told;
+use crate::cost::Cost;
+use crate::told::Told;
 
 /// What two commands may take until the first packet is dropped: ten times the goal of ten seconds.
 const PATIENCE: Duration = Duration::from_secs(100);

@@ -12,16 +12,16 @@ const BINARIES: [&str; 5] = ["usr/lib/chromium", "usr/bin", "bin", "usr/sbin", "
 
 /// What a program must be told because it would look where it is not installed; `{}` is the package's root.
 struct Needs {
-    program: &'static str,
+    programs: &'static [&'static str],
     words: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
 }
 
-const NEEDS: [Needs; 7] = [
+const NEEDS: [Needs; 6] = [
     // It starts itself anew for each of its processes, which a loader before it would hinder: so its libraries are in its
     // environment, and so are fonts and their configuration, that what it draws is the same everywhere.
     Needs {
-        program: "chromium-headless-shell",
+        programs: &["chromium-headless-shell"],
         words: &["--no-sandbox", "--headless", "--disable-gpu"],
         environment: &[
             (
@@ -32,38 +32,33 @@ const NEEDS: [Needs; 7] = [
         ],
     },
     Needs {
-        program: "qemu-system-x86_64",
+        programs: &["qemu-system-x86_64"],
         words: &["-L", "{}/usr/share/qemu", "-L", "{}/usr/share/seabios", "-L", "{}/usr/lib/ipxe/qemu"],
         environment: &[("QEMU_MODULE_DIR", "{}/usr/lib/x86_64-linux-gnu/qemu")],
     },
     Needs {
-        program: "iptables",
+        programs: &["iptables"],
         words: &[],
         environment: &[("XTABLES_LIBDIR", "{}/usr/lib/x86_64-linux-gnu/xtables")],
     },
     Needs {
-        program: "xdp-filter",
+        programs: &["xdp-filter"],
         words: &[],
         environment: &[("LIBXDP_OBJECT_PATH", "{}/usr/lib/x86_64-linux-gnu/bpf")],
     },
     Needs {
-        program: "fail2ban-client",
+        programs: &["fail2ban-client", "fail2ban-server"],
         words: &[],
         environment: &[("PYTHONPATH", "{}/usr/lib/python3/dist-packages")],
     },
     Needs {
-        program: "fail2ban-server",
-        words: &[],
-        environment: &[("PYTHONPATH", "{}/usr/lib/python3/dist-packages")],
-    },
-    Needs {
-        program: "debootstrap",
+        programs: &["debootstrap"],
         words: &[],
         environment: &[("DEBOOTSTRAP_DIR", "{}/usr/share/debootstrap")],
     },
 ];
 
-const NONE: Needs = Needs { program: "", words: &[], environment: &[] };
+const NONE: Needs = Needs { programs: &[], words: &[], environment: &[] };
 
 /// In a package that is unpacked and not installed.
 #[derive(Debug)]
@@ -172,7 +167,7 @@ fn program_in(root: &Path, program: &str) -> Option<PathBuf> {
 }
 
 fn needs(program: &str) -> &'static Needs {
-    NEEDS.iter().find(|needs| needs.program == program).unwrap_or(&NONE)
+    NEEDS.iter().find(|needs| needs.programs.contains(&program)).unwrap_or(&NONE)
 }
 
 /// For a shell.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::cost::Cost;
+use crate::cost::Cost;
 use crate::results::Report;
 
 /// How it went so far.
