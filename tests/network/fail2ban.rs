@@ -219,6 +219,26 @@ fn what_is_banned_while_filterd_is_dead_is_dropped_once_it_is_back() {
 }
 
 #[test]
+fn while_filterd_hangs_its_bans_hold_and_new_ones_come_once_it_goes_on() {
+    let net = Net::with_filterd("");
+    let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    fail2ban.hears(BYSTANDER);
+    until(|| banned(&net).len() == 1, "one is banned");
+    net.daemon().signal(Signal::SIGSTOP);
+    fail2ban.hears(ATTACKER);
+    until(|| fail2ban.told().contains("filterd is not told of"), "it says so");
+    fail2ban.hears(ATTACKER6);
+    until(|| fail2ban.told().contains(&format!("Ban {ATTACKER6}")), "the jail goes on");
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER).passes();
+    net.daemon().signal(Signal::SIGCONT);
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    net.expect(ATTACKER6).then_within(SOON).dropped();
+    until(|| fail2ban.told().contains("filterd answers again, and has all bans"), "it says that, too");
+    assert_eq!(banned(&net).len(), 3);
+}
+
+#[test]
 fn what_filterd_never_heard_of_it_hears_when_fail2ban_starts_again() {
     let mut net = Net::with_filterd("");
     let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };
