@@ -5,6 +5,8 @@ nothing else. What `filterd_allows6` and `filterd_replies` answer is not proved.
 It reads the packet anew, so this is about every IPv6 frame.
 """
 
+from dataclasses import replace
+
 import z3
 
 import labels
@@ -45,7 +47,9 @@ def prove(function, world, settings):
     reason = z3.If(counts_not, number(six.NEIGHBOUR), number(spec.OTHER6))
     reads = [("OVERLAP", [word(0)]), (ALLOWED6, [z3.Concat(source.high, source.low)]), (REPLIES, [word(0)])]
     for end in ends:
-        read_in_order(end, reads, [*world.facts, end.when])
+        # What looks up for which list a hit counts reads tables, too.
+        asked = tuple(read for read in end.reads if read.table in (table for table, _ in reads))
+        read_in_order(replace(end, reads=asked), reads, [*world.facts, end.when])
         claims = [("what it answers", low(end.registers[0], 32) == answer),
                   ("what stands counts for a list", z3.Or(bool(end.writes), counts_not, settings.lists == 0)),
                   *labels.claims(world, settings, end.writes, reason)]
