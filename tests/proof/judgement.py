@@ -1,22 +1,37 @@
 """Theorem: once a source is known to be IPv4, the judge comes to the reason that the specification gives, has written nothing, and
-has read each word of the tables once, in the order that moving entries rely on.
+has read each word of the tables once, in the order that moving entries rely on. Where something may be allowed, or replies pass, what
+follows from a hit is asked of a function (theorem `follow4`), once, last, and with what the packet's address is told by.
 """
 
 import z3
 
 import labels
 import specification as spec
-from machine import Machine, Unproved
+from machine import Machine, Pointer, Read, Unproved, Write
 from theorem import follows, holds, obligations
-from words import low, unknown, word
+from words import low, unknown, wide, word
+
+HIT = "filterd_follow4"
+# What that answers.
+STANDS, REPLY, ALLOWED = range(3)
+ANSWER = unknown("followed")
+# In the place of a label's number: it was a prefix that covers the source.
+IN_NETWORK = 2**32 - 2
 
 
 def prove(program, world, settings, cut, places):
     """From where the source is known to one of the places from which it is counted."""
-    machine = Machine(program, world, prunes=True, summaries=labels.SUMMARIES)
+    machine = Machine(program, world, prunes=True, summaries={**labels.SUMMARIES, HIT: follow})
     ends = machine.run(cut.state, lambda state, this: state.at in places)
     obligations(machine, *world.facts)
-    reason, reads = expected(world, settings)
+    address, overlap = unknown("address", 32), world.table("OVERLAP")
+    found, reads = expected(world, settings, address)
+    lookup = spec.lookup(address, world.table("ADDRESSES"), world.table("NETWORKS"), settings)
+    # There are no more buckets than the table has (lemma `stretches`), so the number of a label is none that means a prefix.
+    world.facts += [z3.ULE(low(ANSWER, 32), ALLOWED), *(z3.ULT(bucket, wide(settings.buckets)) for bucket in lookup.buckets)]
+    is_asked = z3.And(found != spec.UNLISTED, z3.Or(settings.match_new != 0, spec.may_overlap(overlap, settings)))
+    reason = z3.If(is_asked, followed(found), found)
+    reads += [("OVERLAP", [word(0)]), (HIT, [word(0)])]
     for end in ends:
         if end.at not in places:
             raise Unproved(f"{program.name} ends without having counted")
@@ -25,23 +40,43 @@ def prove(program, world, settings, cut, places):
         place = places[end.at]
         follows("the reason", low(end.registers[place.register], 32) == reason, *here)
         follows("only a hit is dropped", place.allows(reason), *here)
-        for what, goal in labels.claims(world, settings, end.writes, reason):
+        calls = [write for write in end.writes if write.table == HIT]
+        follows("what follows is asked of a hit where anything may", is_asked == bool(calls), *here)
+        for call in calls:
+            by_network = call.at == IN_NETWORK
+            follows("by what it is listed", by_network == (found == spec.NETWORK4), *here)
+            follows("the address", call.value == z3.If(by_network, wide(address), lookup.shuffled), *here)
+        for what, goal in labels.claims(world, settings, [write for write in end.writes if write not in calls], reason):
             follows(what, goal, *here)
+        follows("what is counted by who is asked is not counted again", z3.BoolVal(not calls or len(end.writes) == 1), *here)
         if not place.begins_as(end):
             raise Unproved(f"{program.name} comes to {end.at} otherwise than other frames do")
 
 
-def expected(world, settings):
-    """The reason, and the words that are read on the way to it."""
-    networks, addresses = world.table("NETWORKS"), world.table("ADDRESSES")
-    found = spec.lookup(unknown("address", 32), addresses, networks, settings)
+def follow(_, registers):
+    """That it was called is told as if it were written, and read."""
+    if registers[1] != Pointer("context", word(0)):
+        raise Unproved(f"{HIT} is called with something else than the packet")
+    return (Write(HIT, wide(low(registers[3], 32)), registers[2]),), ANSWER, Read(HIT, word(0))
+
+
+def followed(found):
+    """The reason after what the function answers (theorem `follow4`): one of three."""
+    answer = low(ANSWER, 32)
+    return z3.If(answer == ALLOWED, word(spec.ALLOWED, 32), z3.If(answer == REPLY, word(spec.REPLY, 32), found))
+
+
+def expected(world, settings, address):
+    """The reason that one set has, and the words that are read on the way to it."""
+    of_networks, of_addresses = settings.set + "NETWORKS", settings.set + "ADDRESSES"
+    found = spec.lookup(address, world.table(of_addresses), world.table(of_networks), settings)
     by_network = z3.And(settings.networks4 != 0, found.is_in_network)
     by_address = z3.And(settings.in_use != 0, found.is_address)
     number = lambda reason: word(reason, 32)
     reason = z3.If(by_network, number(spec.NETWORK4), z3.If(by_address, number(spec.ADDRESS4), number(spec.UNLISTED)))
     return reason, [
-        ("NETWORKS", [found.summary]), ("NETWORKS", [found.slash24]),
-        ("ADDRESSES", [found.homes[0]]), ("ADDRESSES", [found.homes[1]]), ("ADDRESSES", [found.hot]), ("ADDRESSES", found.ways),
+        (of_networks, [found.summary]), (of_networks, [found.slash24]),
+        (of_addresses, [found.homes[0]]), (of_addresses, [found.homes[1]]), (of_addresses, [found.hot]), (of_addresses, found.ways),
     ]
 
 

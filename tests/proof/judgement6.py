@@ -21,7 +21,9 @@ from theorem import all_follow, follows
 from words import WORD, low, unknown, wide, word
 
 HIT = "filterd_follow6"
-STANDS, NEIGHBOURS = 0, 3
+# What that answers.
+STANDS, REPLY, ALLOWED, NEIGHBOURS = range(4)
+ANSWER = unknown("followed", 32)
 BY_NET64 = 1
 # Lengths that the levels may leave to the table, but for /64: /17 to /63, and how many these are.
 SHORTER, MOST_SHORTER = word((1 << 48) - 2), 47
@@ -35,12 +37,7 @@ def follow(world, registers):
     if registers[1] != Pointer("context", word(0)):
         raise Unproved(f"{HIT} is called with something else than the packet")
     call = Write(HIT, low(registers[2], 32), registers[3])
-    return (call,), z3.If(is_neighbour(), word(NEIGHBOURS), word(STANDS))
-
-
-def is_neighbour():
-    """Is the packet neighbour discovery?"""
-    return unknown("neighbour", 1) == 1
+    return (call,), wide(ANSWER)
 
 
 class Judge:
@@ -48,6 +45,7 @@ class Judge:
 
     def __init__(self, program, world, settings, places):
         self.program, self.world, self.settings, self.places = program, world, settings, places
+        world.facts.append(z3.ULE(ANSWER, NEIGHBOURS))
         machine = Machine(program, world)
         self.live = machine.live
         self.table = world.table("SIX")
@@ -89,7 +87,7 @@ class Judge:
     def counted(self, end, reason, net64):
         """The reason, and that the function is asked once on a hit, and never else."""
         place = self.places[end.at]
-        found = z3.If(z3.And(reason != spec.UNLISTED, is_neighbour()), word(six.NEIGHBOUR, 32), reason)
+        found = z3.If(reason == spec.UNLISTED, reason, self.followed(reason))
         yield "the reason", low(end.registers[place.register], 32) == found
         yield "only a hit is dropped", place.allows(found)
         yield "what follows is asked of a hit, and of nothing else", (reason != spec.UNLISTED) == bool(end.writes)
@@ -101,6 +99,12 @@ class Judge:
             yield "the /64", z3.Implies(is_net64, write.value == net64)
         if not place.begins_as(end):
             raise Unproved(f"{self.program.name} comes to {end.at} otherwise than other frames do")
+
+    def followed(self, reason):
+        """The reason after what the function answers."""
+        for answer, passes in ((REPLY, spec.REPLY), (ALLOWED, spec.ALLOWED), (NEIGHBOURS, six.NEIGHBOUR)):
+            reason = z3.If(ANSWER == answer, word(passes, 32), reason)
+        return reason
 
     def any(self, name):
         return {"high": self.high, "low": self.low}.get(name, unknown(name))

@@ -286,11 +286,13 @@ class Machine:
         state.registers[0] = answer
 
     def call_function(self, state, name):
-        """A function of the judge's own, of which a theorem says what it writes, and perhaps what it answers."""
+        """A function of the judge's own, of which a theorem says what it writes, and perhaps what it answers. That it was called in
+        its turn may be told as if it were a word that is read."""
         if name not in self.summaries:
             raise Unproved(f"{self.program.name} {state.at}: it calls {name}")
-        writes, answer = self.summaries[name](self.world, state.registers)
+        writes, answer, *reads = self.summaries[name](self.world, state.registers)
         state.writes += writes
+        state.reads += tuple(reads)
         return z3.FreshConst(WORD, f"answer{state.at}") if answer is None else answer
 
     def call_helper(self, state, number):

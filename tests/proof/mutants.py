@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", "labels", "judgement with lists"
 JUDGEMENT6, FOLLOW6 = "judgement of IPv6", "follow6"
+ALLOW, FOLLOW4, ALLOWED = "judgement where something may be allowed", "follow4", "allowed"
 # Codes of RFC 9669, as they are read aloud.
 MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
@@ -45,6 +46,7 @@ SIX, KEYED = dict(code=LOAD8, offset=168), dict(code=LOAD8, offset=240)
 SHORTER, LONGER = dict(code=0x61, offset=192), dict(code=LOAD8, offset=200)
 IN_STASH = dict(code=SHIFT_UP, immediate=9)
 ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED = "filterd_count_address4", "filterd_count6", "filterd_follow6"
+MAY_OVERLAP, FOLLOWED4, ALLOWS = dict(symbol="OVERLAP"), "filterd_follow4", "filterd_allows4"
 
 MUTANTS = [
     Mutant("tags of 802.1Q are no tags", PARSER, dict(immediate=0x8100), dict(immediate=0x8101)),
@@ -88,6 +90,20 @@ MUTANTS = [
     Mutant("a hit is counted elsewhere", LISTS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=14)),
     Mutant("an address counts as a prefix", JUDGEMENT, dict(code=0xA4, immediate=5), dict(immediate=4)),
 
+    Mutant("what may be allowed is not asked for", ALLOW, dict(code=IF_NOT_EQUAL, target=1, immediate=0), dict(immediate=1), 0,
+           MAY_OVERLAP),
+    Mutant("a prefix is told by another label", ALLOW, dict(code=0xB4, target=3, immediate=-2), dict(immediate=-3), 0, MAY_OVERLAP),
+    Mutant("what is allowed counts as a reply", ALLOW, dict(code=0xB4, target=9, immediate=9), dict(immediate=10), 0, MAY_OVERLAP),
+    Mutant("what is allowed stands", FOLLOW4, dict(code=0xB4, target=0, immediate=2), dict(immediate=0), 2, {}, FOLLOWED4),
+    Mutant("a reply stands", FOLLOW4, dict(code=0xB4, target=0, immediate=1), dict(immediate=0), 0, {}, FOLLOWED4),
+    Mutant("another address is asked for", FOLLOW4, dict(code=SHIFT32_DOWN, immediate=16), dict(immediate=15), 1, {}, FOLLOWED4),
+    Mutant("a step to the inverse is wrong", FOLLOW4, dict(code=0xB4, target=9, immediate=2), dict(immediate=1), 0, {}, FOLLOWED4),
+    Mutant("a hit that stands counts double", FOLLOW4, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 0, {}, FOLLOWED4),
+    Mutant("the set to allow has a setting of the set to block", ALLOWED, dict(code=LOAD8, offset=2920), dict(offset=56), 0, {}, ALLOWS),
+    Mutant("the stash of what is allowed knows another kind", ALLOWED, dict(code=OR, immediate=1), dict(immediate=3), 0, {}, ALLOWS),
+    Mutant("second homes of what is allowed are elsewhere", ALLOWED, dict(code=TIMES32, immediate=-1640531527),
+           dict(immediate=-1640531525), 0, {}, ALLOWS),
+
     Mutant("a /16 is asked by another bit", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=48), dict(immediate=47), 0, SIX),
     Mutant("a page has another number", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=49), dict(immediate=48), 0, SIX),
     Mutant("a /24 is asked by another bit", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=40), dict(immediate=39), 0, SIX),
@@ -115,6 +131,7 @@ MUTANTS = [
     Mutant("neighbour discovery counts as allowed", JUDGEMENT6, dict(code=0xB4, target=9, immediate=8), dict(immediate=9), 0, SIX),
     Mutant("other ICMPv6 passes", FOLLOW6, dict(code=0xA6, immediate=0x8A00), dict(immediate=0x8B00), 0, {}, FOLLOWED),
     Mutant("what was routed passes", FOLLOW6, dict(code=0x56, immediate=0xFF3A), dict(immediate=0xFE3A), 0, {}, FOLLOWED),
+    Mutant("an allowed IPv6 source stands", FOLLOW6, dict(code=0xB4, target=2, immediate=9), dict(immediate=7), 0, MAY_OVERLAP, FOLLOWED),
     Mutant("neighbour discovery stands", FOLLOW6, dict(code=0xB4, target=0, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
     Mutant("a told hit counts double", FOLLOW6, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 1, {}, FOLLOWED),
 ]

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import z3
 
+import allowed
 import bytecode
 import counterexample
 import counting
+import follow4
 import follow6
 import judgement
 import judgement6
@@ -30,7 +32,8 @@ DAEMON = Path(__file__).parent / "settings.jsonl"
 
 # What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
 NOT_PROVED = [
-    "`allow` and `match: new`: the judge is taken with these off; and for which list a hit counts",
+    "which IPv6 sources are allowed (what `filterd_allows6` answers), and which packets are replies (`filterd_replies`)",
+    "for which list a hit counts",
     "samples (`watch`), and lists with ports: the program filterd_ports",
     "the root and the egress program",
     "what packets meet while entries move: that is for the models (cargo xtask test model)",
@@ -71,7 +74,7 @@ def of_judgement(program, layout, *more):
     cuts = parser.prove(program, World(settings))
     places = counting.places(cuts)
     world = World(settings)
-    world.facts += [settings.match_new == 0, settings.overlap == 0, *(fact(settings) for fact in more)]
+    world.facts += [fact(settings) for fact in more]
     judgement.prove(program, world, settings, next(cut for cut in cuts if cut.kind == "IPv4"), places)
 
 
@@ -80,24 +83,39 @@ def of_judgement6(program):
     settings = Settings("4x16")
     cuts = parser.prove(program, World(settings))
     world = World(settings)
-    world.facts += [settings.match_new == 0, settings.overlap == 0]
     judgement6.prove(program, world, settings, next(cut for cut in cuts if cut.kind == "IPv6"), counting.places(cuts))
 
 
 def of_follow6(function):
     settings = Settings("4x16")
-    world = World(settings)
-    world.facts += [settings.match_new == 0, settings.overlap == 0]
-    follow6.prove(function, world, settings)
+    follow6.prove(function, World(settings), settings)
+
+
+def of_follow4(function):
+    settings = Settings("4x16")
+    follow4.prove(function, World(settings), settings)
+
+
+def of_allowed(function, layout="4x16"):
+    settings = Settings(layout, "ALLOW_")
+    allowed.prove(function, World(settings), settings)
 
 
 def of_lookup(program):
-    """The same where nothing is counted for lists: a fault is found sooner."""
-    of_judgement(program, "4x16", lambda settings: settings.lists == 0)
+    """The same where nothing is counted for lists and nothing may be allowed: a fault is found sooner."""
+    of_judgement(program, "4x16", is_plain, lambda settings: settings.lists == 0)
 
 
 def of_judgement_of_lists(program):
-    of_judgement(program, "4x16", lambda settings: settings.lists != 0)
+    of_judgement(program, "4x16", is_plain, lambda settings: settings.lists != 0)
+
+
+def of_judgement_with_more(program):
+    of_judgement(program, "4x16", lambda settings: z3.And(settings.overlap != 0, settings.lists == 0))
+
+
+def is_plain(settings):
+    return z3.And(settings.match_new == 0, settings.overlap == 0)
 
 
 def of_other_machine(judge, other, change=lambda program: program):
@@ -120,6 +138,7 @@ def one_differs(program):
 
 OF = {
     mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
+    mutants.ALLOW: of_judgement_with_more, mutants.FOLLOW4: of_follow4, mutants.ALLOWED: of_allowed,
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
 }
 
@@ -140,7 +159,12 @@ def theorems(judge, others):
         what = f"labels: a hit that {name} counts for a list writes one counter of lists, and nothing else"
         yield what, of_labels, (the_function(judge, name),)
     yield "labels: asking for a label writes nothing", of_labels, (the_function(judge, labels.ASKING),)
-    what = "follow6: of an IPv6 hit neighbour discovery passes, all else stands and is counted once for a list"
+    what = "follow4: of an IPv4 hit what is allowed passes, and a reply; all else stands and is counted once for a list"
+    yield what, of_follow4, (the_function(judge, judgement.HIT),)
+    for layout in LAYOUTS:
+        what = f"allowed, lanes {layout}: an IPv4 source is allowed if the set to allow holds it"
+        yield what, of_allowed, (the_function(judge, allowed.ALLOWED4), layout)
+    what = "follow6: of an IPv6 hit what is allowed passes, so do neighbour discovery and a reply; all else stands and is counted once"
     yield what, of_follow6, (the_function(judge, judgement6.HIT),)
     for layout in LAYOUTS:
         name = f"judgement, lanes {layout}: the reason for every IPv4 source; words read once and in order"

@@ -12,10 +12,13 @@ from words import WORD, low, unknown, word
 NAMES = {
     "enforce": 0, "paused_until": 1, "overlap": 2, "match_new": 3, "lists": 4, "last_processor": 5, "samples": 6,
     "networks4": 7, "in_use": 9, "buckets": 10, "remainder_mask": 11, "place_mask": 12, "lane_ones": 13, "lane_highs": 14,
-    "last_level_word": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25, "buckets6": 26, "index_bits6": 27,
+    "lanes_of_labels": 16, "last_lane": 17, "last_level_word": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25,
+    "buckets6": 26, "index_bits6": 27,
 }
-# Where the words of the set to block and of the set to allow begin, and where in them an IPv4 key is.
-SETS, KEY = {"block": 7, "allow": 365}, 18
+# From the first of these words on lie the sets, each with so many words, of which those above are the set to block's. Here is its IPv4
+# key. What the names of its maps begin with tells a set.
+FIRST, SET_WORDS, KEY = 7, 358, 18
+SETS = ["", "ALLOW_"]
 # The same of IPv6: the key, what a hash shares among lengths, and the lengths beyond 64, each of five words.
 KEY6, PAIRS6, LENGTHS6, LENGTH_WORDS, MOST_LENGTHS = 30, 33, 45, 5, 64
 
@@ -29,24 +32,27 @@ WORD_OF_LENGTHS = z3.Function("lengths", WORD, WORD)
 
 @dataclass
 class Settings:
-    """Every setting is unknown but for the lanes of the table."""
+    """Every setting is unknown but for the lanes of the table. Those of a set are the ones of this set."""
 
     layout: str
+    set: str = ""
 
     def __post_init__(self):
+        self.shift = SET_WORDS * SETS.index(self.set)
         smallest, largest, self.lanes, self.bits = LAYOUTS[self.layout]
         ones = sum(1 << lane * self.bits for lane in range(self.lanes))
         self.side = word(1 << self.bits - 1, 32)
         self.fixed = {
             NAMES["remainder_mask"]: (1 << self.bits - 1) - 1, NAMES["place_mask"]: (1 << 32) - 1,
             NAMES["lane_ones"]: ones, NAMES["lane_highs"]: ones << self.bits - 1,
+            NAMES["lanes_of_labels"]: self.lanes, NAMES["last_lane"]: (self.lanes - 1) * self.bits,
         }
         for name, number in NAMES.items():
-            setattr(self, name, self.word(number))
+            setattr(self, name, self.word(self.of_set(number)))
         self.buckets = low(self.buckets, 32)
-        self.key = [low(self.word(KEY + number), 32) for number in range(3)]
-        self.key6 = [self.word(KEY6 + number) for number in range(3)]
-        self.pairs = [[self.word(PAIRS6 + 4 * part + number) for number in range(4)] for part in range(3)]
+        self.key = [low(self.word(self.of_set(KEY + number)), 32) for number in range(3)]
+        self.key6 = [self.word(self.of_set(KEY6 + number)) for number in range(3)]
+        self.pairs = [[self.word(self.of_set(PAIRS6 + 4 * part + number)) for number in range(4)] for part in range(3)]
         self.buckets6, self.index_bits6 = low(self.buckets6, 32), low(self.index_bits6, 32)
         # What the daemon writes there: as many buckets as this layout is for, as many rows as fit into a map, no samples.
         self.facts = [
@@ -59,18 +65,23 @@ class Settings:
             z3.ULT(self.last_level_word, 1 << 24),
         ]
 
+    def of_set(self, number):
+        """Where this set has what the set to block has there."""
+        return number + self.shift if number >= FIRST else number
+
     def word(self, number):
-        if LENGTHS6 <= number < LENGTHS6 + LENGTH_WORDS * MOST_LENGTHS:
+        if 0 <= number - self.of_set(LENGTHS6) < LENGTH_WORDS * MOST_LENGTHS:
             return WORD_OF_LENGTHS(word(8 * number))
-        return word(self.fixed[number]) if number in self.fixed else unknown(f"setting{number}")
+        fixed = self.fixed.get(number - self.shift)
+        return unknown(f"setting{number}") if fixed is None else word(fixed)
 
     def of_length(self, number, field):
         """A word of the length of this number, which may be unknown."""
-        return WORD_OF_LENGTHS(8 * LENGTHS6 + 8 * LENGTH_WORDS * number + 8 * field)
+        return WORD_OF_LENGTHS(8 * self.of_set(LENGTHS6) + 8 * LENGTH_WORDS * number + 8 * field)
 
     def at_unknown(self, at):
         """What stands this many bytes from the beginning, and whether that is a word of the lengths."""
-        within = at - 8 * LENGTHS6
+        within = at - 8 * self.of_set(LENGTHS6)
         return WORD_OF_LENGTHS(at), z3.And(z3.ULT(within, 8 * LENGTH_WORDS * MOST_LENGTHS), z3.Extract(2, 0, at) == 0)
 
 

@@ -12,6 +12,8 @@ from words import low, times, unknown, wide, word
 
 # Numbers of reasons and of verdicts, which stay what they are: `filterd stats` tells them by name.
 UNLISTED, NOT_IP, MALFORMED, TOO_MANY_TAGS, ADDRESS4, NETWORK4, NET64, OTHER6 = range(8)
+# Of these the source is listed, and yet the packet passes.
+ALLOWED, REPLY = 9, 10
 DROP, PASS = 1, 2
 COUNT, ENFORCE, PAUSE = 0, 1, 2
 
@@ -76,6 +78,9 @@ class Lookup:
     homes: list
     hot: z3.BitVecRef
     ways: list
+    # Which buckets are its homes; and what a table knows it by.
+    buckets: list
+    shuffled: z3.BitVecRef
 
 
 def fold(number):
@@ -85,6 +90,24 @@ def fold(number):
 def shuffled(address, key):
     """A secret permutation of all addresses."""
     return fold(times(fold(times(address, key[0])), key[1]))
+
+
+def divided(number, odd):
+    """Undoes multiplying by this odd number: Newton's steps find its inverse (lemma `dividing`)."""
+    inverse = odd
+    for _ in range(5):
+        inverse = times(inverse, 2 - times(odd, inverse))
+    return times(number, inverse)
+
+
+def unshuffled(number, key):
+    """The address again."""
+    return divided(fold(divided(fold(number), key[1])), key[0])
+
+
+def may_overlap(overlap, settings):
+    """May a source be both listed and allowed? A setting, and a word, say so."""
+    return z3.And(settings.overlap != 0, overlap(word(0)) != 0)
 
 
 STASH_WORDS = 8 + 512 * 8
@@ -104,7 +127,8 @@ def lookup(address, table, networks, settings):
     second_place = first_place ^ times(remainder, word(0x9E3779B9, 32))
     # A place times the number of buckets, above 32 bits, is the bucket: so it is one of them.
     bucket = lambda place: z3.LShR(times(wide(place), wide(settings.buckets)), 32)
-    homes = [word(8 * STASH_WORDS) + (bucket(place) << 3) for place in (first_place, second_place)]
+    buckets = [bucket(place) for place in (first_place, second_place)]
+    homes = [word(8 * STASH_WORDS) + (number << 3) for number in buckets]
     codes = [remainder | settings.side, remainder]
     lanes = lambda at, code: z3.Or([z3.Extract(lane * settings.bits + settings.bits - 1, lane * settings.bits, table(at))
                                     == low(wide(code), settings.bits) for lane in range(settings.lanes)])
@@ -114,7 +138,7 @@ def lookup(address, table, networks, settings):
     group, code = z3.LShR(wide(number), 32 - 9), wide(number) << (32 + 9) | 1
     hot, ways = word(0), [word(8 * 8 + 8 * way) + (group << 6) for way in range(8)]
     in_stash = z3.And(table(hot) != 0, z3.Or([table(way) == code for way in ways]))
-    return Lookup(covered, z3.Or(in_home, in_stash), summary, slash24, homes, hot, ways)
+    return Lookup(covered, z3.Or(in_home, in_stash), summary, slash24, homes, hot, ways, buckets, wide(number))
 
 
 def is_drop(reason):

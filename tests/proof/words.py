@@ -1,5 +1,7 @@
 """Numbers of so many bits as the solver knows them, and their products."""
 
+from functools import reduce
+
 import z3
 
 WORD = z3.BitVecSort(64)
@@ -29,8 +31,8 @@ def is_known(value):
     return z3.is_bv_value(value)
 
 
-# Any function of two words that does not care for their order. What holds for each of these holds for the product. So
-# nothing that is proved depends on what a product is, and the solver need not multiply secret numbers.
+# Any function of two words that does not care for their order, nor, of three, for which two are taken first. What holds for each of
+# these holds for the product. So nothing that is proved depends on what a product is, and the solver need not multiply secret numbers.
 PRODUCT = z3.Function("product", WORD, WORD, WORD)
 # A known factor has no more bits than this if what is done with it is shifting and adding, such as one for each lane.
 PLAIN_BITS = 8
@@ -43,5 +45,13 @@ def times(first, second):
     if any(is_known(factor) and factor.as_long().bit_count() <= PLAIN_BITS for factor in (first, second)):
         return z3.simplify(first * second)
     # Lower halves of products come from lower halves of factors; so one function of 64 bits does for both widths.
-    ordered = sorted((wide(first), wide(second)), key=lambda factor: factor.sexpr())
-    return low(PRODUCT(*ordered), bits)
+    ordered = sorted((*factors(first), *factors(second)), key=lambda factor: factor.sexpr())
+    return low(reduce(PRODUCT, ordered), bits)
+
+
+def factors(number):
+    """Of a product as wide as the one in which it occurs those that it is made of; else the number itself."""
+    whole = number.arg(0) if number.size() < 64 and z3.is_app_of(number, z3.Z3_OP_EXTRACT) and number.params()[1] == 0 else number
+    if whole.size() == 64 and whole.decl().eq(PRODUCT):
+        return [factor for part in whole.children() for factor in factors(part)]
+    return [wide(number)]
