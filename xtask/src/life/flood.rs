@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Result, anyhow};
 use nix::sched::{CloneFlags, setns};
 
-use super::booted::{ITS_ADDRESS, LISTED, UNLISTED};
+use super::wire::{ITS_ADDRESS, LISTED, UNLISTED};
 
 /// Of so many packets, one comes from the source that is not listed.
 const OTHERS: u64 = 16;

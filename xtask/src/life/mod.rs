@@ -5,6 +5,7 @@ mod booted;
 mod flood;
 mod story;
 mod versions;
+mod wire;
 
 use std::env;
 use std::fs;

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use super::booted::{Booted, LISTED, UNLISTED, until};
+use super::booted::{Booted, until};
 use super::flood::Flood;
 use super::versions::{NEW, OLD};
+use super::wire::{LISTED, UNLISTED};
 use crate::cost::Cost;
 use crate::told::Told;
 
@@ -26,15 +27,17 @@ type Chapter = fn(&Booted) -> Result<()>;
 
 /// Each chapter begins with what the one before has left, so the first that fails is the one to read.
 pub fn tell(booted: &Booted, told: &mut Told) {
-    let chapters: [(&str, Chapter); 17] = [
+    let chapters: [(&str, Chapter); 19] = [
         ("an installation asks nothing, blocks nobody and starts nothing", installed),
         ("named on an interface and started, it drops", started),
         ("systemctl tells what it does", status),
-        ("an upgrade lets nothing through", upgraded),
+        ("a reload takes what has changed", reloaded),
+        ("an upgrade to another root object lets nothing through", upgraded),
         ("a crash lets nothing through, and it starts again", crashed),
         ("one that hangs is started again, and lets nothing through", hung),
         ("a restart lets nothing through", restarted),
         ("a spent start limit lets nothing through", start_limit),
+        ("a boot under attack lets nothing through", attacked),
         ("a downgrade lets nothing through", downgraded),
         ("a stop takes the filter and the socket off", stopped),
         ("without an interface, a restart takes the filter off and is skipped", unnamed),
@@ -90,12 +93,33 @@ fn status(booted: &Booted) -> Result<()> {
     Ok(())
 }
 
+/// And a configuration that is no good changes nothing, and is told.
+fn reloaded(booted: &Booted) -> Result<()> {
+    let before = pid(booted)?;
+    let block =
+        |what: &str| format!("sed -i 's/^block: .*/block: [{what}]/' {CONFIG}; systemctl reload filterd");
+    booted.perform(&block(&format!("{LISTED}, {UNLISTED}")))?;
+    ensure!(!booted.answers(UNLISTED)?, "what the reload brought is heard");
+    booted.perform(&block(LISTED))?;
+    is_on(booted)?;
+    let told = booted.output(&block("no address"))?;
+    ensure!(!told.status.success(), "systemctl says that a broken configuration was taken");
+    is_on(booted)?;
+    booted.perform("journalctl --unit filterd --no-pager | grep -q 'no address'")?;
+    booted.perform(&block(LISTED))?;
+    ensure!(pid(booted)? == before, "a reload has started it anew");
+    is_on(booted)
+}
+
 fn upgraded(booted: &Booted) -> Result<()> {
     let before = pid(booted)?;
     without_a_gap(booted, || {
         install(booted, NEW)?;
         is_started_anew(booted, &before)
     })?;
+    booted.perform(
+        "journalctl --unit filterd --no-pager | grep -q 'another version was replaced without a gap'",
+    )?;
     booted.becomes("dpkg-query --show --showformat '${Version}' filterd", NEW)
 }
 
@@ -140,6 +164,28 @@ fn start_limit(booted: &Booted) -> Result<()> {
         })
     })?;
     booted.perform("systemctl reset-failed filterd; systemctl start filterd")?;
+    is_on(booted)
+}
+
+/// The network comes up as it does elsewhere, after `network-pre.target`, and packets have been waiting for it.
+fn attacked(booted: &Booted) -> Result<()> {
+    let network = "[Unit]\\nDefaultDependencies=no\\nWants=network-pre.target\\nAfter=network-pre.target\\nBefore=network.target\\n\
+                   [Service]\\nType=oneshot\\nExecStart=ip link set eth0 up\\n[Install]\\nWantedBy=multi-user.target\\n";
+    booted.perform(&format!(
+        "printf '{network}' > /etc/systemd/system/story-network.service; systemctl enable story-network"
+    ))?;
+    let (listed, unlisted) = (booted.passed(LISTED)?, booted.passed(UNLISTED)?);
+    booted.lose_power()?;
+    let flood = Flood::begin(booted.neighbour());
+    booted.boot_again()?;
+    booted.becomes("systemctl is-active filterd || true", "active")?;
+    // It meets the filter that the boot has brought for a while.
+    until(|| (booted.passed(UNLISTED).ok()? > unlisted + FLOOD / 100).then_some(()))?;
+    flood.end()?;
+    let passed = booted.passed(LISTED)? - listed;
+    println!("of a boot's flood {passed} packets of the listed source passed");
+    ensure!(passed == 0, "{passed} packets of a listed source passed");
+    booted.perform("systemctl disable story-network; rm /etc/systemd/system/story-network.service")?;
     is_on(booted)
 }
 
@@ -227,7 +273,7 @@ fn purged(booted: &Booted) -> Result<()> {
 /// This happens under a flood that begins before it and ends after it.
 fn without_a_gap(booted: &Booted, happens: impl FnOnce() -> Result<()>) -> Result<()> {
     let (listed, unlisted) = (booted.passed(LISTED)?, booted.passed(UNLISTED)?);
-    let flood = Flood::begin(&booted.neighbour);
+    let flood = Flood::begin(booted.neighbour());
     let flooded = |until_so_many: u64| until(|| (flood.sent() >= until_so_many).then_some(()));
     flooded(FLOOD)?;
     happens()?;

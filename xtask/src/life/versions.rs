@@ -1,14 +1,20 @@
-//! The package in an older and a newer version than it is: the same files under other versions, so that an upgrade is one.
+//! The package in an older and a newer version than it is: the same files under other versions, the older one with
+//! another root object, so that an upgrade is one.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use bpf_build::process;
+use bpf_build::{process, workspace};
 
 pub const OLD: &str = "0.0.1";
 pub const NEW: &str = "999.0.0";
+
+/// How the root program ends, without a judge: `w0 = 2; exit`; and the first byte of `r0 = 2`.
+const PASS: [u8; 9] = [0xb4, 0, 0, 0, 2, 0, 0, 0, 0x95];
+const IN_64_BITS: u8 = 0xb7;
 
 /// Where both lie.
 pub struct Packages(PathBuf);
@@ -23,6 +29,9 @@ pub fn of(old: &Path, new: &Path, directory: &Path) -> Result<Packages> {
         let stage = made.join("stage").join(version);
         fs::create_dir_all(&stage).with_context(|| format!("cannot make {}", stage.display()))?;
         process::run_quietly(Command::new("dpkg-deb").arg("--raw-extract").arg(package).arg(&stage))?;
+        if version == OLD {
+            with_another_root(&stage.join("usr/bin/filterd"))?;
+        }
         let path = stage.join("DEBIAN/control");
         let control = fs::read_to_string(&path).context("the package has no control file")?;
         let is_version = |line: &&str| line.starts_with("Version: ");
@@ -37,6 +46,18 @@ pub fn of(old: &Path, new: &Path, directory: &Path) -> Result<Packages> {
         process::run_quietly(pack.arg(made.join(format!("{version}.deb"))))?;
     }
     Ok(Packages(made))
+}
+
+/// Its root object becomes another one that does the same: as another compiler might have built it. One that is not of this
+/// tree is another one already.
+fn with_another_root(binary: &Path) -> Result<()> {
+    let compiled = workspace::root().join("filter-ebpf/compiled").join(env::consts::ARCH).join("root");
+    let read = |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let (root, mut bytes) = (read(&compiled)?, read(binary)?);
+    let Some(place) = bytes.windows(root.len()).position(|window| window == root) else { return Ok(()) };
+    let pass = root.windows(PASS.len()).position(|window| window == PASS);
+    bytes[place + pass.context("the root object does not end by letting pass")?] = IN_64_BITS;
+    fs::write(binary, bytes).with_context(|| format!("cannot write {}", binary.display()))
 }
 
 impl Packages {
