@@ -8,6 +8,7 @@ mod machine;
 mod ping;
 
 mod boot;
+mod clocks;
 mod power_loss;
 mod three_parties;
 mod virtio_net;

@@ -31,7 +31,9 @@ fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
     net.expect(ATTACKER).then_within(PATIENCE).passes();
     net.start(BLOCKING);
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).exits(7).says(GAP).says("`filterd reload` ends this notice");
+    // That was then: nobody passes now.
+    let told = net.filterd(["status"]).exits(7).says(GAP).says("`filterd reload` ends this notice");
+    assert!(told.output.starts_with("Protected as configured"), "{told}");
     net.filterd(["reload"]).succeeds();
     net.filterd(["status"]).succeeds().is_silent_about(GAP);
     // One that was taken off, one that is still there, and one that its daemon has taken off itself are no gap.

@@ -269,6 +269,33 @@ fn own_flows_outlive_a_kill_and_a_take_over_and_are_remembered_in_between() {
     assert!(!net.home().pins().exists());
 }
 
+/// Links are pins, and go from anywhere. A filter of `clsact` is no pin.
+#[test]
+fn detach_from_elsewhere_ends_all_drops_and_tells_what_it_cannot_reach() {
+    let mut net = Net::with_filterd(NEW);
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    let detach = ["detach", "--pin-dir", &net.home().pins().display().to_string()];
+    let reply = net.filterd(detach);
+    net.expect(ATTACKER).passes();
+    assert!(!net.home().pins().exists());
+    if has_links(&net) {
+        reply.succeeds().says("eth0: detached");
+    } else {
+        reply
+            .exits(7)
+            .says("eth0: detached")
+            .complains("eth0: nothing is dropped any more")
+            .complains("it is in another network namespace")
+            .complains("`tc filter del dev eth0 egress`");
+        assert_eq!(egress_programs(&net).len(), 1, "the one that it tells of");
+        let mut remedy = net.host().command("tc");
+        let done = remedy.args(["filter", "del", "dev", "eth0", "egress"]).status();
+        assert!(done.expect("tc is there").success());
+    }
+    assert_eq!(egress_programs(&net), [""; 0]);
+}
+
 #[test]
 fn a_reload_switches_answers_on_and_off() {
     let mut net = Net::with_filterd(ALL);

@@ -58,7 +58,8 @@ impl Pinned {
         let remedy = "find out who removes what is pinned (`mount | grep bpf`, clean-up scripts), or end filterd by a signal or by \
                       `filterd detach` where it is meant; `filterd reload` ends this notice";
         Some(Fault {
-            about: About::Protection,
+            // It is over, and may come again: nothing passes now that should not.
+            about: About::Durability,
             since: clock::on_the_wall(since),
             told: Explanation::new(WERE_GONE, remedy),
         })
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(pinned.gap(), None);
         pinned.were_gone(Timestamp::from_secs(7));
         let fault = pinned.gap().unwrap();
-        assert_eq!((fault.about, fault.since), (About::Protection, 7));
+        assert_eq!((fault.about, fault.since), (About::Durability, 7));
         pinned.accept();
         assert_eq!(pinned.gap(), None);
     }

@@ -94,6 +94,14 @@ fn a_set_of_ipset_with_a_netmask_brings_the_networks_that_it_matches() {
     assert_eq!(told, ["a 192.0.2.0/24 None Some(\"of \")"]);
 }
 
+/// As scripts write it, and as ipset did before its commands had names.
+#[test]
+fn a_script_of_ipset_that_does_not_mind_what_is_there_is_read() {
+    let told =
+        read("-exist create a hash:ip\nadd a 192.0.2.1 -exist\n-! add a 192.0.2.2\n-A -exist a 192.0.2.3\n");
+    assert_eq!(told, ["a 192.0.2.1 None None", "a 192.0.2.2 None None", "a 192.0.2.3 None None"]);
+}
+
 #[test]
 fn a_comment_comes_out_of_jsons_quotes_as_it_went_in() {
     let told = read(

@@ -24,7 +24,7 @@ pub struct Fault {
 pub enum About {
     /// Packets that should be dropped may pass.
     Protection,
-    /// What is added now may be lost in a restart.
+    /// What is added now, or the filter itself, may be lost when filterd ends.
     Durability,
     /// Entries may end too early or too late.
     Time,

@@ -219,8 +219,11 @@ fn note(
             hold_back(reading, &name, told, now, reloaded);
         }
         Found::Accepted { accepted, draft: bytes, read, remarks, .. } => {
-            let read_as =
-                if read.format == "plain" { String::new() } else { format!(", read as {}", read.format) };
+            let read_as = match read.format {
+                // Nothing is there, and that is meant.
+                "" | "plain" => String::new(),
+                format => format!(", read as {format}"),
+            };
             let entries = counted_as(entries, ["entry", "entries"]);
             tracing::info!(
                 watch.verb = "read",
