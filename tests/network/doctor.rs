@@ -1,7 +1,7 @@
 //! `filterd doctor`: what stands in the way, before anybody has started anything, and beside a filterd that runs.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use harness::home::binary;
 use harness::{ATTACKER, ForeignProgram, Net, Reply};
@@ -131,6 +131,28 @@ fn a_port_of_a_bridge_and_a_bridge_are_told_apart() {
     told.says("containers").says("1 behind br0");
 }
 
+/// Each bond says of itself that it merges packets, and takes the filter all the same.
+#[test]
+fn a_bond_is_judged_by_its_parts() {
+    let net = Net::with_links(2);
+    let words = "link add bond0 type bond mode active-backup".split(' ');
+    let mut added = net.host().command("ip");
+    if !added.args(words).stderr(Stdio::null()).status().expect("ip can be run").success() {
+        println!("SKIPPED bonds: this kernel has none (bonding)");
+        return;
+    }
+    net.host().ip("link set bond0 up");
+    let alone = doctor(&net, &["--iface", "bond0"]).succeeds();
+    alone.says("warn  interface bond0").says("it has no parts: nothing comes in");
+    for part in ["eth0", "eth1"] {
+        net.host()
+            .ip_all(&format!("link set {part} down\nlink set {part} master bond0\nlink set {part} up\n"));
+    }
+    let told = doctor(&net, &["--iface", "bond0", "--iface", "eth0"]).succeeds();
+    told.clone().says("ok    interface bond0").is_silent_about("no parts").is_silent_about("merges packets");
+    told.says("warn  interface eth0").says("a part of bond0").says("-> filterd run --iface bond0");
+}
+
 #[test]
 fn what_shares_an_interface_sends_one_to_it() {
     let net = Net::new();
@@ -144,6 +166,46 @@ fn an_interface_that_is_off_is_told_with_what_switches_it_on() {
     net.host().ip("link set eth0 down");
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
     told.says("warn  interface eth0").says("switched off").says("-> ip link set dev eth0 up");
+}
+
+/// What is not as it should be of this interface, and the command that mends it.
+fn remedies(net: &Net, interface: &str) -> Vec<(String, String)> {
+    let told = doctor(net, &["--iface", interface, "--json"]).json();
+    let findings = told["findings"].as_array().expect("findings").iter();
+    let bad = findings.filter(|one| one["health"] != "ok" && one["interface"] == interface);
+    let words = |word: &serde_json::Value| word.as_str().unwrap_or_default().to_owned();
+    bad.map(|one| (words(&one["message"]), words(&one["remedy"]))).collect()
+}
+
+/// Does what it is told to do: the command, or the one between backticks.
+fn type_in(net: &Net, remedy: &str) {
+    let command = remedy.split('`').nth(1).unwrap_or(remedy);
+    let mut shell = net.host().command("sh");
+    Reply::of(shell.args(["-c", command])).succeeds();
+}
+
+#[test]
+fn the_command_beside_each_complaint_of_an_interface_mends_it() {
+    let net = Net::new();
+    net.host().ip("link set eth0 down");
+    let by_link = ForeignProgram::attach(net.host(), "eth0");
+    let told = remedies(&net, "eth0");
+    let [(off, raise), (taken, release)] = &told[..] else { panic!("{told:?}") };
+    assert!(off.contains("switched off") && taken.contains(by_link.name), "{told:?}");
+    type_in(&net, release);
+    assert_eq!(remedies(&net, "eth0"), [(off.clone(), raise.clone())], "nobody sits there any more");
+    type_in(&net, raise);
+    assert_eq!(remedies(&net, "eth0"), [], "and it is on");
+    // Whoever was attached by netlink, as `ip` does it, leaves by netlink; in either mode.
+    for mode in ["xdpdrv", "xdpgeneric"] {
+        let attach = format!("bpftool net attach {mode} id {} dev eth0", by_link.id);
+        type_in(&net, &attach);
+        let told = remedies(&net, "eth0");
+        let [(taken, release)] = &told[..] else { panic!("{told:?}") };
+        assert!(taken.contains(by_link.name) && release.contains("ip link set"), "{told:?}");
+        type_in(&net, release);
+        assert_eq!(remedies(&net, "eth0"), [], "{mode}");
+    }
 }
 
 #[test]

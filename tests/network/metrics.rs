@@ -2,10 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply, SOON, until};
+use harness::{ATTACKER, BYSTANDER, Frame, Net, Prometheus, Reply, SOON, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -129,6 +129,16 @@ fn sources_are_named_where_that_is_asked_for_and_no_more_of_them_than_that() {
     assert!(told[0].1 > told[1].1 && told[1].1 > 0.0, "{told:?}");
     let snapshot = net.filterd(["top", "--json"]).succeeds().json();
     assert_eq!(snapshot["top_sources"]["rows"][0]["source"], "198.18.7.3", "{snapshot}");
+    // Who does not say how many is told of all three.
+    net.configure(&format!("{}\n{lists}", CONFIG.replace('}', ", sources: true}")));
+    net.filterd(["reload"]).succeeds();
+    until(
+        || {
+            net.expect_each(["198.18.7.3", ATTACKER, "198.18.7.4"]).dropped();
+            sources(&net).len() == 3
+        },
+        "three sources are told",
+    );
     // It is switched off by a reload, and then the kernel is asked for nothing.
     net.configure(&format!("{CONFIG}\n{lists}"));
     net.filterd(["reload"]).succeeds();
@@ -181,6 +191,35 @@ fn whoever_decides_by_a_number_is_told_when_protection_is_not_what_it_should_be(
     net.end(Signal::SIGKILL);
     net.start(CONFIG);
     assert_eq!(get(&net, "/readyz").status, 200, "the next one answers in its place");
+}
+
+/// To start it anew would not bring the list, and what else is configured is in force.
+#[test]
+fn a_list_that_never_came_leaves_filterd_ready_and_what_is_said_of_it_true() {
+    let mut net = Net::new();
+    net.start(&format!("{CONFIG}\nblock: [{ATTACKER}]\nlists: [{{name: drop, path: $HOME/drop.txt}}]"));
+    net.filterd(["status"]).exits(7).says("Protected, BUT NOT ALL AS CONFIGURED: packets from 1 target");
+    let ready = get(&net, "/readyz");
+    assert_eq!(ready.status, 200);
+    assert!(
+        ready.body.starts_with("Protected, BUT NOT ALL AS CONFIGURED: packets from 1 target on eth0"),
+        "{}",
+        ready.body
+    );
+    for line in ["\nlist drop is not loaded: ", "\n    put the file back, then `filterd reload`"] {
+        assert!(ready.body.contains(line), "what is told below stands below: {}", ready.body);
+    }
+    assert_eq!(series(&net, "filterd_list_held_back{list=\"drop\"}"), 1.0);
+    assert_eq!(series(&net, "filterd_protected"), 1.0);
+    net.expect(ATTACKER).dropped();
+    net.file("drop.txt", &format!("{BYSTANDER}\n"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    until(
+        || get(&net, "/readyz").body.starts_with("Protected as configured: packets from 2 targets"),
+        "it is told when it has come",
+    );
+    assert_eq!(series(&net, "filterd_list_held_back{list=\"drop\"}"), 0.0);
 }
 
 #[test]
@@ -260,16 +299,6 @@ fn a_port_that_is_taken_is_told_and_listened_at_as_soon_as_it_is_free() {
     net.filterd(["status"]).succeeds().is_silent_about("nobody listens");
 }
 
-/// What is started in the background ends with the story.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_real_prometheus_understands_all_of_it() {
     let mut net = Net::new();
@@ -281,41 +310,18 @@ fn a_real_prometheus_understands_all_of_it() {
     let mut lint = Command::new("promtool");
     lint.args(["check", "metrics"]).stdin(std::fs::File::open(scraped).unwrap());
     Reply::of(&mut lint).succeeds().says_nothing();
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/prometheus");
-    Reply::of(Command::new("promtool").args(["check", "rules"]).arg(format!("{root}/filterd.rules.yml")))
-        .succeeds();
-    Reply::of(Command::new("promtool").args(["test", "rules"]).arg(format!("{root}/filterd.rules.test.yml")))
-        .succeeds();
-    let config = format!(
-        "global: {{scrape_interval: 1s}}\nrule_files: [{root}/filterd.rules.yml]\n\
-         scrape_configs: [{{job_name: filterd, static_configs: [{{targets: [\"{ADDRESS}\"]}}]}}]\n"
-    );
-    let config = net.home().write("prometheus.yml", &config);
-    let mut prometheus = net.host().command("prometheus");
-    prometheus.arg(format!("--config.file={}", config.display()));
-    prometheus.arg(format!("--storage.tsdb.path={}", net.home().path("tsdb").display()));
-    prometheus.args(["--web.listen-address=127.0.0.1:9090", "--log.level=error"]);
-    let _prometheus = Running(prometheus.stdout(Stdio::null()).spawn().unwrap());
-    let ask = |query: &str| -> Option<String> {
-        let request = format!("GET /api/v1/query?query={query} HTTP/1.0\r\n\r\n");
-        net.host().inside(|| {
-            let mut stream = TcpStream::connect("127.0.0.1:9090").ok()?;
-            stream.set_read_timeout(Some(SOON)).ok()?;
-            stream.write_all(request.as_bytes()).ok()?;
-            let mut all = String::new();
-            stream.read_to_string(&mut all).ok()?;
-            let (_, json) = all.split_once("\r\n\r\n")?;
-            let json: serde_json::Value = serde_json::from_str(json).ok()?;
-            json["data"]["result"][0]["value"][1].as_str().map(str::to_owned)
-        })
-    };
+    let rules = Prometheus::rules();
+    Reply::of(Command::new("promtool").args(["check", "rules"]).arg(&rules)).succeeds();
+    let tests = rules.with_extension("test.yml");
+    Reply::of(Command::new("promtool").args(["test", "rules"]).arg(tests)).succeeds();
+    let prometheus = Prometheus::watching(&net, ADDRESS);
     until(
-        || ask("sum(filterd_interface_packets_total)").as_deref() == Some("30"),
+        || prometheus.tells(&net, "sum(filterd_interface_packets_total)") == Some(30.0),
         "Prometheus has what was on the wire",
     );
-    assert_eq!(ask("up").as_deref(), Some("1"));
-    assert_eq!(ask("filterd_protected").as_deref(), Some("1"));
-    assert_eq!(ask("sum(filterd_list_packets_total)").as_deref(), Some("30"));
+    assert_eq!(prometheus.tells(&net, "up"), Some(1.0));
+    assert_eq!(prometheus.tells(&net, "filterd_protected"), Some(1.0));
+    assert_eq!(prometheus.tells(&net, "sum(filterd_list_packets_total)"), Some(30.0));
     net.filterd(["pause", "10m"]).succeeds();
-    until(|| ask("filterd_paused").as_deref() == Some("1"), "Prometheus has seen the pause");
+    until(|| prometheus.tells(&net, "filterd_paused") == Some(1.0), "Prometheus has seen the pause");
 }

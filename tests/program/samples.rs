@@ -11,7 +11,7 @@ use filter_common::reason::{Outcome, Reason};
 use filter_common::sampling::SNAP;
 use filterd::blocklist::{Effects, Settings};
 use filterd::kernel::Filter;
-use filterd::kernel::samples::{Sample, Samples};
+use filterd::kernel::samples::{Sample, Samples, budget};
 use harness::numbered::Numbered;
 use harness::{Frame, Home};
 
@@ -150,6 +150,37 @@ fn a_ring_that_nobody_reads_holds_nobody_and_what_is_lost_is_told() {
     let sum: u64 = taken.iter().map(|sample| sample.weight + sample.lost).sum();
     assert!((900_000..1_100_000).contains(&sum), "{sum} in {} samples", taken.len());
     assert!(taken.len() < 5000, "a flood is no reason for more: {}", taken.len());
+}
+
+/// 32 jiffies where a second has most of them. Elsewhere a window is longer, and fewer are taken.
+const SHORTEST_WINDOW: u64 = 32_000_000;
+
+#[test]
+fn of_millions_no_more_are_taken_than_a_window_has_room_for() {
+    const MILLION: u32 = 1_000_000;
+    let sampling = Sampling::of(Counters::Lists, &[("192.0.2.1", 1)]);
+    let mut samples = sampling.on();
+    let frame = Frame::from("192.0.2.1").bytes([6; 6]);
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        let flood = TestRunOptions { data_in: Some(&frame), repeat: MILLION, ..TestRunOptions::new() };
+        sampling.program.test_run(flood).expect("the kernel runs it");
+        taken.extend(samples.take(usize::MAX));
+    }
+    let millions = 3 * u64::from(MILLION);
+    assert_eq!(sampling.counted(Outcome::Drop(Reason::Address4)), millions, "counted is each of them");
+    let sum: u64 = taken.iter().map(|sample| sample.weight + sample.lost).sum();
+    assert!((millions * 3 / 4..=millions * 5 / 4).contains(&sum), "{sum} in {} samples", taken.len());
+    // Whatever is shorter than a window lies in two of them at most, on each processor.
+    let processors = std::thread::available_parallelism().expect("it is known").get();
+    let most = 2 * budget() as usize * processors;
+    assert!(taken.len() as u64 >= budget(), "{} samples: as many as may be", taken.len());
+    taken.sort_by_key(|sample| sample.at);
+    for (one, other) in taken.iter().zip(taken.iter().skip(most)) {
+        assert!(other.at - one.at >= SHORTEST_WINDOW, "{most} samples within {} ns", other.at - one.at);
+    }
+    let took = taken.last().map_or(0, |last| last.at) - taken.first().map_or(0, |first| first.at);
+    println!("{millions} drops within {} ms were told in {} samples", took / 1_000_000, taken.len());
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod mangled;
 mod moves;
 mod population;
 mod programs;
+mod prometheus;
 mod restart;
 mod six;
 

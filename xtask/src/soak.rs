@@ -28,6 +28,8 @@ pub enum Soak {
     Day,
     /// Hostile clients beside a good one
     Clients,
+    /// A real Prometheus beside reloads, take-overs and kill -9, for ten minutes
+    Prometheus,
     /// A random life, judged on the wire by a plain reference; FILTERD_STEPS, FILTERD_SECONDS, FILTERD_SEED and FILTERD_LARGEST choose it
     Life,
     /// A kernel that refuses calls, in random stories
@@ -70,6 +72,7 @@ impl Soak {
             Self::Restart => &["restart::"],
             Self::Day => &["day::"],
             Self::Clients => &["clients::"],
+            Self::Prometheus => &["prometheus::"],
             Self::Life => &["life::"],
             Self::Refusals => &["whatever_the_kernel_refuses"],
             Self::Fuzz | Self::FreshRoot | Self::Dist | Self::Package => &[],
@@ -85,6 +88,7 @@ impl Soak {
             | Self::Restart
             | Self::Day
             | Self::Clients
+            | Self::Prometheus
             | Self::Life => &TESTS,
             Self::Refusals => &UNITS,
             Self::Fuzz => &FUZZ,
@@ -106,6 +110,7 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
         | Soak::Restart
         | Soak::Day
         | Soak::Clients
+        | Soak::Prometheus
         | Soak::Life
         | Soak::Refusals => as_root(soak, short),
     }

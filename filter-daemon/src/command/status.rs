@@ -124,7 +124,7 @@ fn history(interface: &Interface) -> String {
 /// What drives it, since when it is filtered, and how fast packets come.
 fn traffic(interface: &Interface, clock: &Clock) -> String {
     let up = interface.up_since.map(|since| format!("up {}", clock.elapsed(since)));
-    let packets = interface.packets_per_second.map(|rate| format!("{} packets/s", hits::rate(rate)));
+    let packets = interface.packets_per_second.map(|rate| format!("{} received/s", hits::rate(rate)));
     let drops = interface.drops_per_second.map(|rate| format!("{} to drop/s", hits::rate(rate)));
     [interface.driver.clone(), up, packets, drops].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -381,7 +381,7 @@ Interfaces
         busy.lists[1].read = Some(NOW - 7200);
         busy.lists[1].next = Some(NOW + 720);
         let told = render(&busy, &Clock::standing(NOW));
-        let interface = "\n  eth0  native  virtio_net, up 2 h, 1,234,567 packets/s, 12.5 to drop/s\n";
+        let interface = "\n  eth0  native  virtio_net, up 2 h, 1,234,567 received/s, 12.5 to drop/s\n";
         assert!(told.contains(interface), "{told}");
         let list = "  drop    file  1,204  targets  3 lines were not taken, 7 hits, 2 h old, next 21:40 (in 12 min)\n";
         assert!(told.contains(list), "{told}");

@@ -21,6 +21,9 @@ const MOST_ADDRESSES: usize = 16;
 /// Each source is a series of its own in whatever reads them.
 pub const MOST_SOURCES: u64 = 100;
 
+/// What is told where nobody says how many: as many as fit on a screen beside all else.
+const SOME_SOURCES: usize = 10;
+
 /// The names of these.
 #[cfg(test)]
 pub fn keys() -> impl Iterator<Item = &'static str> {
@@ -87,22 +90,24 @@ fn hosts(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     }
 }
 
-/// How many; none with 0.
+/// Whether, or how many.
 fn sources(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     let message = match node.value {
+        Value::Bool(are_told) => {
+            metrics.sources = if are_told { SOME_SOURCES } else { 0 };
+            return;
+        }
         Value::Number(Some(most @ 0..=MOST_SOURCES)) => {
             metrics.sources = most as usize;
             return;
         }
         Value::Number(_) => "`sources` cannot be that many".to_owned(),
-        other @ (Value::Nothing
-        | Value::Bool(_)
-        | Value::Text(_)
-        | Value::List(_)
-        | Value::Map(_)
-        | Value::Tagged) => format!("`sources` says how many, not {}", kind(&other)),
+        other @ (Value::Nothing | Value::Text(_) | Value::List(_) | Value::Map(_) | Value::Tagged) => {
+            format!("`sources` says whether, or how many, not {}", kind(&other))
+        }
     };
-    faults.tell(node.number, message, format!("write 0 (none) to {MOST_SOURCES}, as in 10"));
+    let help = format!("write true ({SOME_SOURCES}), false, or 0 (none) to {MOST_SOURCES}");
+    faults.tell(node.number, message, help);
 }
 
 impl Metrics {

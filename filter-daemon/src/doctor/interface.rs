@@ -88,7 +88,12 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
             Some(format!("ip link show dev {}", above.name())),
         );
     }
-    for (health, told, remedy) in xdp::expect(device, lower, &card::of(device.known.index)) {
+    let mut card = card::of(device.known.index);
+    if is_bond(device) {
+        // It always says that it merges: what comes in, its parts merge, or do not.
+        card.merges.clear();
+    }
+    for (health, told, remedy) in xdp::expect(device, lower, &card) {
         findings.of(device.name(), XDP, health, told, remedy);
     }
     if is_bond(device) {
@@ -114,8 +119,8 @@ fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: 
         );
     }
     for part in parts {
-        let card = card_of(part.known.index);
-        for (health, told, remedy) in xdp::hindrances(part, &card, xdp::takes_pieces(&card)) {
+        let expected = xdp::expect(part, None, &card_of(part.known.index));
+        for (health, told, remedy) in expected.into_iter().filter(|(health, ..)| *health != Health::Ok) {
             let told = format!("{told} (it is a part of {})", printable::on_one_line(bond.name()));
             findings.of(part.name(), XDP, health, told, remedy);
         }
@@ -250,6 +255,11 @@ mod tests {
         assert_eq!(one.interface.as_deref(), Some("eth1"));
         assert_eq!(one.remedy.as_deref(), Some("ethtool -K eth1 rx-lro off"));
         assert!(one.message.ends_with("(it is a part of bond0)"), "{}", one.message);
+        // One that runs no programs keeps all of them from it.
+        let mut findings = Findings::default();
+        parts(&devices[3], &devices[..1], |_| Card { xdp: Some(0), ..Card::default() }, &mut findings);
+        let [one] = findings.all() else { panic!("{:?}", findings.all()) };
+        assert!(one.message.starts_with("its driver runs no XDP programs"), "{}", one.message);
         let said = told("bond0", &devices[3..]);
         let without =
             ("bond0".into(), "it has no parts: nothing comes in".into(), "ip link show master bond0".into());

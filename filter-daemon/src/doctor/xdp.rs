@@ -31,11 +31,6 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said>
     if hindrances.is_empty() { vec![(Health::Ok, "native XDP".to_owned(), None)] } else { hindrances }
 }
 
-/// Does the driver take frames that do not fit into a page? Where the kernel does not tell, nothing is said against it.
-pub fn takes_pieces(card: &Card) -> bool {
-    card.xdp.is_none_or(|bits| bits & XDP_IN_PIECES != 0)
-}
-
 /// Kinds that are known to take none, with the one that is meant instead.
 fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
     if device.is_loopback {
@@ -60,7 +55,7 @@ fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
 }
 
 /// What the driver can do, but perhaps not as it is set now.
-pub fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
+fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
     let name = device.name();
     let mtu = device.known.mtu;
     let mut found = Vec::new();

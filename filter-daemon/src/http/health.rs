@@ -9,8 +9,10 @@ use super::shared::Shared;
 use crate::command::render::moment::Clock;
 use crate::command::render::protection::Protection;
 use crate::control::Call;
+use crate::control::wire::snapshot::Reply as Snapshot;
+use crate::text::printable;
 
-/// Whether it is ready, and the sentence on protection.
+/// Whether it is ready, and what is said of it.
 pub type Readiness = (StatusCode, String);
 
 /// Does the daemon's loop answer? Nothing else matters here: starting it anew mends nothing else.
@@ -31,10 +33,20 @@ pub async fn is_ready(calls: &mpsc::Sender<Call>, shared: &Shared<Readiness>) ->
     let ready = shared.get(|| async {
         let snapshot = owner::look(calls).await?;
         let status = if snapshot.is_protected() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-        Some((status, Protection::of(&snapshot).told(&Clock::system())))
+        Some((status, told(&snapshot)))
     });
     match owner::soon(ready).await {
         Some((status, told)) => sentence(status, &told),
         None => sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping, or at work for long"),
     }
+}
+
+/// The sentence, and below it what is not as it should be, each with what mends it.
+fn told(snapshot: &Snapshot) -> String {
+    let faults = snapshot.faults.iter().flat_map(|fault| {
+        let lines = fault.told.lines().map(printable::on_one_line).enumerate();
+        lines.map(|(place, line)| if place == 0 { format!("\n{line}") } else { format!("\n    {line}") })
+    });
+    let sentence = Protection::of(snapshot).told(&Clock::system());
+    [sentence].into_iter().chain(faults).collect()
 }

@@ -14,7 +14,7 @@ use super::programs::Program;
 use crate::tools::{Place, Tools};
 
 /// In the order in which they must be loaded.
-const MODULES: [&str; 21] = [
+const MODULES: [&str; 23] = [
     "virtio_ring",
     "virtio",
     "virtio_pci_legacy_dev",
@@ -25,6 +25,8 @@ const MODULES: [&str; 21] = [
     "virtio_net",
     "veth",
     "macvlan",
+    "tls",
+    "bonding",
     "virtio_blk",
     "crc16",
     "crc32c_generic",

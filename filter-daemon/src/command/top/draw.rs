@@ -86,19 +86,21 @@ pub fn text(state: &State, clock: &Clock, (width, height): (u16, u16)) -> String
     lines.join("\n").trim_end().to_owned()
 }
 
-/// So many lines a picture has that leaves nothing out.
-pub fn all_of(state: &State) -> u16 {
+/// So many lines a picture of this width has that leaves nothing out.
+pub fn all_of(state: &State, clock: &Clock, width: u16) -> u16 {
+    let head = head(state, clock, Look { has_colours: false }, width).len();
     let interfaces =
         state.picture.as_ref().map_or(0, |picture| picture.interfaces.len()).min(MOST_INTERFACES);
-    rows(2 + troubles(state).len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
+    rows(head + troubles(state, width).len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
 }
 
 /// Draws it.
 pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
-    let troubles = troubles(state);
+    let width = frame.area().width;
+    let (heads, troubles) = (self::head(state, clock, look, width), troubles(state, width));
     let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len());
     let areas = Layout::vertical([
-        Constraint::Length(2),
+        Constraint::Length(rows(heads.len())),
         Constraint::Length(rows(troubles.len())),
         Constraint::Length(SPARK),
         Constraint::Length(rows(interfaces.min(MOST_INTERFACES) + 1)),
@@ -106,7 +108,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
         Constraint::Length(1),
     ]);
     let [head, trouble, sparks, links, lists, prompt] = areas.areas(frame.area());
-    frame.render_widget(self::head(state, clock, look), head);
+    frame.render_widget(Paragraph::new(heads), head);
     frame.render_widget(Paragraph::new(Text::from_iter(troubles)).style(look.bad()), trouble);
     let [drops, passes] = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2).areas(sparks);
     let red = look.in_colour(Color::Red);
@@ -182,7 +184,7 @@ fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
         Constraint::Length(16),
     ];
     let first = if view == View::Reasons { "reason" } else { "source" };
-    let heads = [first, "  dropped/s", "        bit/s", "  samples", "list"];
+    let heads = [first, "  to drop/s", "        bit/s", "  samples", "list"];
     let title = match &state.sources.refused {
         Some(why) => format!("{what}: no samples: {}", printable::on_one_line(why)),
         None => format!("{what}, by {}, estimated from {} samples in {over:.0} s", by.name(), count(samples)),
@@ -215,8 +217,8 @@ fn rows(count: usize) -> u16 {
 }
 
 /// Who this is, and whether protection is what it should be.
-fn head(state: &State, clock: &Clock, look: Look) -> Paragraph<'static> {
-    let Some(picture) = &state.picture else { return Paragraph::new("filterd top") };
+fn head(state: &State, clock: &Clock, look: Look, width: u16) -> Vec<Line<'static>> {
+    let Some(picture) = &state.picture else { return vec![Line::from("filterd top")] };
     let up = clock.elapsed(picture.started);
     let who = format!("filterd {}, pid {}, up {up}", picture.filterd, picture.pid);
     let (words, style) = match &state.lost {
@@ -231,16 +233,34 @@ fn head(state: &State, clock: &Clock, look: Look) -> Paragraph<'static> {
             (protection.told(clock), style)
         }
     };
-    Paragraph::new(vec![Line::from(who), Line::styled(printable::on_one_line(&words), style)])
+    let words = whole(&printable::on_one_line(&words), "", width);
+    [Line::from(who)].into_iter().chain(words.into_iter().map(|line| Line::styled(line, style))).collect()
+}
+
+/// On as many lines as it takes: half a remedy mends nothing.
+fn whole(words: &str, indent: &str, width: u16) -> Vec<String> {
+    let room = usize::from(width).saturating_sub(indent.len());
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
 /// What is to be mended, each with what to do.
-fn troubles(state: &State) -> Vec<Line<'static>> {
+fn troubles(state: &State, width: u16) -> Vec<Line<'static>> {
     let faults = state.picture.iter().flat_map(|picture| &picture.faults);
     let lines = faults.flat_map(|fault| {
         let lines: Vec<String> = fault.told.lines().map(printable::on_one_line).collect();
-        let indent = |(place, line): (usize, String)| if place == 0 { line } else { format!("    {line}") };
-        lines.into_iter().enumerate().map(indent).collect::<Vec<_>>()
+        let indent = |place| if place == 0 { "" } else { "    " };
+        let each = lines.iter().enumerate().flat_map(|(place, line)| whole(line, indent(place), width));
+        each.collect::<Vec<_>>()
     });
     let mut lines: Vec<_> = lines.collect();
     if lines.len() > MOST_TROUBLE {
@@ -286,7 +306,7 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock) -> Table<'static> {
         0..=MOST_INTERFACES => "interface".to_owned(),
         all => format!("{MOST_INTERFACES} of {all}"),
     };
-    let heads = [first.as_str(), "mode", "driver", "  received/s", "   dropped/s", "up"].map(str::to_owned);
+    let heads = [first.as_str(), "mode", "driver", "  received/s", "   to drop/s", "up"].map(str::to_owned);
     Table::new(picture.interfaces.iter().take(MOST_INTERFACES).map(row), widths)
         .header(Row::new(heads).style(Look::head()))
 }

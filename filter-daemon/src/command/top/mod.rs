@@ -76,7 +76,8 @@ impl Top {
             state.take(snapshot);
             let screen = if stdout().is_terminal() { terminal::size().ok() } else { None };
             let width = screen.map_or(PAPER, |(width, _)| width.max(PAPER));
-            let picture = draw::text(&state, &Clock::system(), (width, draw::all_of(&state)));
+            let clock = Clock::system();
+            let picture = draw::text(&state, &clock, (width, draw::all_of(&state, &clock, width)));
             console.answer(&(), |()| picture + &draw::sampled(&state))?;
             return Ok(exit);
         }

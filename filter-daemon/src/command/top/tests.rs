@@ -98,6 +98,33 @@ fn a_large_screen_has_all_there_is() {
     is_as_reviewed("200x60.txt", &draw::text(&state, &Clock::standing(NOW), (200, 60)));
 }
 
+/// They were cut off at the edge of the screen.
+#[test]
+fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
+    let mut second = picture(11);
+    let told = Explanation::new(
+        "list drop is not loaded: /etc/filterd/lists/drop.txt: there is no such file; there is no good copy, so nothing \
+         of it is blocked",
+        "put the file back, then `filterd reload`; if this is meant: `filterd reload --accept drop`",
+    );
+    second.faults = vec![Fault { about: About::Lists, since: NOW - 60, told }];
+    let clock = Clock::standing(NOW);
+    let state = after([picture(10), second]);
+    let told = draw::text(&state, &clock, (80, 24));
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in [
+        "on eth0 are dropped; what is not is told below list drop is not loaded",
+        "so nothing of it is blocked put the file back, then `filterd reload`",
+        "`filterd reload --accept drop` dropped",
+    ] {
+        assert!(words.contains(sentence), "{sentence}: {told}");
+    }
+    assert!(told.contains("spamhaus"), "and lists have room below: {told}");
+    // On paper nothing is left out for it.
+    let paper = draw::text(&state, &clock, (80, draw::all_of(&state, &clock, 80)));
+    assert!(paper.contains("office"), "{paper}");
+}
+
 #[test]
 fn rates_are_those_of_the_daemons_own_time_and_begin_anew_with_it() {
     let mut state = after([picture(10)]);

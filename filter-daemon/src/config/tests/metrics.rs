@@ -44,8 +44,8 @@ fn what_is_no_address_and_no_name_is_told() {
         ("{hosts: [a..b]}", "`a..b` is no name of a host"),
         ("{listen: [127.0.0.1:80, 127.0.0.1:80]}", "`127.0.0.1:80` is here for the second time"),
         ("{listen: [127.0.0.1:80, [127.0.0.1:81]]}", "`listen` must be text, not a list"),
-        ("{sources: true}", "`sources` says how many, not true or false"),
-        ("{sources: 101}", "write 0 (none) to 100, as in 10"),
+        ("{sources: all}", "`sources` says whether, or how many, not text"),
+        ("{sources: 101}", "write true (10), false, or 0 (none) to 100"),
         ("{sources: -1}", "`sources` cannot be that many"),
         ("{listens: 127.0.0.1:9477}", "did you mean `listen`?"),
     ] {
@@ -65,11 +65,14 @@ fn no_more_than_a_few_addresses_are_listened_at() {
 }
 
 #[test]
-fn sources_are_told_where_it_is_said_how_many_and_somebody_can_see_them() {
+fn sources_are_told_where_that_is_said_and_somebody_can_see_them() {
     let told = |keys: &str| config(&format!("metrics: {{{keys}}}")).metrics.sources_told();
     assert_eq!(told("listen: 127.0.0.1:9477"), 0);
     assert_eq!(told("listen: 127.0.0.1:9477, sources: 0"), 0);
-    assert_eq!(told("listen: 127.0.0.1:9477, sources: 10"), 10);
+    assert_eq!(told("listen: 127.0.0.1:9477, sources: false"), 0);
+    assert_eq!(told("listen: 127.0.0.1:9477, sources: true"), 10, "who does not say how many is told some");
+    assert_eq!(told("listen: 127.0.0.1:9477, sources: 1"), 1);
+    assert_eq!(told("listen: 127.0.0.1:9477, sources: 20"), 20);
     assert_eq!(told("sources: 10"), 0);
 }
 
