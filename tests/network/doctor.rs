@@ -196,16 +196,19 @@ fn the_command_beside_each_complaint_of_an_interface_mends_it() {
     assert_eq!(remedies(&net, "eth0"), [(off.clone(), raise.clone())], "nobody sits there any more");
     type_in(&net, raise);
     assert_eq!(remedies(&net, "eth0"), [], "and it is on");
-    // Whoever was attached by netlink, as `ip` does it, leaves by netlink; in either mode.
+    // Whoever was attached by netlink, as `ip` does it, leaves by netlink; in either mode. The link is gone as a whole.
+    let (name, pin) = (by_link.name, format!("/sys/fs/bpf/{}-firewall", net.host().name()));
+    type_in(&net, &format!("bpftool prog pin id {} {pin}", by_link.id));
+    drop(by_link);
     for mode in ["xdpdrv", "xdpgeneric"] {
-        let attach = format!("bpftool net attach {mode} id {} dev eth0", by_link.id);
-        type_in(&net, &attach);
+        type_in(&net, &format!("bpftool net attach {mode} pinned {pin} dev eth0"));
         let told = remedies(&net, "eth0");
         let [(taken, release)] = &told[..] else { panic!("{told:?}") };
-        assert!(taken.contains(by_link.name) && release.contains("ip link set"), "{told:?}");
+        assert!(taken.contains(name) && release.contains("ip link set"), "{told:?}");
         type_in(&net, release);
         assert_eq!(remedies(&net, "eth0"), [], "{mode}");
     }
+    fs::remove_file(pin).expect("it was pinned");
 }
 
 #[test]

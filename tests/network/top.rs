@@ -132,8 +132,7 @@ fn what_is_dropped_is_seen_and_keys_pause_block_and_unblock() {
         || {
             net.expect(ATTACKER).dropped();
             let shown = screen.shown();
-            let rate = shown.split("dropped ").nth(1).and_then(|rest| rest.chars().next());
-            rate.is_some_and(|first| ('1'..='9').contains(&first))
+            shown.split("dropped ").skip(1).any(|rest| rest.starts_with(|first| ('1'..='9').contains(&first)))
         },
         || format!("a rate above zero is to be shown:\n{}", screen.shown()),
     );
