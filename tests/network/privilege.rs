@@ -1,7 +1,7 @@
 //! Who reads what the world writes can do nothing to the kernel, and who holds the kernel reads nothing.
 
-use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use harness::{ATTACKER, BYSTANDER, Net, keeper_of};
 use nix::sys::signal::Signal;
@@ -107,7 +107,11 @@ fn a_link_in_the_state_directory_gives_nothing_away() {
 #[test]
 fn who_starts_it_without_being_root_is_told_so() {
     let net = Net::new();
-    let words = ["run", "--iface", "eth0", "--no-config", "--socket", "/run/filterd-of-nobody/control.sock"];
+    let place = net.home().path("of-root");
+    fs::create_dir(&place).expect("a home can be written");
+    fs::set_permissions(&place, Permissions::from_mode(0o755)).expect("it is ours");
+    let socket = place.join("control.sock").display().to_string();
+    let words = ["run", "--iface", "eth0", "--no-config", "--socket", &socket];
     let told = net.home().filterd_as(65534, words).exits(6).complains("Permission denied");
     told.complains("filterd is started by root (`sudo filterd --iface eth0`)");
 }

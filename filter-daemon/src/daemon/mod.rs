@@ -42,6 +42,7 @@ mod reloading;
 mod report;
 mod sampling;
 mod serve;
+mod sleep;
 mod snapshot;
 mod sockets;
 mod start;

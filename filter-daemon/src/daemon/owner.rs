@@ -31,6 +31,7 @@ use super::reading::Readings;
 use super::refresh::Refreshing;
 use super::reload::Reload;
 use super::sampling::Sampling;
+use super::sleep::Sleep;
 use super::time::Time;
 use super::traffic::Traffic;
 use super::turns::{Minded, Turns};
@@ -60,6 +61,7 @@ pub struct Owner {
     pub(super) flows: Flows,
     pub(super) pinned: Pinned,
     pub(super) time: Time,
+    pub(super) sleep: Sleep,
     pub(super) pause: Pause,
     pub(super) counting: Counting,
     pub(super) traffic: Traffic,
@@ -98,7 +100,7 @@ impl Owner {
         feeds.go_by(means);
         let mut databases = Databases::default();
         databases.follow(&config);
-        let time = Time::begin(persistence.clock_is_behind());
+        let (time, sleep) = (Time::begin(persistence.clock_is_behind()), Sleep::begin());
         Self {
             run: run.clone(),
             started: clock::now(),
@@ -112,6 +114,7 @@ impl Owner {
             flows: Flows::default(),
             pinned: Pinned::default(),
             time,
+            sleep,
             pause: Pause::none(&run.state_dir),
             counting: Counting::default(),
             traffic: Traffic::default(),

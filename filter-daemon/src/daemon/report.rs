@@ -13,6 +13,7 @@ impl Owner {
     /// What is not as the configuration says: each part tells its own.
     pub(super) fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
+        faults.extend(self.sleep.fault());
         faults.extend(self.guard.faults());
         faults.extend(self.flows.faults());
         faults.extend(self.pause.fault());

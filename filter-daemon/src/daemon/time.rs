@@ -1,8 +1,6 @@
 //! The clock on the wall, as far as anybody must be told of it. Deadlines follow the time since boot while filterd runs, so
 //! that a clock that is set moves none of them; only what people are shown does. Between two boots nothing else is known.
 
-use std::time::Duration;
-
 use tracing::info;
 
 use crate::blocklist::Timestamp;
@@ -14,13 +12,8 @@ use crate::text::Explanation;
 /// Less than this is no matter to anybody: leap seconds are not told.
 const NOTEWORTHY: i64 = 2000;
 
-/// A machine that sleeps does so for longer; and the two clocks are not read at once.
-const DOZE: Duration = Duration::from_millis(500);
-
 /// What is known of the clock.
 pub struct Time {
-    /// How long the machine had slept when somebody last saw to what that does.
-    asleep: Duration,
     /// What it was ahead of the time since boot when it was last looked at, in milliseconds.
     offset: i64,
     /// When the journal was read, the clock lay before its last record: by so many seconds, and since when that is so.
@@ -30,19 +23,7 @@ pub struct Time {
 impl Time {
     /// As it is now, `behind` the journal's last record by so many seconds.
     pub fn begin(behind: Option<u64>) -> Self {
-        let behind = behind.map(|behind| (behind, clock::now()));
-        Self { asleep: clock::asleep(), offset: clock::offset(), behind }
-    }
-
-    /// Has the machine slept since somebody last saw to what that does? If so, for how long in all.
-    pub fn slept(&self) -> Option<Duration> {
-        let asleep = clock::asleep();
-        (asleep >= self.asleep + DOZE).then_some(asleep)
-    }
-
-    /// Somebody has seen to what so much sleep did.
-    pub fn is_awake_after(&mut self, asleep: Duration) {
-        self.asleep = asleep;
+        Self { offset: clock::offset(), behind: behind.map(|behind| (behind, clock::now())) }
     }
 
     /// Was it set since? The journal is to know it: in another boot nothing else tells when its records were.
@@ -93,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_is_told_once() {
-        let mut time = Time { asleep: Duration::ZERO, offset: 1_000_000, behind: None };
+        let mut time = Time { offset: 1_000_000, behind: None };
         let told = [0, 5, -900, 3_600_000, 3_600_010, -7_200_000, -7_200_001, 100]
             .map(|offset| time.compare(1_000_000 + offset));
         assert_eq!(told, [false, false, false, true, false, true, false, true]);

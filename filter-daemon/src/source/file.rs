@@ -117,9 +117,12 @@ impl Explain for FileError {
             Self::Denied { path } => Some(permission::mend(path)),
             Self::Silent { .. } => Some("look after the file system on which it is".to_owned()),
             Self::Unusable { remedy, .. } => Some(remedy.clone()),
+            Self::TooMany { .. } => Some(
+                "put some of them into a folder of their own, and name that as another list, or put them together in fewer files"
+                    .to_owned(),
+            ),
             Self::Missing { .. }
             | Self::NotPlain { .. }
-            | Self::TooMany { .. }
             | Self::TooLarge { .. }
             | Self::Unreadable { .. } => None,
         }

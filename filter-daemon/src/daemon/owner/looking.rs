@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
 use super::Owner;
+use crate::clock;
 use crate::control::Call;
 use crate::daemon::error::DaemonError;
 use crate::kernel::KernelError;
@@ -45,14 +46,14 @@ impl Owner {
 
     /// A driver may have forgotten its filter while the machine slept. Where it cannot be given anew, the next look tries again.
     pub(super) fn mind_sleep(&mut self) {
-        let Some(asleep) = self.time.slept() else { return };
+        let Some(asleep) = self.sleep.slept() else { return };
         match self.protection.filter_mut().renew() {
             Ok(program) => {
-                self.time.is_awake_after(asleep);
+                self.sleep.is_seen_to(asleep);
                 self.interfaces.are_given(program);
                 info!("the machine was asleep: its interfaces have been given the filter anew");
             }
-            Err(error) => error!("{}", error.explain()),
+            Err(error) => self.sleep.has_failed(error.explain(), clock::now()),
         }
     }
 

@@ -226,6 +226,8 @@ fn lines_that_end_as_they_once_did_are_told_as_that_and_so_is_utf_16() {
     let short = looks("203.0.113.7\r203.0.113.8\r203.0.113.9\r");
     assert!(short.contains("end in CR alone"), "{short}");
     assert!(looks("203.0.113.7\r".repeat(1000)).contains("end in CR alone"));
+    let saved = looks("create web hash:ip family inet\radd web 203.0.113.1\radd web 203.0.113.2\r");
+    assert!(saved.contains("end in CR alone"), "{saved}");
     let utf16: Vec<u8> =
         "\u{feff}203.0.113.7\r\n203.0.113.8\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert!(looks(&utf16).contains("UTF-16"), "{}", looks(&utf16));

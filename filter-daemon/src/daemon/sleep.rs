@@ -1,0 +1,98 @@
+//! What sleep does to the filter: some drivers forget it, and their kernel goes on saying that it is there. So everybody is
+//! given it anew when the machine wakes.
+
+use std::time::Duration;
+
+use tracing::error;
+
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::control::wire::{About, Fault};
+use crate::text::Explanation;
+
+/// A machine that sleeps does so for longer; and the two clocks are not read at once.
+const DOZE: Duration = Duration::from_millis(500);
+
+/// How far it has been seen to.
+#[derive(Default)]
+pub struct Sleep {
+    /// How long the machine had slept by then.
+    seen_to: Duration,
+    /// Why the filter could not be given anew since, and since when.
+    failed: Option<(Timestamp, Explanation)>,
+}
+
+impl Sleep {
+    /// What was before is nothing to a filter that is attached now.
+    pub fn begin() -> Self {
+        Self { seen_to: clock::asleep(), failed: None }
+    }
+
+    /// Has the machine slept since it was seen to? If so, for how long in all.
+    pub fn slept(&self) -> Option<Duration> {
+        self.slept_by(clock::asleep())
+    }
+
+    fn slept_by(&self, asleep: Duration) -> Option<Duration> {
+        (asleep >= self.seen_to + DOZE).then_some(asleep)
+    }
+
+    /// So much sleep has been seen to.
+    pub fn is_seen_to(&mut self, asleep: Duration) {
+        *self = Self { seen_to: asleep, failed: None };
+    }
+
+    /// It could not be; the next look tries again.
+    pub fn has_failed(&mut self, why: Explanation, now: Timestamp) {
+        if self.failed.as_ref().is_none_or(|(_, before)| *before != why) {
+            error!("after the machine was asleep: {why}");
+        }
+        let since = self.failed.as_ref().map_or(now, |(since, _)| *since);
+        self.failed = Some((since, why));
+    }
+
+    /// A driver may let everything pass.
+    pub fn fault(&self) -> Option<Fault> {
+        let (since, why) = self.failed.as_ref()?;
+        let message = format!(
+            "the machine was asleep, its drivers may have forgotten the filter, and it cannot be given anew: {}",
+            why.message
+        );
+        let first = why.remedy.as_ref().map_or_else(String::new, |remedy| format!("{remedy}; "));
+        let remedy = format!("{first}filterd tries again every few seconds");
+        Some(Fault {
+            about: About::Protection,
+            since: clock::on_the_wall(*since),
+            told: Explanation::new(message, remedy),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_is_seen_to_once() {
+        let mut sleep = Sleep { seen_to: Duration::from_secs(10), failed: None };
+        assert_eq!(sleep.slept_by(Duration::from_millis(10_200)), None, "that was none");
+        let slept = sleep.slept_by(Duration::from_secs(40)).expect("it was half a minute");
+        sleep.is_seen_to(slept);
+        assert_eq!(sleep.slept_by(slept), None);
+    }
+
+    #[test]
+    fn that_the_filter_cannot_be_given_anew_is_told_since_it_is_so_until_it_is_done() {
+        let mut sleep = Sleep::default();
+        assert!(sleep.fault().is_none());
+        for at in [7, 12] {
+            sleep.has_failed("there is no memory".into(), Timestamp::from_secs(at));
+        }
+        let fault = sleep.fault().expect("it is told");
+        assert_eq!(fault.about, About::Protection);
+        assert_eq!(fault.since, clock::on_the_wall(Timestamp::from_secs(7)));
+        assert!(fault.told.message.ends_with("cannot be given anew: there is no memory"));
+        sleep.is_seen_to(Duration::from_secs(1));
+        assert!(sleep.fault().is_none());
+    }
+}
