@@ -11,6 +11,8 @@ use crate::rounds;
 
 const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}\nblock: [203.0.113.7]";
 
+const RULES: &str = include_str!("../../configs/prometheus/filterd.rules.yml");
+
 const DROPPED: &str = "sum(filterd_packets_total{verdict=\"drop\"})";
 
 /// In each part of a round so many frames come.
@@ -64,7 +66,7 @@ fn prometheus() {
     net.start(CONFIG);
     let sent = listed(&net, FRAMES);
     let alerts = prometheus.alerts(&net);
-    assert!(alerts.len() >= 10, "{alerts:?}");
+    assert_eq!(alerts.len(), RULES.matches("- alert:").count(), "{alerts:?}");
     assert!(alerts.iter().all(|[_, health, _]| health == "ok"), "{alerts:?}");
     for counter in ["filterd_packets_total", "filterd_interface_packets_total"] {
         let resets = tells(&net, &format!("sum(resets({counter}[1h]))"));
