@@ -145,7 +145,11 @@ fn guess(head: &[u8], delimiter: u8) -> Option<usize> {
     let mut full = (0..MOST_COLUMNS).filter(|column| 2 * counts[*column] >= rows);
     match (full.next(), full.next()) {
         (Some(only), None) => Some(only),
-        (Some(_), Some(_)) => named(head, delimiter, &KNOWN).filter(|column| 2 * counts[*column] >= rows),
+        (Some(_), Some(_)) => {
+            // The line that names columns may name more than any row has.
+            let is_full = |column: &usize| counts.get(*column).is_some_and(|count| 2 * count >= rows);
+            named(head, delimiter, &KNOWN).filter(is_full)
+        }
         (None, _) => counts.iter().position(|count| *count == most),
     }
 }

@@ -234,6 +234,15 @@ fn lines_that_end_as_they_once_did_are_told_as_that_and_so_is_utf_16() {
     assert!(looks(&utf16[2..]).contains("UTF-16"), "{}", looks(&utf16[2..]));
 }
 
+/// Found by `soak fuzz`: reading it panicked.
+#[test]
+fn a_table_may_name_a_column_that_no_row_has() {
+    let text = format!("{}dst_ip\n192.0.2.1,192.0.2.2\n192.0.2.3,192.0.2.4\n", "other,".repeat(99));
+    let read = |how: &How| parse(Path::new("a.csv"), text.as_bytes(), u64::MAX, how);
+    assert!(read(&How { format: Some(crate::source::Format::Csv), ..How::default() }).is_ok());
+    assert!(read(&How::default()).is_ok());
+}
+
 #[test]
 fn a_table_without_the_column_that_was_named_tells_those_that_it_has() {
     let how = How { column: Some(crate::source::Column::Name("dst".into())), ..How::default() };
