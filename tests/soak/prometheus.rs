@@ -1,6 +1,7 @@
 //! A real Prometheus that scrapes each second, while filterd is reloaded, killed and succeeded: what the kernel counts never
 //! goes down, what begins anew is seen to, nothing is missing but while nobody runs, and alerts can be evaluated.
 
+use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -10,8 +11,6 @@ use nix::sys::signal::Signal;
 use crate::rounds;
 
 const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}\nblock: [203.0.113.7]";
-
-const RULES: &str = include_str!("../../configs/prometheus/filterd.rules.yml");
 
 const DROPPED: &str = "sum(filterd_packets_total{verdict=\"drop\"})";
 
@@ -66,7 +65,8 @@ fn prometheus() {
     net.start(CONFIG);
     let sent = listed(&net, FRAMES);
     let alerts = prometheus.alerts(&net);
-    assert_eq!(alerts.len(), RULES.matches("- alert:").count(), "{alerts:?}");
+    let rules = fs::read_to_string(Prometheus::rules()).expect("the tree has them");
+    assert_eq!(alerts.len(), rules.matches("- alert:").count(), "{alerts:?}");
     assert!(alerts.iter().all(|[_, health, _]| health == "ok"), "{alerts:?}");
     for counter in ["filterd_packets_total", "filterd_interface_packets_total"] {
         let resets = tells(&net, &format!("sum(resets({counter}[1h]))"));

@@ -45,6 +45,11 @@ impl Planted {
         }
     }
 
+    /// Who may turn out to have the label.
+    pub fn addresses(self) -> impl Iterator<Item = String> {
+        (2..MOST_TRIED).map(move |number| self.target(number).to_string().split('/').take(1).collect())
+    }
+
     /// One of this kind, far from where anybody lives.
     fn target(self, number: u128) -> Prefix {
         let (four, six) = (|place: u128| 0xc612_0000 | place << 8, |place: u128| 0x3fff << 112 | place << 64);
