@@ -20,6 +20,7 @@ pub struct Net {
     daemon: Option<Daemon>,
     time: Option<OtherTime>,
     run: Option<OwnRun>,
+    through: Vec<String>,
     credentials: Option<PathBuf>,
     home: Home,
     wire: Wire,
@@ -43,7 +44,17 @@ impl Net {
         host.ip_all(&layout::of_host(links, &peer));
         peer.ip_all(&layout::of_peer(links));
         let wire = Wire::new(&host, &peer, links);
-        Self { daemon: None, time: None, run: None, credentials: None, home, wire, host, peer }
+        Self {
+            daemon: None,
+            time: None,
+            run: None,
+            through: Vec::new(),
+            credentials: None,
+            home,
+            wire,
+            host,
+            peer,
+        }
     }
 
     /// One link, and a filterd with this configuration on `eth0`.

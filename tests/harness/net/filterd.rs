@@ -29,6 +29,7 @@ impl Net {
         command.args(["--pdeathsig", "KILL"]);
         command.args(self.time.iter().flat_map(OtherTime::words));
         command.args(self.run.iter().flat_map(OwnRun::words));
+        command.args(&self.through);
         command.arg(home::binary());
         command.envs(self.credentials.iter().map(|directory| ("CREDENTIALS_DIRECTORY", directory)));
         let mut own = daemon_arguments(&self.home, config);
@@ -47,6 +48,11 @@ impl Net {
     /// Whoever is started from here on has a /run of its own, in which nobody is logged in.
     pub fn lives_with_its_own_run(&mut self) -> OwnRun {
         self.run.insert(OwnRun::in_home(&self.home)).clone()
+    }
+
+    /// Whoever is started from here on is started by these words, which leave it its process id.
+    pub fn starts_through<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
+        self.through = words.into_iter().map(str::to_owned).collect();
     }
 
     /// Whoever is started from here on finds what systemd would hand over there.
@@ -69,7 +75,7 @@ impl Net {
         let home = Home::new();
         let own = without(daemon_arguments(&home, config), arguments);
         let mut command = Command::new("timeout");
-        command.args(["--signal=KILL", "30"]).arg(home::binary());
+        command.args(["--signal=KILL", "30"]).args(&self.through).arg(home::binary());
         self.host.entered(|| Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1")))
     }
 
