@@ -58,7 +58,7 @@ const OURS_ALONE: [&str; 26] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 34] = [
+const HERE_ONLY: [Stories; 35] = [
     ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
@@ -67,6 +67,7 @@ const HERE_ONLY: [Stories; 34] = [
     ("control::", "a client in Python, and every verb once"),
     ("documents::", "bash, and tools of other filters"),
     ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
+    ("doctor::a_program_that_a_link", "bpftool"),
     ("durable::a_", "files alone, of which no kernel knows; `durable::what_was_added` is told on every one"),
     ("durable::many_", "the same"),
     ("durable::one_whose", "the same"),
