@@ -120,20 +120,29 @@ pub fn all<W: Words + ?Sized>(words: &W) -> impl Iterator<Item = (Place, Prefix6
 }
 
 fn in_page<W: Words + ?Sized>(words: &W, page: u32, address: u128) -> impl Iterator<Item = (Place, Prefix6)> {
-    let numbers = if page == 0 { 0..0 } else { 0..1 << PAGE_BITS };
-    numbers.flat_map(move |number: u32| {
+    let numbers = if page == 0 { 0..0 } else { 0..1_u32 << PAGE_BITS };
+    let each = numbers.map(move |number| (number, words.load(page << PAGE_BITS | number)));
+    each.filter(|(_, word)| *word != 0).flat_map(move |(number, word)| {
         let (at, address) = (page << PAGE_BITS | number, address | u128::from(number) << 104);
-        let word = words.load(at);
         let whole = (word & WHOLE != 0).then(|| (Place::Word(at), Prefix::covering(address, OF_PAGE)));
         whole.into_iter().chain(in_node(words, PAGE.number(word), address))
     })
 }
 
 fn in_node<W: Words + ?Sized>(words: &W, node: u32, address: u128) -> impl Iterator<Item = (Place, Prefix6)> {
-    let bits = if node == 0 { [0; 4] } else { listed(words, node) };
-    let numbers =
-        (0..SLASH32S).filter(move |number| bits[(number >> BIT_BITS) as usize] >> (number % BITS) & 1 != 0);
+    // Most words of a page lead to no node.
+    let bits = (node != 0).then(|| listed(words, node)).into_iter().flatten();
+    let numbers = (0..)
+        .step_by(BITS as usize)
+        .zip(bits)
+        .flat_map(|(first, bits)| ones(bits).map(move |bit| first + bit));
     numbers.map(move |number| {
         (Place::Node(node, number), Prefix::covering(address | u128::from(number) << 96, LONGEST_TOLD))
     })
+}
+
+/// The numbers of the bits that are set.
+fn ones(bits: u64) -> impl Iterator<Item = u32> {
+    let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|rest| *rest != 0);
+    core::iter::successors(Some(bits).filter(|bits| *bits != 0), rest).map(u64::trailing_zeros)
 }

@@ -12,10 +12,10 @@ use filter_common::target::Prefix6;
 
 use super::KernelError;
 use super::broker::request::{MapName, MapPart};
-use super::maps::{Maps, Ordered};
+use super::maps::Maps;
 use super::needs::{Labels, SixTargets, Wanted};
 use super::pages::LabelPages;
-use super::staged::{InMap, Staged};
+use super::staged::{Both, InMap, OrderedBoth, Staged};
 use super::window::Window;
 
 /// Beside a table of this many times their words they are small.
@@ -27,13 +27,14 @@ pub struct LevelMaps {
     ordered: Option<Larger>,
 }
 
-/// A larger map that is being made.
+/// A larger map that is being made, with one for its labels, if any are kept.
 struct Larger {
     generation: u64,
     size_bits: u32,
-    map: Ordered,
+    label_bits: u32,
+    map: OrderedBoth,
     /// It is there.
-    made: Option<Window>,
+    made: Option<Both>,
 }
 
 struct Built {
@@ -104,9 +105,10 @@ impl LevelMaps {
         if is_there || self.ordered.is_some() || maps.are_quick(1 << size_bits) {
             return Ok(());
         }
-        let generation = maps.number();
-        let map = self.maps.order(generation, 1 << size_bits, maps)?;
-        self.ordered = Some(Larger { generation, size_bits, map, made: None });
+        let (generation, label_bits) = (maps.number(), self.label_bits());
+        let of_labels = words_of_labels(size_bits, label_bits);
+        let map = self.maps.order_with_labels(generation, 1 << size_bits, of_labels, maps)?;
+        self.ordered = Some(Larger { generation, size_bits, label_bits, map, made: None });
         Ok(())
     }
 
@@ -115,7 +117,7 @@ impl LevelMaps {
         let Some(larger) = self.ordered.as_mut().filter(|larger| larger.made.is_none()) else {
             return Ok(false);
         };
-        match maps.collect(&mut larger.map, false) {
+        match larger.map.collect(maps, false) {
             Ok(made) => {
                 larger.made = made;
                 Ok(larger.made.is_none())
@@ -127,10 +129,23 @@ impl LevelMaps {
         }
     }
 
+    /// Is that one not there yet?
+    pub fn is_awaited(&self) -> bool {
+        self.ordered.as_ref().is_some_and(|larger| larger.made.is_none())
+    }
+
+    /// What the judge must know once that one has taken its place; none if none is there.
+    pub fn foreseen(&self) -> Option<LevelsMap> {
+        let larger = self.ordered.as_ref()?;
+        let (_, labels) = larger.made.as_ref()?;
+        let label_bits = labels.as_ref().map(|_| larger.label_bits);
+        Some(LevelsMap { generation: larger.generation, size_bits: larger.size_bits, label_bits })
+    }
+
     /// Nobody wants it any more.
     pub fn forget_ordered(&mut self, maps: &mut Maps) {
         if let Some(larger) = self.ordered.take() {
-            self.maps.forget(larger.generation, false, maps);
+            self.maps.forget(larger.generation, larger.map.is_labelled(), maps);
         }
     }
 
@@ -223,9 +238,13 @@ impl LevelMaps {
     }
 
     fn rebuild(&mut self, size_bits: u32, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        self.make_anew(size_bits, self.label_bits(), maps, wanted)
+    }
+
+    /// The bits of the number of pages of labels that a copy of the newest map takes.
+    fn label_bits(&self) -> u32 {
         let labels = self.maps.newest().and_then(|map| map.labels.as_ref());
-        let label_bits = labels.map_or(*PAGE_SIZES.start(), LabelPages::size_bits);
-        self.make_anew(size_bits, label_bits, maps, wanted)
+        labels.map_or(*PAGE_SIZES.start(), LabelPages::size_bits)
     }
 
     /// A copy of the newest map, with so many pages of labels, if any are to be kept.
@@ -236,10 +255,8 @@ impl LevelMaps {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        let (generation, window) = self.empty(size_bits, maps)?;
-        let directory = directory(1 << size_bits);
-        let labels = self.maps.make_labels(generation, pages::words(directory, label_bits), maps)?;
-        let labels = labels.map(|labels| LabelPages::new(labels.0, directory, label_bits));
+        let (generation, (window, labels)) = self.empty(size_bits, label_bits, maps)?;
+        let labels = labels.map(|labels| LabelPages::new(labels.0, directory(1 << size_bits), label_bits));
         let mut copy = Built { generation, levels: Levels::new(window, size_bits), labels };
         self.maps.newest().into_iter().for_each(|map| map.levels.copy_to(&mut copy.levels));
         copy.label_all(wanted);
@@ -247,15 +264,23 @@ impl LevelMaps {
         Ok(())
     }
 
-    /// A map of zeroes: the one that was begun, if it is of that size.
-    fn empty(&mut self, size_bits: u32, maps: &mut Maps) -> Result<(u64, Window), KernelError> {
-        if let Some(Larger { generation, made: Some(made), .. }) =
-            self.ordered.take_if(|larger| larger.size_bits == size_bits && larger.made.is_some())
-        {
+    /// A map of zeroes, and one for labels, if any are to be kept: those that were begun, if they are of these sizes.
+    fn empty(
+        &mut self,
+        size_bits: u32,
+        label_bits: u32,
+        maps: &mut Maps,
+    ) -> Result<(u64, Both), KernelError> {
+        let is_it = |larger: &mut Larger| {
+            larger.made.is_some() && (larger.size_bits, larger.label_bits) == (size_bits, label_bits)
+        };
+        if let Some(Larger { generation, made: Some(made), .. }) = self.ordered.take_if(is_it) {
             return Ok((generation, made));
         }
         let generation = maps.number();
-        Ok((generation, self.maps.make(generation, 1 << size_bits, maps)?))
+        let window = self.maps.make(generation, 1 << size_bits, maps)?;
+        let labels = self.maps.make_labels(generation, words_of_labels(size_bits, label_bits), maps)?;
+        Ok((generation, (window, labels)))
     }
 }
 
@@ -306,6 +331,11 @@ impl InMap for Built {
     fn is_labelled(&self) -> bool {
         self.labels.is_some()
     }
+}
+
+/// The words of the map that has the labels of levels of such a size.
+fn words_of_labels(size_bits: u32, label_bits: u32) -> u32 {
+    pages::words(directory(1 << size_bits), label_bits)
 }
 
 /// The bits of a size that is small beside a table of this geometry; the smallest there is otherwise.

@@ -206,10 +206,11 @@ impl Set {
         }
     }
 
-    /// The same once every larger table that is filled has taken its place, if any is; levels that are made anew for it are
-    /// not foreseen.
+    /// The same once every larger table that is filled has taken its place, if any is; with the larger levels that are made
+    /// for it. Levels that are made anew because they are crowded are not foreseen.
     pub fn foreseen(&self) -> Option<SetSpec> {
         let (addresses, six) = (self.addresses.filled(), self.six.filled());
+        let six = six.filter(|_| !self.levels.is_awaited());
         if addresses.is_none() && six.is_none() {
             return None;
         }
@@ -217,6 +218,7 @@ impl Set {
         spec.addresses = addresses.copied().or(spec.addresses);
         if let Some(six) = six {
             (spec.six, spec.lengths) = (Some(*six), self.lengths.clone());
+            spec.levels = self.levels.foreseen().or(spec.levels);
         }
         Some(spec)
     }

@@ -31,6 +31,11 @@ pub struct OrderedBoth {
 }
 
 impl OrderedBoth {
+    /// Is there one for labels?
+    pub const fn is_labelled(&self) -> bool {
+        self.labels.is_some()
+    }
+
     /// Both, once they are made. To be asked again until then; who `waits` gets them now.
     pub fn collect(&mut self, maps: &mut Maps, waits: bool) -> Result<Option<Both>, KernelError> {
         if self.made.is_none() {

@@ -143,6 +143,27 @@ fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
     assert_eq!(owner.kernel.waits_for_judges(), before, "and everybody is looked up in them");
 }
 
+/// A table so large gets larger levels in front, which the judge is told of.
+#[test]
+fn nor_until_that_of_larger_levels_is() {
+    let mut owner = Owner::new();
+    owner
+        .add((0..480).map(net64).chain(["2001:db8::/32".parse().expect("a target")]))
+        .expect("the kernel is well");
+    let (before, levels) = (owner.kernel.waits_for_judges(), owner.filter().levels_bytes());
+    assert!(owner.grow_for((480..2_100_000).map(net64)).expect("there is memory").six);
+    while owner.filter().is_growing() {
+        owner.settle(1);
+    }
+    assert!(owner.filter().levels_bytes() > levels, "they have grown");
+    assert_eq!((owner.kernel.waits_for_judges(), owner.kernel.waits()), (before, 0));
+    assert!((0..480).all(|number| owner.drops(net64(number))));
+    owner.remove((0..480).map(net64));
+    assert!(owner.drops(net64(7)), "the /32 is there");
+    let (pinned, used) = owner.kernel.pins();
+    assert_eq!(pinned.len(), used.len(), "nothing is left over");
+}
+
 /// FAULTS K1: what is published beside a table in the making does not take its map away.
 #[test]
 fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
