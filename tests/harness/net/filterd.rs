@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use nix::sys::signal::Signal;
 
 use super::Net;
-use crate::{Daemon, Home, OtherTime, OwnRun, Reply, home};
+use crate::{Daemon, Home, OtherTime, OwnNames, OwnRun, Reply, home};
 
 impl Net {
     /// Starts filterd with this configuration; on `eth0` if it names no interfaces.
@@ -29,6 +29,7 @@ impl Net {
         command.args(["--pdeathsig", "KILL"]);
         command.args(self.time.iter().flat_map(OtherTime::words));
         command.args(self.run.iter().flat_map(OwnRun::words));
+        command.args(self.names.iter().flat_map(OwnNames::words));
         command.arg(home::binary());
         command.envs(self.credentials.iter().map(|directory| ("CREDENTIALS_DIRECTORY", directory)));
         let mut own = daemon_arguments(&self.home, config);
@@ -47,6 +48,13 @@ impl Net {
     /// Whoever is started from here on has a /run of its own, in which nobody is logged in.
     pub fn lives_with_its_own_run(&mut self) -> OwnRun {
         self.run.insert(OwnRun::in_home(&self.home)).clone()
+    }
+
+    /// Whoever is started from here on knows the names and trusts the authorities that a story says, and asks `server` for
+    /// all other names.
+    pub fn lives_with_its_own_names(&mut self, server: &str) -> OwnNames {
+        self.home.readable_by_all();
+        self.names.insert(OwnNames::in_home(&self.home, server)).clone()
     }
 
     /// Whoever is started from here on finds what systemd would hand over there.
