@@ -8,7 +8,7 @@ mod succession;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Daemon, Home, Namespace, OtherTime, OwnNames, OwnRun, Wire, leftovers};
+use crate::{Daemon, Home, Namespace, OtherTime, OwnRun, Wire, leftovers};
 
 /// Nothing takes so long: a link that comes up, a filterd that takes over.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,7 +20,7 @@ pub struct Net {
     daemon: Option<Daemon>,
     time: Option<OtherTime>,
     run: Option<OwnRun>,
-    names: Option<OwnNames>,
+    through: Vec<String>,
     credentials: Option<PathBuf>,
     home: Home,
     wire: Wire,
@@ -44,8 +44,17 @@ impl Net {
         host.ip_all(&layout::of_host(links, &peer));
         peer.ip_all(&layout::of_peer(links));
         let wire = Wire::new(&host, &peer, links);
-        let (time, run, names, credentials) = (None, None, None, None);
-        Self { daemon: None, time, run, names, credentials, home, wire, host, peer }
+        Self {
+            daemon: None,
+            time: None,
+            run: None,
+            through: Vec::new(),
+            credentials: None,
+            home,
+            wire,
+            host,
+            peer,
+        }
     }
 
     /// One link, and a filterd with this configuration on `eth0`.

@@ -10,7 +10,7 @@ const WITH_OWN_NAMES: &str = r#"
 : >> /etc/hosts && : >> /etc/resolv.conf && mount --bind "$0/hosts" /etc/hosts && mount --bind "$0/resolv.conf" /etc/resolv.conf &&
 export SSL_CERT_FILE="$0/trusted.pem" && unset SSL_CERT_DIR && exec "$@""#;
 
-/// Their files, in a home.
+/// Their files, in a home; `Net::starts_through` has a filterd live with them.
 #[derive(Clone, Debug)]
 pub struct OwnNames {
     directory: PathBuf,
@@ -33,8 +33,8 @@ impl OwnNames {
     }
 
     /// What is put before a command that is to live with them, which keeps its process id.
-    pub fn words(&self) -> &[String] {
-        &self.words
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str)
     }
 
     /// These have names from now on, each with its address, and nobody else.

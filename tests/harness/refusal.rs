@@ -20,7 +20,7 @@ impl Refusal {
         strace.args(["-f", "-qqq", "-o", "/dev/null", "-e", &format!("trace={call}")]);
         strace.args(["-e", &format!("inject={injection}"), "-p", &process.to_string()]);
         let strace = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        wait_until("strace takes hold", || tracer_of(process) != "0");
+        wait_until_traced(process);
         Self(strace.expect("strace can be run"))
     }
 
@@ -42,6 +42,16 @@ impl Drop for Refusal {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// What puts `strace` before a program whose kernel refuses it something from its first moment on: who is started keeps its
+/// process id.
+pub fn without(injection: &str) -> Vec<String> {
+    let call = injection.split(':').next().expect("it begins with a call");
+    let (traced, injected) = (format!("trace={call}"), format!("inject={injection}"));
+    ["strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", &traced, "-e", &injected]
+        .map(str::to_owned)
+        .into()
 }
 
 /// The privileged process of this daemon.
@@ -71,6 +81,12 @@ fn child_of(daemon: u32, name: &str) -> u32 {
     let mut named = children.split_whitespace().filter(is_called);
     let found = named.next().and_then(|child| child.parse().ok());
     found.unwrap_or_else(|| panic!("no {name} among its children: {children:?}"))
+}
+
+/// Waits until strace has this process in hand.
+#[track_caller]
+pub fn wait_until_traced(process: u32) {
+    wait_until("strace takes hold", || tracer_of(process) != "0");
 }
 
 fn tracer_of(process: u32) -> String {

@@ -75,8 +75,25 @@ fn a_foreign_program_is_named_with_what_takes_it_off() {
     let foreign = ForeignProgram::attach(net.host(), "eth0");
     let told = doctor(&net, &["--iface", "eth0"]).exits(7);
     told.clone().says("FAIL  xdp eth0").says(foreign.name).says(&format!("id {}", foreign.id));
-    // The remedy of a link; where a kernel has none, of `ip`.
-    assert!(told.output.contains("bpftool link detach id") || told.output.contains("xdpdrv off"), "{told}");
+    told.says("ip link set dev eth0 xdpdrv off");
+}
+
+#[test]
+fn a_program_that_a_link_holds_elsewhere_goes_only_from_here() {
+    let net = Net::with_links(2);
+    let foreign = ForeignProgram::attach(net.host(), "eth1");
+    let id = foreign.id.to_string();
+    let also = ["net", "attach", "xdpdrv", "id", &id, "dev", "eth0"];
+    assert!(net.host().command("bpftool").args(also).status().expect("bpftool can be run").success());
+    let sits_on = |interface: &str| net.host().ip(&format!("link show dev {interface}")).contains("prog/xdp");
+    for interface in ["eth0", "eth1"] {
+        assert!(sits_on("eth1"), "{interface} alone was asked about");
+        let told = remedies(&net, interface);
+        let [(taken, remedy)] = &told[..] else { panic!("{told:?}") };
+        assert!(taken.contains(foreign.name), "{taken}");
+        type_in(&net, remedy);
+        assert!(!sits_on(interface), "{remedy}");
+    }
 }
 
 #[test]
@@ -177,11 +194,18 @@ fn remedies(net: &Net, interface: &str) -> Vec<(String, String)> {
     bad.map(|one| (words(&one["message"]), words(&one["remedy"]))).collect()
 }
 
-/// Does what it is told to do: the command, or the one between backticks. By no shell, which may have programs of its own.
+/// Does what it is told to do: the command, or the one between backticks, or what stands behind `||` where that fails. By no
+/// shell, which may have programs of its own.
 fn type_in(net: &Net, remedy: &str) {
-    let mut words = remedy.split('`').nth(1).unwrap_or(remedy).split(' ');
-    let mut command = net.host().command(words.next().unwrap_or_default());
-    Reply::of(command.args(words)).succeeds();
+    let typed = |command: &str| {
+        let mut words = command.split(' ');
+        let mut command = net.host().command(words.next().unwrap_or_default());
+        Reply::of(command.args(words))
+    };
+    let commands = remedy.split('`').nth(1).unwrap_or(remedy);
+    let mut replies = commands.split(" || ").map(typed);
+    let first = replies.next().expect("a command");
+    if first.is_success() { first } else { replies.next().unwrap_or(first) }.succeeds();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::net::UdpSocket;
 use std::thread::scope;
 
-use harness::{ATTACKER, Authority, BYSTANDER, GATEWAY, Home, Net, Reply, Site};
+use harness::{ATTACKER, Authority, BYSTANDER, GATEWAY, Home, Net, OwnNames, Reply, Site};
 
 const CONFIG: &str = "lists: [{name: ipsum, url: 'https://lists.example/list.txt', allow_private: true, refresh: 1h, timeout: 10s}]";
 
@@ -25,7 +25,9 @@ fn stays(net: &Net, told: Reply, why: &str) {
 fn a_server_that_is_not_found_or_not_trusted_any_more_leaves_what_was_good_and_nobody_waits() {
     let mut net = Net::new();
     let (authority, other) = (Authority::new(), Authority::new());
-    let names = net.lives_with_its_own_names(GATEWAY);
+    net.readable_by_all();
+    let names = OwnNames::in_home(net.home(), GATEWAY);
+    net.starts_through(names.words());
     let is_here = [("lists.example", GATEWAY)];
     names.knows(&is_here);
     names.trusts(&[&authority]);

@@ -56,6 +56,7 @@ mod log;
 mod metrics;
 mod mixed;
 mod no_gap;
+mod on_disk;
 mod other_blocklists;
 mod own_user;
 mod page;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Net, Refusal, Reply, keeper_of};
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Refusal, Reply, keeper_of, without};
 use landlock::{AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetError};
 use nix::sys::signal::Signal;
 
@@ -167,6 +167,24 @@ fn the_daemon_writes_to_no_place_but_its_own() {
     net.forget_log();
     net.filterd(["add", BYSTANDER]).exits(7).complains("Permission denied");
     assert_eq!(fs::read_dir(&state).expect("it is there").count(), 0, "nothing is made there");
+}
+
+#[test]
+fn without_landlock_it_starts_all_the_same_and_status_tells() {
+    let mut net = Net::new();
+    for answer in ["ENOSYS", "EOPNOTSUPP"] {
+        let kernel = without(&format!("landlock_create_ruleset:error={answer}"));
+        net.starts_through(kernel.iter().map(String::as_str));
+        net.start(&format!("block: [{ATTACKER}]"));
+        net.expect(ATTACKER).dropped();
+        net.filterd(["status"])
+            .succeeds()
+            .says("may write whatever that user may (this kernel has no Landlock)");
+        net.filterd(["add", BYSTANDER]).succeeds();
+        net.expect(BYSTANDER).dropped();
+        net.filterd(["remove", BYSTANDER]).succeeds();
+        net.stop();
+    }
 }
 
 /// Does this kernel confine those who ask for it?

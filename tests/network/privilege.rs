@@ -115,3 +115,18 @@ fn who_starts_it_without_being_root_is_told_so() {
     let told = net.home().filterd_as(65534, words).exits(6).complains("Permission denied");
     told.complains("filterd is started by root (`sudo filterd --iface eth0`)");
 }
+
+#[test]
+fn it_takes_all_the_open_files_that_it_may_and_where_those_are_few_says_so() {
+    let mut net = Net::new();
+    net.starts_through(["sh", "-c", r#"ulimit -S -n 20; exec "$0" "$@""#]);
+    net.start(&format!("block: [{ATTACKER}]"));
+    net.expect(ATTACKER).dropped();
+    net.stop();
+    // Root could take more than it was given, but for this.
+    let few = r#"ulimit -n 20; exec "$0" "$@""#;
+    net.starts_through(["setpriv", "--bounding-set=-sys_resource", "sh", "-c", few]);
+    let told =
+        net.another_filterd("").exits(8).complains("filterd may have only 20 files open, and needs 128");
+    told.complains("`ulimit -n 4096`").complains("LimitNOFILE=65536");
+}

@@ -15,6 +15,9 @@ use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
 
+/// What is done in a namespace of mounts, before the program behind it.
+const IN_GROUP: &str = r#"mount --bind "$0" /sys/fs/cgroup && exec "$@""#;
+
 #[test]
 fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
     let net = Net::with_filterd(BLOCKING);
@@ -42,6 +45,30 @@ fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
         "it was asked to make way: {}",
         net.daemon().log()
     );
+}
+
+#[test]
+fn a_machine_without_room_for_two_keeps_the_old_one() {
+    let mut net = Net::with_filterd(BLOCKING);
+    // To the newcomer its home is where the kernel says how much a group of processes may have.
+    net.file("memory.current", "3000000\n");
+    let limit = net.file("memory.max", "4000000\n");
+    let group = limit.parent().expect("it is in a directory").display().to_string();
+    let in_group = ["unshare", "--mount", "--", "sh", "-c", IN_GROUP, &group];
+    net.starts_through(in_group);
+    let told =
+        net.failing_succession(BLOCKING, &[]).exits(8).complains("MiB are needed for two filterds at once");
+    told.complains("and 0 MiB are free").complains("nothing has changed").complains("MemoryMax");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["add", BYSTANDER]).succeeds();
+    assert!(
+        !net.daemon().log().contains("requests wait"),
+        "it was asked to make way: {}",
+        net.daemon().log()
+    );
+    net.file("memory.max", "1000000000\n");
+    net.succeed(BLOCKING);
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
 }
 
 #[test]

@@ -91,6 +91,14 @@ pub enum DaemonError {
         /// What both are called.
         name: String,
     },
+    /// It may hardly open anything.
+    #[error("filterd may have only {few} files open, and needs {least}")]
+    FewFiles {
+        /// As many as it may have.
+        few: u64,
+        /// As many as it needs.
+        least: u64,
+    },
     /// The user to become cannot be become.
     #[error("cannot become user {name}: {source}")]
     User {
@@ -150,6 +158,11 @@ impl Explain for DaemonError {
                 Some(format!("say `--accept list:{name}` or `--accept interface:{name}`"))
             }
             Self::NothingToTry => Some("start filterd with one: `--config FILE`".to_owned()),
+            Self::FewFiles { .. } => Some(
+                "let it have more: `ulimit -n 4096` in the shell that starts it, LimitNOFILE=65536 in its unit, `--ulimit nofile=65536` \
+                 for its container"
+                    .to_owned(),
+            ),
             Self::User { .. } | Self::TooManyLists | Self::TooManyClauses | Self::System(_) => None,
         }
     }
@@ -197,7 +210,9 @@ impl From<&DaemonError> for Exit {
             | DaemonError::User { .. } => Self::Usage,
             DaemonError::OnTrial(_) | DaemonError::NoWayBack(_) | DaemonError::NothingToTry => Self::Refused,
             DaemonError::Socket(_) | DaemonError::Journal(_) | DaemonError::System(_) => Self::Unreachable,
-            DaemonError::Kernel(_) | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
+            DaemonError::Kernel(_)
+            | DaemonError::FewFiles { .. }
+            | DaemonError::NotDone(NotDone::Kernel(_)) => Self::Kernel,
             DaemonError::NotDone(NotDone::Refused(_)) => Self::Config,
         }
     }

@@ -28,6 +28,7 @@ mod log;
 mod names;
 pub mod needs;
 mod not_succeeded;
+mod open_files;
 mod owner;
 mod pages;
 mod pause;
@@ -73,17 +74,7 @@ pub fn run(run: &Run) -> ExitCode {
     let log = log::start(run.log);
     // A terminal may stop whoever writes to it from behind, and a stopped daemon lets nothing expire.
     _ = SigSet::from(Signal::SIGTTOU).thread_block();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let ended = match runtime {
-        Ok(runtime) => {
-            let ended = runtime.block_on(in_a_task(run.clone(), log.watching()));
-            // A list file that hangs keeps nobody from ending.
-            runtime.shutdown_background();
-            ended
-        }
-        Err(error) => Err(error.into()),
-    };
-    match ended {
+    match in_a_runtime(run, log.watching()) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
             log.end(&error);
@@ -93,6 +84,15 @@ pub fn run(run: &Run) -> ExitCode {
             Exit::from(&error).into()
         }
     }
+}
+
+fn in_a_runtime(run: &Run, watching: Watching) -> Result<(), DaemonError> {
+    open_files::take_enough()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(in_a_task(run.clone(), watching));
+    // A list file that hangs keeps nobody from ending.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Waking what a runtime blocks on takes a system call, waking a task takes none.

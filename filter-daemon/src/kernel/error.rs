@@ -198,10 +198,10 @@ impl Explain for KernelError {
                  filterd's cgroup (MemoryMax)"
                 .to_owned(),
             Self::Foreign { name, program, id, off, link, .. } => {
-                let remove = match link {
-                    Some(link) => format!("bpftool link detach id {link}"),
-                    None => format!("ip link set dev {name} {off} off"),
-                };
+                let off = format!("ip link set dev {name} {off} off");
+                // The link may hold the program somewhere else: where it holds it here, and only there, `ip` is refused.
+                let remove = link
+                    .map_or_else(|| off.clone(), |link| format!("{off} || bpftool link detach id {link}"));
                 let with = match program == UNNAMED {
                     false => format!("remove it with whatever attached it, or with `{remove}`"),
                     // It came after us: neither whose it is can be seen, nor whether a link holds it.

@@ -101,6 +101,12 @@ pub enum FileError {
         /// What to do.
         remedy: String,
     },
+    /// Whoever was to read it has panicked.
+    #[error("{}: cannot be read: this is a fault in filterd itself", printable::path(path))]
+    Broken {
+        /// Where it is.
+        path: PathBuf,
+    },
     /// The system's own words.
     #[error("{}: cannot be read: {source}", printable::path(path))]
     Unreadable {
@@ -120,6 +126,9 @@ impl Explain for FileError {
             Self::TooMany { .. } => Some(
                 "put some of them into a folder of their own, and name that as another list, or put them together in fewer files"
                     .to_owned(),
+            ),
+            Self::Broken { .. } => Some(
+                "please report it with this file and the line of the log that says \"a fault in filterd itself\"".to_owned(),
             ),
             Self::Missing { .. }
             | Self::NotPlain { .. }

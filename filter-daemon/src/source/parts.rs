@@ -6,8 +6,8 @@ use std::io::{self, Read};
 /// What begins the line before each. A file that has such a line itself is two parts, which does no harm.
 const MARK: &[u8] = b"# filterd: the file ";
 
-/// Longer names are cut: no file has one.
-const LONGEST: usize = 1024;
+/// Longer names are cut: no file has one, but a file may begin with such a line itself.
+const LONGEST: usize = 255;
 
 /// Large enough that system calls do not count.
 const BUFFER: usize = 128 * 1024;
@@ -143,6 +143,13 @@ mod tests {
                 files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect();
             assert_eq!(parts, expected, "{step}");
         }
+    }
+
+    #[test]
+    fn a_name_that_no_file_has_is_cut() {
+        let stream = [before(&"a.".repeat(1000)), b"1\n".to_vec()].concat();
+        let parts = parted(&stream, 7);
+        assert_eq!(parts, [("a.".repeat(1000)[..LONGEST].to_owned(), b"1\n".to_vec())]);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //! a thread of its own, and given up when nothing comes. The thread stays until the system lets it go.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,7 +80,7 @@ impl<T: Send + 'static> Patience<T> {
             match told.recv_timeout(patience) {
                 Ok(read) => return Ok(read),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(FileError::new(path, io::Error::other("reading it has failed")));
+                    return Err(FileError::Broken { path: path.into() });
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -108,6 +107,7 @@ impl<T: Send + 'static> Patience<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Explain;
 
     #[test]
     fn what_hangs_is_given_up_and_not_begun_again_until_it_goes_on() {
@@ -129,6 +129,20 @@ mod tests {
             patience.read(path, |_| 3).ok()
         });
         assert_eq!(again, Some(3));
+    }
+
+    #[test]
+    fn a_reader_that_breaks_takes_nobody_with_it_and_is_to_be_reported() {
+        let mut patience = Patience::default();
+        let broken =
+            patience.read(Path::new("drop.csv"), |_| -> u32 { panic!("a line that nobody thought of") });
+        let told = broken.unwrap_err().explain();
+        assert_eq!(told.message, "drop.csv: cannot be read: this is a fault in filterd itself");
+        assert!(
+            told.remedy.is_some_and(|remedy| remedy.contains("report it with this file")),
+            "it says what to do"
+        );
+        assert_eq!(patience.read(Path::new("drop.csv"), |_| 2).unwrap(), 2, "the next one is read");
     }
 
     #[test]

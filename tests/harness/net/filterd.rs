@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use nix::sys::signal::Signal;
 
 use super::Net;
-use crate::{Daemon, Home, OtherTime, OwnNames, OwnRun, Reply, home};
+use crate::{Daemon, Home, OtherTime, OwnRun, Reply, home};
 
 impl Net {
     /// Starts filterd with this configuration; on `eth0` if it names no interfaces.
@@ -29,7 +29,7 @@ impl Net {
         command.args(["--pdeathsig", "KILL"]);
         command.args(self.time.iter().flat_map(OtherTime::words));
         command.args(self.run.iter().flat_map(OwnRun::words));
-        command.args(self.names.iter().flat_map(OwnNames::words));
+        command.args(&self.through);
         command.arg(home::binary());
         command.envs(self.credentials.iter().map(|directory| ("CREDENTIALS_DIRECTORY", directory)));
         let mut own = daemon_arguments(&self.home, config);
@@ -50,11 +50,9 @@ impl Net {
         self.run.insert(OwnRun::in_home(&self.home)).clone()
     }
 
-    /// Whoever is started from here on knows the names and trusts the authorities that a story says, and asks `server` for
-    /// all other names.
-    pub fn lives_with_its_own_names(&mut self, server: &str) -> OwnNames {
-        self.home.readable_by_all();
-        self.names.insert(OwnNames::in_home(&self.home, server)).clone()
+    /// Whoever is started from here on is started by these words, which leave it its process id.
+    pub fn starts_through<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
+        self.through = words.into_iter().map(str::to_owned).collect();
     }
 
     /// Whoever is started from here on finds what systemd would hand over there.
@@ -77,7 +75,7 @@ impl Net {
         let home = Home::new();
         let own = without(daemon_arguments(&home, config), arguments);
         let mut command = Command::new("timeout");
-        command.args(["--signal=KILL", "30"]).arg(home::binary());
+        command.args(["--signal=KILL", "30"]).args(&self.through).arg(home::binary());
         self.host.entered(|| Reply::of(command.args(own).args(arguments).env("NO_COLOR", "1")))
     }
 

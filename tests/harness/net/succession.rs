@@ -79,7 +79,8 @@ impl Net {
     pub fn failing_succession(&self, config: &str, arguments: &[&str]) -> Reply {
         let own = without(daemon_arguments(&self.home, config), arguments);
         let mut command = self.host.command("timeout");
-        command.args(["--signal=KILL", "60"]).arg(home::binary()).args(own).args(arguments);
+        command.args(["--signal=KILL", "60"]).args(&self.through);
+        command.arg(home::binary()).args(own).args(arguments);
         Reply::of(command.arg("--take-over").env("NO_COLOR", "1"))
     }
 

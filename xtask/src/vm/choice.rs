@@ -58,7 +58,7 @@ const OURS_ALONE: [&str; 26] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 32] = [
+const HERE_ONLY: [Stories; 35] = [
     ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
@@ -67,6 +67,7 @@ const HERE_ONLY: [Stories; 32] = [
     ("control::", "a client in Python, and every verb once"),
     ("documents::", "bash, and tools of other filters"),
     ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
+    ("doctor::a_program_that_a_link", "bpftool"),
     ("durable::a_", "files alone, of which no kernel knows; `durable::what_was_added` is told on every one"),
     ("durable::many_", "the same"),
     ("durable::one_whose", "the same"),
@@ -84,12 +85,14 @@ const HERE_ONLY: [Stories; 32] = [
     ("life::", "hundreds of steps of a random life"),
     ("list_names::", "thousands of lists"),
     ("mixed::", "a hundred thousand addresses of both families"),
+    ("on_disk::", "strace looks on, and starts slowly"),
     ("other_blocklists::", "nftables, which the smallest kernels have not"),
     ("own_user::", "a shell, and busybox's takes its own `timeout` and `setpriv`"),
     ("page::", "a browser"),
     ("pages::", "large requests beside small ones, by the clock"),
     ("reload::nobody_slips_through_while_other", "a flood beside many reloads, as `in_between`"),
     ("succession::", "daemons that follow each other, dozens of times"),
+    ("take_over::a_machine_without_room", "a /sys of one's own, whose kernel says what a story wants"),
     (
         "take_over::a_newcomer",
         "processes that die or hang, and who waits for them; no kernel does that differently",

@@ -21,7 +21,7 @@ use crate::text::printable;
 /// The lines of a sparkline with its title.
 const SPARK: u16 = 4;
 
-/// Things to be mended are shown in no more lines than these.
+/// On a screen, things to be mended are shown in no more lines than these.
 const MOST_TROUBLE: usize = 6;
 
 /// From so many columns on lists, sources and reasons are seen at once.
@@ -51,9 +51,27 @@ Any key goes on.";
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     pub has_colours: bool,
+    /// Whoever reads it later cannot ask for the rest: nothing is left out.
+    is_whole: bool,
 }
 
 impl Look {
+    /// On a screen.
+    pub const fn on_a_screen(has_colours: bool) -> Self {
+        Self { has_colours, is_whole: false }
+    }
+
+    /// In a file, or a pipe.
+    const PAPER: Self = Self { has_colours: false, is_whole: true };
+
+    const fn most_trouble(self) -> usize {
+        if self.is_whole { usize::MAX } else { MOST_TROUBLE }
+    }
+
+    const fn most_interfaces(self) -> usize {
+        if self.is_whole { usize::MAX } else { MOST_INTERFACES }
+    }
+
     fn in_colour(self, colour: Color) -> Style {
         let style = Style::new();
         if self.has_colours { style.fg(colour) } else { style }
@@ -72,10 +90,15 @@ impl Look {
     }
 }
 
-/// As text on so much paper, without the keys.
-pub fn text(state: &State, clock: &Clock, (width, height): (u16, u16)) -> String {
+/// All of it as text of this width, without the keys.
+pub fn text(state: &State, clock: &Clock, width: u16) -> String {
+    as_text(state, clock, Look::PAPER, (width, height(state, clock, width)))
+}
+
+/// On a screen, or paper, of this size.
+pub fn as_text(state: &State, clock: &Clock, look: Look, (width, height): (u16, u16)) -> String {
     let Ok(mut terminal) = ratatui::Terminal::new(TestBackend::new(width, height));
-    let draws = |frame: &mut Frame<'_>| draw(state, clock, Look { has_colours: false }, frame);
+    let draws = |frame: &mut Frame<'_>| draw(state, clock, look, frame);
     let Ok(done) = terminal.draw(draws);
     let buffer = done.buffer;
     let line = |y: u16| -> String {
@@ -87,23 +110,22 @@ pub fn text(state: &State, clock: &Clock, (width, height): (u16, u16)) -> String
 }
 
 /// So many lines a picture of this width has that leaves nothing out.
-pub fn all_of(state: &State, clock: &Clock, width: u16) -> u16 {
-    let head = head(state, clock, Look { has_colours: false }, width).len();
-    let interfaces =
-        state.picture.as_ref().map_or(0, |picture| picture.interfaces.len()).min(MOST_INTERFACES);
-    rows(head + troubles(state, width).len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
+fn height(state: &State, clock: &Clock, width: u16) -> u16 {
+    let (head, troubles) = (head(state, clock, Look::PAPER, width), troubles(state, Look::PAPER, width));
+    let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len());
+    rows(head.len() + troubles.len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
 }
 
 /// Draws it.
 pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     let width = frame.area().width;
-    let (heads, troubles) = (self::head(state, clock, look, width), troubles(state, width));
+    let (heads, troubles) = (self::head(state, clock, look, width), troubles(state, look, width));
     let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len());
     let areas = Layout::vertical([
         Constraint::Length(rows(heads.len())),
         Constraint::Length(rows(troubles.len())),
         Constraint::Length(SPARK),
-        Constraint::Length(rows(interfaces.min(MOST_INTERFACES) + 1)),
+        Constraint::Length(rows(interfaces.min(look.most_interfaces()) + 1)),
         Constraint::Min(3),
         Constraint::Length(1),
     ]);
@@ -116,7 +138,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     let blue = look.in_colour(Color::Blue);
     spark(frame, passes, "passed", state.rate_of("pass"), state.passes.latest(passes.width.into()), blue);
     if let Some(picture) = &state.picture {
-        frame.render_widget(self::links(state, picture, clock), links);
+        frame.render_widget(self::links(state, picture, clock, look), links);
     }
     below(state, clock, frame, lists);
     frame.render_widget(self::prompt(state, look), prompt);
@@ -254,7 +276,7 @@ fn whole(words: &str, indent: &str, width: u16) -> Vec<String> {
 }
 
 /// What is to be mended, each with what to do.
-fn troubles(state: &State, width: u16) -> Vec<Line<'static>> {
+fn troubles(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
     let faults = state.picture.iter().flat_map(|picture| &picture.faults);
     let lines = faults.flat_map(|fault| {
         let lines: Vec<String> = fault.told.lines().map(printable::on_one_line).collect();
@@ -263,9 +285,10 @@ fn troubles(state: &State, width: u16) -> Vec<Line<'static>> {
         each.collect::<Vec<_>>()
     });
     let mut lines: Vec<_> = lines.collect();
-    if lines.len() > MOST_TROUBLE {
-        let more = lines.len() + 1 - MOST_TROUBLE;
-        lines.truncate(MOST_TROUBLE - 1);
+    let most = look.most_trouble();
+    if lines.len() > most {
+        let more = lines.len() + 1 - most;
+        lines.truncate(most - 1);
         lines.push(format!("{more} more lines: `filterd status` tells them"));
     }
     lines.into_iter().map(Line::from).collect()
@@ -287,7 +310,7 @@ fn spark(
     frame.render_widget(Sparkline::default().block(block).style(style).data(bars.collect::<Vec<_>>()), area);
 }
 
-fn links(state: &State, picture: &Snapshot, clock: &Clock) -> Table<'static> {
+fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<'static> {
     let row = |interface: &Interface| {
         let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { interface.mode.as_str() };
         let a_second = |figure: Option<f64>| figure.map(rate).unwrap_or_default();
@@ -302,12 +325,10 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock) -> Table<'static> {
         ])
     };
     let widths = [15, 12, 12, 12, 12, 9].map(Constraint::Length);
-    let first = match picture.interfaces.len() {
-        0..=MOST_INTERFACES => "interface".to_owned(),
-        all => format!("{MOST_INTERFACES} of {all}"),
-    };
+    let (all, most) = (picture.interfaces.len(), look.most_interfaces());
+    let first = if all > most { format!("{most} of {all}") } else { "interface".to_owned() };
     let heads = [first.as_str(), "mode", "driver", "  received/s", "   to drop/s", "up"].map(str::to_owned);
-    Table::new(picture.interfaces.iter().take(MOST_INTERFACES).map(row), widths)
+    Table::new(picture.interfaces.iter().take(most).map(row), widths)
         .header(Row::new(heads).style(Look::head()))
 }
 

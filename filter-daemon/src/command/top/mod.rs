@@ -77,7 +77,7 @@ impl Top {
             let screen = if stdout().is_terminal() { terminal::size().ok() } else { None };
             let width = screen.map_or(PAPER, |(width, _)| width.max(PAPER));
             let clock = Clock::system();
-            let picture = draw::text(&state, &clock, (width, draw::all_of(&state, &clock, width)));
+            let picture = draw::text(&state, &clock, width);
             console.answer(&(), |()| picture + &draw::sampled(&state))?;
             return Ok(exit);
         }

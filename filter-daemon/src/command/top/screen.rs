@@ -39,7 +39,7 @@ pub fn run(socket: &Endpoint) -> io::Result<()> {
 
 fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &SignalFd) -> io::Result<()> {
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let look = draw::Look { has_colours };
+    let look = draw::Look::on_a_screen(has_colours);
     let (mut state, mut asking) = (State::default(), Asking::of(socket));
     let drops = sampling::begin(socket);
     let mut due = clock::instant();

@@ -74,6 +74,10 @@ fn is_as_reviewed(name: &str, picture: &str) {
     assert_eq!(picture, fs::read_to_string(path).expect("it is there").trim_end());
 }
 
+fn on_a_screen(state: &State, clock: &Clock, size: (u16, u16)) -> String {
+    draw::as_text(state, clock, draw::Look::on_a_screen(false), size)
+}
+
 fn names(state: &State) -> Vec<&str> {
     state.lists().iter().map(|list| list.name.as_str()).collect()
 }
@@ -85,7 +89,7 @@ fn press(state: &mut State, keys: &str) -> Deed {
 #[test]
 fn a_picture_fits_a_small_screen() {
     let state = after([picture(10), picture(11), picture(12)]);
-    is_as_reviewed("80x24.txt", &draw::text(&state, &Clock::standing(NOW), (80, 24)));
+    is_as_reviewed("80x24.txt", &on_a_screen(&state, &Clock::standing(NOW), (80, 24)));
 }
 
 #[test]
@@ -95,7 +99,7 @@ fn a_large_screen_has_all_there_is() {
     second.faults = vec![Fault { about: About::Protection, since: NOW - 60, told }];
     second.lists.extend((0..60).map(|number| list(&format!("feed-{number:02}"), 10 * number, number)));
     let state = after([picture(10), second]);
-    is_as_reviewed("200x60.txt", &draw::text(&state, &Clock::standing(NOW), (200, 60)));
+    is_as_reviewed("200x60.txt", &on_a_screen(&state, &Clock::standing(NOW), (200, 60)));
 }
 
 /// They were cut off at the edge of the screen.
@@ -110,7 +114,7 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     second.faults = vec![Fault { about: About::Lists, since: NOW - 60, told }];
     let clock = Clock::standing(NOW);
     let state = after([picture(10), second]);
-    let told = draw::text(&state, &clock, (80, 24));
+    let told = on_a_screen(&state, &clock, (80, 24));
     let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in [
         "on eth0 are dropped; what is not is told below list drop is not loaded",
@@ -121,8 +125,33 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     }
     assert!(told.contains("spamhaus"), "and lists have room below: {told}");
     // On paper nothing is left out for it.
-    let paper = draw::text(&state, &clock, (80, draw::all_of(&state, &clock, 80)));
+    let paper = draw::text(&state, &clock, 80);
     assert!(paper.contains("office"), "{paper}");
+}
+
+/// Whoever reads it in a mail cannot look at the rest.
+#[test]
+fn paper_has_everything_that_is_wrong_and_every_interface() {
+    let mut second = picture(11);
+    let fault = |number: usize| {
+        let told =
+            Explanation::new(format!("list feed-{number} is not loaded"), format!("mend number {number}"));
+        Fault { about: About::Lists, since: NOW - 60, told }
+    };
+    second.faults = (0..40).map(fault).collect();
+    let uplink = |number| Interface { name: format!("uplink{number}"), ..second.interfaces[0].clone() };
+    second.interfaces = (0..12).map(uplink).collect();
+    let (state, clock) = (after([picture(10), second]), Clock::standing(NOW));
+    let paper = draw::text(&state, &clock, 80);
+    for number in 0..40 {
+        assert!(paper.contains(&format!("mend number {number}\n")), "{number}: {paper}");
+    }
+    for number in 0..12 {
+        assert!(paper.contains(&format!("uplink{number} ")), "{number}: {paper}");
+    }
+    assert!(paper.contains("office"), "and the lists: {paper}");
+    let screen = on_a_screen(&state, &clock, (80, 24));
+    assert!(screen.contains("`filterd status` tells them") && screen.contains("4 of 12"), "{screen}");
 }
 
 #[test]
@@ -203,7 +232,7 @@ fn deed(words: &str) -> Deed {
 #[test]
 fn where_nothing_is_dropped_or_nobody_answers_that_stands_first() {
     let told = |state: &State| {
-        let text = draw::text(state, &Clock::standing(NOW), (100, 24));
+        let text = on_a_screen(state, &Clock::standing(NOW), (100, 24));
         text.lines().nth(1).unwrap_or_default().to_owned()
     };
     let first = |picture: Snapshot| told(&after([picture]));
@@ -221,7 +250,7 @@ fn where_nothing_is_dropped_or_nobody_answers_that_stands_first() {
 fn a_name_does_nothing_to_the_terminal() {
     let mut evil = picture(2);
     evil.lists[1].name = "a\x1b[2J\u{202e}b\n".to_owned();
-    let text = draw::text(&after([evil]), &Clock::standing(NOW), (80, 24));
+    let text = on_a_screen(&after([evil]), &Clock::standing(NOW), (80, 24));
     assert!(text.contains("\\u{1b}[2J") && !text.contains('\x1b') && !text.contains('\u{202e}'), "{text}");
 }
 
@@ -229,6 +258,6 @@ fn a_name_does_nothing_to_the_terminal() {
 fn nobody_is_too_small_for_a_picture() {
     let state = after([picture(1), picture(2)]);
     for (width, height) in [(1, 1), (10, 3), (79, 5), (20, 60)] {
-        draw::text(&state, &Clock::standing(NOW), (width, height));
+        on_a_screen(&state, &Clock::standing(NOW), (width, height));
     }
 }
