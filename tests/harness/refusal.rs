@@ -64,6 +64,13 @@ pub fn fetcher_of(daemon: u32) -> u32 {
     child_of(daemon, "filterd-fetcher")
 }
 
+/// The processes that fetch for this daemon at the moment.
+pub fn fetches_of(daemon: u32) -> Vec<u32> {
+    let fetcher = fetcher_of(daemon);
+    let children = fs::read_to_string(format!("/proc/{fetcher}/task/{fetcher}/children")).expect("it runs");
+    children.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+}
+
 /// The one child that calls itself this.
 #[track_caller]
 fn child_of(daemon: u32, name: &str) -> u32 {

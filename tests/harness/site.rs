@@ -5,8 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use rustls::ServerConfig;
+
 use crate::web::{Asked, Web, Where};
 use crate::{GATEWAY, Net};
+
+/// Where a list may have gone.
+const ELSEWHERE: &str = "/elsewhere.txt";
 
 /// A web server in the peer's namespace.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub struct Site {
 enum Answer {
     /// This, word for word.
     Words(String),
+    /// The same, to whoever comes there, which others are told.
+    Elsewhere(String),
     /// Nothing, for longer than anybody waits.
     Silence,
 }
@@ -26,11 +33,23 @@ enum Answer {
 impl Site {
     /// One that is up, and has no list yet.
     pub fn up(net: &Net) -> Self {
+        Self::at(net, 80, None)
+    }
+
+    /// The same over https, with this certificate.
+    pub fn up_over_tls(net: &Net, tls: Arc<ServerConfig>) -> Self {
+        Self::at(net, 443, Some(tls))
+    }
+
+    fn at(net: &Net, port: u16, tls: Option<Arc<ServerConfig>>) -> Self {
         let answer = Arc::new(Mutex::new(Answer::Words(status("504 Gateway Timeout"))));
         let says = answer.clone();
         let tell = move |asked: &Asked, caller: &mut dyn Write| {
             let words = match &*says.lock().expect("nobody panics here") {
-                Answer::Words(words) => Some(words.clone()),
+                Answer::Elsewhere(_) if asked.path != ELSEWHERE => {
+                    Some(format!("HTTP/1.1 302 Found\r\nLocation: {ELSEWHERE}\r\nContent-Length: 0\r\n\r\n"))
+                }
+                Answer::Words(words) | Answer::Elsewhere(words) => Some(words.clone()),
                 Answer::Silence => None,
             };
             let Some(words) = words else { return thread::sleep(Duration::from_secs(600)) };
@@ -40,8 +59,8 @@ impl Site {
             // Whoever has hung up meanwhile hears nothing.
             _ = caller.write_all(words.as_bytes());
         };
-        let at = format!("{GATEWAY}:80");
-        let web = Web::serve(Where { namespace: net.peer(), at: &at, tls: None }, tell);
+        let at = format!("{GATEWAY}:{port}");
+        let web = Web::serve(Where { namespace: net.peer(), at: &at, tls }, tell);
         Self { answer, web }
     }
 
@@ -67,7 +86,12 @@ impl Site {
 
     /// This is its list.
     pub fn has(&self, list: &str) {
-        self.answers(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{list}", list.len()));
+        self.answers(ok(list));
+    }
+
+    /// The same, at another place that it leads to.
+    pub fn has_elsewhere(&self, list: &str) {
+        *self.answer.lock().expect("nobody panics here") = Answer::Elsewhere(ok(list));
     }
 
     /// The same, with a tag by which it knows what others have already.
@@ -80,6 +104,10 @@ impl Site {
     pub fn asked(&self) -> Vec<Asked> {
         self.web.asked()
     }
+}
+
+fn ok(list: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{list}", list.len())
 }
 
 fn status(status: &str) -> String {

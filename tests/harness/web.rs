@@ -132,7 +132,12 @@ impl Authority {
 
     /// Writes down whom to trust.
     pub fn write(&self, path: &Path) {
-        std::fs::write(path, self.0.pem()).expect("a home can be written");
+        std::fs::write(path, self.pem()).expect("a home can be written");
+    }
+
+    /// The same in words.
+    pub fn pem(&self) -> String {
+        self.0.pem()
     }
 
     /// What a server shows that is called this, from a day before `until_day` days from now, to then.

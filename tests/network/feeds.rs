@@ -43,7 +43,8 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     site.has(&format!("{BYSTANDER}\n"));
     net.filterd(refresh)
         .succeeds()
-        .says("ipsum: changed, 1 entry, from http://198.19.255.254/list.txt")
+        .says("ipsum: changed, 1 entry, from http://198.19.255.254/list.txt?…: 13 bytes in ")
+        .says(" s (200)")
         .says("1 target entered the filter, 1 left it");
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();
@@ -51,7 +52,11 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     site.has_tagged("1", &list);
     net.filterd(refresh).succeeds().says("ipsum: changed, 2 entries");
     site.asked();
-    net.filterd(refresh).succeeds().says("ipsum: unchanged, 2 entries");
+    net.filterd(refresh)
+        .succeeds()
+        .says("ipsum: unchanged, 2 entries")
+        .says(": nothing new in ")
+        .says(" s (304)");
     assert_eq!(site.asked()[0].header("if-none-match"), Some("\"1\""));
     // What fails or is not believed.
     for (answer, outcome, why) in [
@@ -104,6 +109,8 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
         .is_silent_about("sesame")
         .is_silent_about("abracadabra")
         .says("401");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).exits(7).says("the server answers 401").says("stays in force");
     for words in
         [&["lists", "--json"][..], &["status", "--json"], &["lists"], &["status"], &["diff"], &["check"]]
     {

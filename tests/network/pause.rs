@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, OtherTime, keeper_of};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, OtherTime, Site, keeper_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -91,6 +91,26 @@ fn a_rollback_neither_ends_a_pause_nor_is_held_up_by_it() {
     net.filterd(["resume"]).succeeds();
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn a_list_is_fetched_while_paused_and_what_is_on_it_drops_afterwards() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.start(&format!("lists: [{{name: ipsum, {}}}]", Site::keys()));
+    net.filterd(["lists", "refresh"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["pause", "1h"]).succeeds();
+    net.expect(ATTACKER).passes();
+    site.has(&format!("{BYSTANDER}\n"));
+    net.filterd(["lists", "refresh"]).succeeds().says("1 target entered the filter, 1 left it");
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+    net.filterd(["status"]).says("*** protection is paused until ");
+    assert_eq!(net.paused("ipv4_address"), 2, "one each");
+    net.filterd(["resume"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER).passes();
 }
 
 /// Nobody would be left who could end it.

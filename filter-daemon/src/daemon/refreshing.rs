@@ -221,7 +221,8 @@ impl Owner {
             (None, None, Ok(_)) => (Outcome::Changed, None),
         };
         let (entries, url) = (row.map_or(0, |row| row.entries), self.feeds.url(list));
-        Refreshed { list: list.to_string(), outcome, entries, url, told }
+        let transfer = self.feeds.transfer(list);
+        Refreshed { list: list.to_string(), outcome, entries, url, transfer, told }
     }
 }
 

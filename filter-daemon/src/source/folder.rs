@@ -2,12 +2,14 @@
 //! none of it, and told.
 
 use std::collections::VecDeque;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::file::{self, FileError};
+use super::growing::{Growing, Unfinished};
 use super::parts;
+use super::patience::Progress;
 use crate::text::printable;
 
 /// More files than anybody keeps a list in.
@@ -71,21 +73,20 @@ impl Folder {
         &self.left_out
     }
 
-    /// Opens each of them, and tells their length together.
+    /// Opens each of them, and tells their length together. What is not taken of them, as somebody writes it, is told to
+    /// `unfinished`, and that they are waited for to `progress`.
     ///
     /// # Errors
     /// When one of them cannot be opened: then nothing is read of any.
-    pub fn open(self) -> Result<(Files, u64), FileError> {
+    pub fn open(self, unfinished: Unfinished, progress: Progress) -> Result<(Files, u64), FileError> {
         let mut length: u64 = 0;
         for path in &self.files {
             let file = file::open(path).map_err(missing_within)?;
             let metadata = file.metadata().map_err(|error| FileError::new(path, error))?;
             length = length.saturating_add(metadata.len());
         }
-        Ok((
-            Files { left: self.files.into(), current: None, between: VecDeque::new(), is_ended: true },
-            length,
-        ))
+        let (left, between) = (self.files.into(), VecDeque::new());
+        Ok((Files { left, current: None, between, is_ended: true, unfinished, progress }, length))
     }
 
     /// What is known of each file without reading it, for those who compare.
@@ -118,11 +119,13 @@ fn told(names: &[String]) -> Vec<String> {
 /// What they say, one after the other.
 pub struct Files {
     left: VecDeque<PathBuf>,
-    current: Option<File>,
+    current: Option<Growing>,
     /// What stands between two files, and is not given out yet.
     between: VecDeque<u8>,
     /// Does what was given out end with the end of a line?
     is_ended: bool,
+    unfinished: Unfinished,
+    progress: Progress,
 }
 
 impl Read for Files {
@@ -140,7 +143,8 @@ impl Read for Files {
                 self.current = None;
             }
             let Some(path) = self.left.pop_front() else { return Ok(0) };
-            self.current = Some(file::open(&path).map_err(io::Error::other)?);
+            let file = file::open(&path).map_err(io::Error::other)?;
+            self.current = Some(Growing::new(&path, file, self.unfinished.clone(), self.progress.clone())?);
             let name = path.file_name().map(|name| printable::line(&name.to_string_lossy()).into_owned());
             self.between.extend((!self.is_ended).then_some(b'\n'));
             self.between.extend(parts::before(&name.unwrap_or_default()));

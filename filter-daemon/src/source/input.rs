@@ -1,33 +1,64 @@
 //! The bytes of a list file on their way to the parser: no more of them than there may be, told of as they come, and, if
 //! the list may be believed, written down beside.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::file::{self, FileError};
 use super::folder::Folder;
+use super::growing::{Growing, Unfinished};
 use super::patience::Progress;
 
 /// An open file, or the files of a folder, that may be a list.
 pub struct Input<'a> {
     file: Box<dyn Read>,
     left_out: Vec<String>,
+    unfinished: Unfinished,
     left: u64,
     copy: Option<&'a mut dyn Write>,
     progress: Progress,
 }
 
 impl<'a> Input<'a> {
-    /// Opens a plain file, or all files of a folder, of at most so many bytes.
+    /// Opens a plain file, or all files of a folder, of at most so many bytes. Somebody may be writing to them. `progress` is
+    /// told whenever bytes have come, and when no more are needed.
     ///
     /// # Errors
     /// When one cannot be opened, or all of it is larger.
-    pub fn open(path: &Path, most: u64) -> Result<Self, FileError> {
-        let (file, length, left_out) = if path.is_dir() { folder(path)? } else { plain(path)? };
-        if length > most {
-            return Err(FileError::TooLarge { path: path.into(), most });
+    pub fn open(path: &Path, most: u64, progress: Progress) -> Result<Self, FileError> {
+        let unfinished = Unfinished::default();
+        let (file, length, left_out): Opened = if path.is_dir() {
+            folder(path, unfinished.clone(), progress.clone())?
+        } else {
+            let (file, length) = plain(path)?;
+            let growing = Growing::new(path, file, unfinished.clone(), progress.clone());
+            (Box::new(growing.map_err(|error| FileError::new(path, error))?), length, Vec::new())
+        };
+        Self { file, left_out, unfinished, left: most, copy: None, progress }.of(path, length)
+    }
+
+    /// The same of a plain file that nobody writes to: it was whole before it had its name.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is larger.
+    pub fn open_whole(path: &Path, most: u64, progress: Progress) -> Result<Self, FileError> {
+        let (file, length) = plain(path)?;
+        let (file, unfinished) = (Box::new(file), Unfinished::default());
+        Self { file, left_out: Vec::new(), unfinished, left: most, copy: None, progress }.of(path, length)
+    }
+
+    fn of(self, path: &Path, length: u64) -> Result<Self, FileError> {
+        if length > self.left {
+            return Err(FileError::TooLarge { path: path.into(), most: self.left });
         }
-        Ok(Self { file, left_out, left: most, copy: None, progress: Progress::default() })
+        Ok(self)
+    }
+
+    /// The lines that are not taken, as somebody writes them: known when all is read.
+    #[must_use]
+    pub fn unfinished(&self) -> Unfinished {
+        self.unfinished.clone()
     }
 
     /// What of a folder is no part of it.
@@ -42,28 +73,21 @@ impl<'a> Input<'a> {
         self.copy = copy;
         self
     }
-
-    /// Also tells `progress` whenever bytes have come, and when no more are needed.
-    #[must_use]
-    pub fn telling(mut self, progress: Progress) -> Self {
-        self.progress = progress;
-        self
-    }
 }
 
 /// What is read, how long it is, and what was left out of it.
 type Opened = (Box<dyn Read>, u64, Vec<String>);
 
-fn plain(path: &Path) -> Result<Opened, FileError> {
+fn plain(path: &Path) -> Result<(File, u64), FileError> {
     let file = file::open(path)?;
     let length = file.metadata().map_err(|error| FileError::new(path, error))?.len();
-    Ok((Box::new(file), length, Vec::new()))
+    Ok((file, length))
 }
 
-fn folder(path: &Path) -> Result<Opened, FileError> {
+fn folder(path: &Path, unfinished: Unfinished, progress: Progress) -> Result<Opened, FileError> {
     let folder = Folder::list(path)?;
     let left_out = folder.left_out().to_vec();
-    let (files, length) = folder.open()?;
+    let (files, length) = folder.open(unfinished, progress)?;
     Ok((Box::new(files), length, left_out))
 }
 

@@ -48,6 +48,15 @@ pub struct ListFile {
 }
 
 impl ListFile {
+    /// One line more that was not taken.
+    fn reject(&mut self, line: Rejected) {
+        self.lines += 1;
+        self.rejected_count += 1;
+        if self.rejected.len() < gathering::KEPT {
+            self.rejected.push(line);
+        }
+    }
+
     /// The same in counts.
     #[must_use]
     pub fn seen(&self) -> Seen {
@@ -63,7 +72,7 @@ impl ListFile {
 /// # Errors
 /// When the file cannot be read, or is too large.
 pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Result<ListFile, FileError> {
-    read_opened(path, Input::open(path, limits.most_bytes())?.telling(progress), limits, how)
+    read_opened(path, Input::open(path, limits.most_bytes(), progress)?, limits, how)
 }
 
 /// The same of one that is open already, and called `path`.
@@ -71,8 +80,10 @@ pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Resu
 /// # Errors
 /// When the input fails.
 pub fn read_opened(path: &Path, input: Input, limits: &Limits, how: &How) -> Result<ListFile, FileError> {
-    let left_out = input.left_out();
-    Ok(ListFile { left_out, ..parse(path, input, limits.max_entries, how)? })
+    let (left_out, unfinished) = (input.left_out(), input.unfinished());
+    let mut list = ListFile { left_out, ..parse(path, input, limits.max_entries, how)? };
+    unfinished.take().into_iter().for_each(|line| list.reject(line));
+    Ok(list)
 }
 
 /// Reads a list of at most so many targets out of `input`, which is called `path`. What is beyond them is not read.

@@ -1,6 +1,6 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
 //!
-//! `file` opens, `input` reads no more than it may, `patience` waits no longer than it should, `list` and `line` parse what has any
+//! `file` opens, `input` reads no more than it may, `growing` nothing that somebody is still writing, `patience` waits no longer than it should, `list` and `line` parse what has any
 //! `format`,
 //! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
@@ -11,6 +11,7 @@ pub mod feeds;
 pub mod file;
 pub mod folder;
 pub mod format;
+pub mod growing;
 pub mod input;
 pub mod limits;
 pub mod line;

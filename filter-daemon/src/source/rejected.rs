@@ -50,6 +50,8 @@ pub enum Reason {
     Exceptions,
     /// It is not what this form has here.
     Form,
+    /// Its end is not there, and somebody is writing to its file.
+    Unfinished,
 }
 
 impl Rejected {
@@ -97,6 +99,9 @@ impl fmt::Display for Reason {
             Self::Kind => f.write_str("is more than an address (a port, an interface, a mark), and is not blocked"),
             Self::Exceptions => f.write_str("is one exception more than a list may have"),
             Self::Form => f.write_str("is nothing that this format has"),
+            Self::Unfinished => f.write_str(
+                "has no end, and its file is being written: it is taken when it is whole, or its file at rest for a second, and read again (`filterd reload`)",
+            ),
             Self::TooLong => write!(f, "goes on for more than {} bytes", lines::LONGEST),
         }
     }

@@ -1,9 +1,17 @@
-//! A list that is fetched: it changes, its server fails and comes back, and it comes into the configuration and goes again.
+//! A list that is fetched: it changes, moves or stays as it is, its server fails and comes back, whoever fetches it dies, and
+//! it comes into the configuration and goes again.
+
+use std::thread::{scope, sleep};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::Life;
 use super::plan::FED;
 use super::prefix::Prefix;
 use super::wanted::During;
+use crate::fetches_of;
 
 /// What a server answers that is not well.
 const FAILURES: [&str; 4] = [
@@ -60,12 +68,43 @@ impl Life {
         targets.sort();
         targets.dedup();
         self.note(format!("list {FED} is published anew with {} targets, and fetched", targets.len()));
-        self.site.has(&lines(&targets));
+        let (list, how) = (lines(&targets), self.random.below(3));
+        match how {
+            0 => self.site.has_elsewhere(&list),
+            1 => self.site.has_tagged("life", &list),
+            _ => self.site.has(&list),
+        }
         self.plan.fed = Some(targets);
         let begun = self.now();
         let reply = self.net.filterd(["lists", "refresh", FED, "--json"]).succeeds();
         let during = During(begun, self.now());
-        self.believe_reloaded(&reply, during)
+        let touched = self.believe_reloaded(&reply, during);
+        if how == 1 {
+            self.note(format!("list {FED} is asked for again, and has not changed"));
+            self.net.filterd(["lists", "refresh", FED]).succeeds().says("unchanged").says("(304)");
+            // Another list is to have another tag.
+            self.site.has(&list);
+            self.net.filterd(["lists", "refresh", FED]).succeeds().says("unchanged").says("(200)");
+        }
+        touched
+    }
+
+    /// Whoever fetches dies, before anything has come or while it comes.
+    fn fetch_dies(&mut self) {
+        self.note(format!("the process that fetches list {FED} is killed"));
+        self.site.hangs();
+        let (home, daemon) = (self.net.home(), self.net.daemon().id());
+        scope(|scope| {
+            let asks = scope.spawn(|| home.filterd(["lists", "refresh", FED]));
+            while !asks.is_finished() {
+                for process in fetches_of(daemon) {
+                    // It may just have ended by itself.
+                    _ = kill(Pid::from_raw(i32::try_from(process).expect("a number")), Signal::SIGKILL);
+                }
+                sleep(Duration::from_millis(1));
+            }
+            asks.join().expect("it ends").exits(7).says("NOT FETCHED").complains("ended before it was done");
+        });
     }
 
     /// What was good stays; and then the server has it again, whenever it is asked.
@@ -78,6 +117,8 @@ impl Life {
             self.note(format!("the server of list {FED} has a page: {page:?}"));
             self.site.has(page);
             self.net.filterd(["lists", "refresh", FED]).exits(7).says("HELD BACK");
+        } else if self.random.below(6) == 0 {
+            self.fetch_dies();
         } else if self.random.below(6) == 0 {
             self.note(format!("the server of list {FED} says nothing"));
             self.site.hangs();

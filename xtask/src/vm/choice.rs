@@ -58,7 +58,7 @@ const OURS_ALONE: [&str; 26] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 35] = [
+const HERE_ONLY: [Stories; 36] = [
     ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),
@@ -73,6 +73,7 @@ const HERE_ONLY: [Stories; 35] = [
     ("durable::one_whose", "the same"),
     ("durable::what_a_full", "the same"),
     ("fail2ban::", "a real fail2ban, which no guest has"),
+    ("feed_gone::", "names and certificates, of which no kernel knows; `feeds::` is told on every one"),
     ("growth::", "millions of addresses, to grow through tables"),
     ("guard::twenty_random", "dozens of starts; the other stories of `guard` read all that hosts tell"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),

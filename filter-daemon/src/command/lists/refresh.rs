@@ -8,7 +8,7 @@ use crate::command::render::console::Console;
 use crate::command::render::figure::{count, counted, counted_as};
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire;
-use crate::control::wire::refresh::{Outcome, Refreshed, Reply};
+use crate::control::wire::refresh::{Outcome, Refreshed, Reply, Transfer};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ fn render(refreshed: &Reply) -> String {
     lines.join("\n")
 }
 
-fn line(Refreshed { list, outcome, entries, url, .. }: &Refreshed) -> String {
+fn line(Refreshed { list, outcome, entries, url, transfer, .. }: &Refreshed) -> String {
     let outcome = match outcome {
         Outcome::Changed => "changed",
         Outcome::Unchanged => "unchanged",
@@ -75,7 +75,14 @@ fn line(Refreshed { list, outcome, entries, url, .. }: &Refreshed) -> String {
         Outcome::NotInForce => "NOT IN FORCE",
     };
     let from = url.as_ref().map(|url| format!(", from {url}")).unwrap_or_default();
-    format!("{list}: {outcome}, {}{from}", counted_as(*entries, ["entry", "entries"]))
+    let sent = transfer.as_ref().map(sent).unwrap_or_default();
+    format!("{list}: {outcome}, {}{from}{sent}", counted_as(*entries, ["entry", "entries"]))
+}
+
+/// A server that says that nothing has changed sends nothing.
+fn sent(Transfer { status, bytes, milliseconds }: &Transfer) -> String {
+    let what = if *status == 304 { "nothing new".to_owned() } else { counted(*bytes, "byte") };
+    format!(": {what} in {}.{} s ({status})", count(milliseconds / 1000), milliseconds % 1000 / 100)
 }
 
 #[cfg(test)]
@@ -89,15 +96,26 @@ mod tests {
             outcome,
             entries,
             url: url.map(str::to_owned),
+            transfer: None,
             told: None,
         };
+        let sent = |status, bytes, list| Refreshed {
+            transfer: Some(Transfer { status, bytes, milliseconds: 1_849 }),
+            ..list
+        };
+        let url = Some("https://lists.example/tor.txt");
         let lists = vec![
             list("drop", Outcome::Changed, 1204, None),
             list("ipsum", Outcome::NotFetched, 1, Some("https://lists.example/ipsum.txt")),
+            sent(200, 1_234_567, list("tor", Outcome::Changed, 1204, url)),
+            sent(304, 0, list("tor", Outcome::Unchanged, 1204, url)),
         ];
         let reply = Reply { entered: 20, left: 3, lists, ..Reply::default() };
         let told = "drop: changed, 1,204 entries\n\
-                    ipsum: NOT FETCHED, 1 entry, from https://lists.example/ipsum.txt\n20 targets entered the filter, 3 left it";
+                    ipsum: NOT FETCHED, 1 entry, from https://lists.example/ipsum.txt\n\
+                    tor: changed, 1,204 entries, from https://lists.example/tor.txt: 1,234,567 bytes in 1.8 s (200)\n\
+                    tor: unchanged, 1,204 entries, from https://lists.example/tor.txt: nothing new in 1.8 s (304)\n\
+                    20 targets entered the filter, 3 left it";
         assert_eq!(render(&reply), told);
         assert_eq!(render(&Reply::default()), "no list has a `url`");
     }

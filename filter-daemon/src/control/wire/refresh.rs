@@ -55,9 +55,24 @@ pub struct Refreshed {
     /// Where it is fetched from, without what a query says; none of a list that is a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// What was sent when it was last fetched; none where that failed, or it is a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Transfer>,
     /// Why it is not what its source has, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Explanation>,
+}
+
+/// What a server has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Transfer {
+    /// How it answered: 200, or 304 where nothing has changed.
+    pub status: u16,
+    /// How many bytes came, unpacked.
+    pub bytes: u64,
+    /// How long it took from the first question to the last byte, redirects among it, in milliseconds.
+    pub milliseconds: u64,
 }
 
 /// What has become of a list.

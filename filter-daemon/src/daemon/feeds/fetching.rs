@@ -4,12 +4,13 @@ use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::schedule::{self, Chance};
 use crate::clock;
 use crate::config::Feed;
 use crate::config::secret::{self, Handed};
+use crate::control::wire::refresh::Transfer;
 use crate::fetch::{FetchError, Fetched, Fetcher, Order};
 use crate::source::Feeds;
 use crate::source::feeds::{Key, NoRoom, Note};
@@ -77,9 +78,9 @@ pub struct Job {
 #[derive(Debug)]
 pub enum Outcome {
     /// What is here is what there is.
-    Unchanged(Note),
+    Unchanged(Note, Transfer),
     /// There is something else, and it is here now.
-    New(Note),
+    New(Note, Transfer),
     /// Nothing came, or not all of it: why, what to do, and how long until it is tried again.
     Failed { told: Explanation, wait: Duration },
 }
@@ -130,18 +131,26 @@ impl Job {
             most_bytes: self.most.min(room),
             patience: self.feed.timeout,
         };
+        let begun = clock::instant();
         match ((self.fetch)(&order).map_err(|error| refused(&error))?, &self.note) {
-            (Got::Body(body), _) => self.keep(body),
-            (Got::Unchanged { from }, Some(note)) => Ok(self.confirm(Note { from, ..note.clone() })),
+            (Got::Body(body), _) => {
+                let (note, bytes) = self.keep(body)?;
+                Ok(Outcome::New(note, transfer(200, bytes, begun)))
+            }
+            (Got::Unchanged { from }, Some(note)) => {
+                let note = self.confirm(Note { from, ..note.clone() });
+                Ok(Outcome::Unchanged(note, transfer(304, 0, begun)))
+            }
             (Got::Unchanged { .. }, None) => {
                 Err(failed("the server answers that nothing has changed, though nothing was here".into()))
             }
         }
     }
 
-    fn keep(&self, mut body: Body) -> Result<Outcome, NotCome> {
+    /// Writes it down, and counts its bytes.
+    fn keep(&self, mut body: Body) -> Result<(Note, u64), NotCome> {
         let mut coming = self.store.come(self.key).map_err(|error| unwritable(&error))?;
-        let mut buffer = vec![0; 1 << 16];
+        let (mut buffer, mut bytes) = (vec![0; 1 << 16], 0);
         loop {
             let read = match body.bytes.read(&mut buffer) {
                 Ok(0) => break,
@@ -150,6 +159,7 @@ impl Job {
                 Err(error) => return Err(broken_off(&error)),
             };
             coming.write_all(&buffer[..read]).map_err(|error| unwritable(&error))?;
+            bytes += read as u64;
         }
         self.must_be_ours()?;
         let now = clock::since_1970().as_secs();
@@ -163,13 +173,14 @@ impl Job {
             from: std::mem::take(&mut body.from),
             ..Note::default()
         };
-        self.store.keep(self.key, &coming, note).map(Outcome::New).map_err(|error| unwritable(&error))
+        let kept = self.store.keep(self.key, &coming, note).map_err(|error| unwritable(&error))?;
+        Ok((kept, bytes))
     }
 
-    fn confirm(&self, note: Note) -> Outcome {
+    fn confirm(&self, note: Note) -> Note {
         let note = Note { checked: clock::since_1970().as_secs(), not_before: None, ..note };
         self.write(&note);
-        Outcome::Unchanged(note)
+        note
     }
 
     /// What cannot be written of this is only when it was: the next start asks a little too early.
@@ -187,6 +198,11 @@ impl Job {
         }
         Err(failed("another filterd takes this one's place".into()))
     }
+}
+
+fn transfer(status: u16, bytes: u64, begun: Instant) -> Transfer {
+    let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Transfer { status, bytes, milliseconds }
 }
 
 fn failed(told: Explanation) -> NotCome {

@@ -24,6 +24,7 @@ use crate::blocklist::{Lists, Timestamp};
 use crate::clock;
 use crate::config::secret::Handed;
 use crate::config::{Config, Feed};
+use crate::control::wire::refresh::Transfer;
 use crate::fetch::Fetcher;
 use crate::host::{Fact, What};
 use crate::source;
@@ -75,6 +76,8 @@ struct Fed {
     /// Somebody has asked since that began, or it is fetched otherwise from now on.
     again: bool,
     failed: Option<Failed>,
+    /// What was sent when it was last fetched, if it could be.
+    transfer: Option<Transfer>,
     /// Something has come, and nobody has read it yet.
     has_come: bool,
     /// What came was held back so many times in a row.
@@ -162,6 +165,7 @@ impl Feeds {
                         running: None,
                         again: false,
                         failed,
+                        transfer: None,
                         has_come: false,
                         doubted: 0,
                     };
@@ -257,7 +261,7 @@ impl Feeds {
             self.tidy();
             return None;
         };
-        let has_come = matches!(outcome, Outcome::New(_) | Outcome::Unchanged(_));
+        let has_come = matches!(outcome, Outcome::New(..) | Outcome::Unchanged(..));
         fed.note(outcome);
         if std::mem::take(&mut fed.again) {
             fed.next = Timestamp::default();
@@ -346,7 +350,7 @@ impl Fed {
     fn note(&mut self, outcome: Outcome) {
         self.running = None;
         match outcome {
-            Outcome::New(note) | Outcome::Unchanged(note) => {
+            Outcome::New(note, transfer) | Outcome::Unchanged(note, transfer) => {
                 if self.failed.take().is_some() || self.note.is_none() {
                     let name = self.name();
                     info!(
@@ -357,6 +361,7 @@ impl Fed {
                     );
                 }
                 (self.note, self.heard, self.has_come) = (Some(note), Some(clock::now()), true);
+                self.transfer = Some(transfer);
                 self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
             }
             Outcome::Failed { told, wait } => {
@@ -373,6 +378,7 @@ impl Fed {
                 let since = before.as_ref().map_or_else(clock::now, |before| before.since);
                 let times = before.map_or(0, |before| before.times).saturating_add(1);
                 self.next = clock::after(wait);
+                self.transfer = None;
                 self.failed = Some(Failed { since, times, told });
             }
         }

@@ -9,6 +9,7 @@ use crate::blocklist::{Blocklist, List};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::lists::{self, Fetching, Trouble};
+use crate::control::wire::refresh::Transfer;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
@@ -37,6 +38,11 @@ impl Feeds {
     /// Where this list is fetched from, if it is.
     pub fn url(&self, list: &str) -> Option<String> {
         Some(self.of(list)?.feed.url.to_string())
+    }
+
+    /// What was sent when this list was last fetched, if it could be.
+    pub fn transfer(&self, list: &str) -> Option<Transfer> {
+        self.of(list)?.transfer
     }
 
     /// Why this list could not be fetched, if that is so.

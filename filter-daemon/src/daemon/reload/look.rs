@@ -69,7 +69,9 @@ impl Looking {
         let file = match &how.database {
             Some(database) => database::list(database, limits, how, copy, &progress)?,
             None => {
-                let input = Input::open(&self.file, limits.most_bytes())?.copied_to(copy).telling(progress);
+                // What was fetched was whole before it had its name.
+                let open = if self.list.feed.is_some() { Input::open_whole } else { Input::open };
+                let input = open(&self.file, limits.most_bytes(), progress)?.copied_to(copy);
                 list::read_opened(path, input, limits, how)?
             }
         };

@@ -12,9 +12,9 @@ macro_rules! samples {
     ($($name:literal)*) => { [$(($name, include_str!(concat!("tests/samples/", $name)))),*] };
 }
 
-const SAMPLES: [(&str, &str); 13] = samples! {
+const SAMPLES: [(&str, &str); 14] = samples! {
     "plain.txt" "firehol.netset" "spamhaus.txt" "spamhaus.json" "ipsum.txt" "feodo.csv" "two-columns.csv" "dshield.txt"
-    "ranges.txt" "ipset.save" "nft.json" "csf.deny" "hosts"
+    "ranges.txt" "ipset.save" "nft.json" "csf.deny" "csf.allow" "hosts"
 };
 
 const HTML: &str = "<!DOCTYPE html>\n<html><head><title>504 Gateway Time-out</title></head>\n<body>\n<h1>504</h1>\n</body></html>\n";
@@ -105,6 +105,48 @@ fn targets(text: &str, how: &How) -> (Vec<String>, Vec<String>) {
 
 fn sample(name: &str) -> &'static str {
     SAMPLES.iter().find(|(known, _)| *known == name).expect("it is one of them").1
+}
+
+/// Does what the one blocks contain all that the other does?
+fn is_within(part: &list::ListFile, whole: &list::ListFile) -> Result<(), String> {
+    let all: Vec<_> = whole.targets.iter().collect();
+    let outside = part.targets.iter().find(|target| !all.iter().any(|wide| wide.covers(target)));
+    outside.map_or(Ok(()), |target| Err(target.to_string()))
+}
+
+/// Half a line may be somebody else's address, which is why the last one is taken only of what is whole (`growing`, and what
+/// a server says of its length); all before it says what it always said.
+#[test]
+fn of_a_list_that_is_cut_anywhere_no_line_blocks_somebody_else() {
+    for (name, text) in SAMPLES {
+        let read =
+            |text: &[u8]| list::parse(Path::new(name), text, 1000, &How::default()).expect("it is memory");
+        let whole = read(text.as_bytes());
+        for end in 0..text.len() {
+            let cut = &text.as_bytes()[..end];
+            read(cut);
+            let lines = cut.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let part = read(&cut[..lines]);
+            // What an exception is taken out of stands before it: of that there is no telling.
+            if name != "ipset.save" && part.lack.is_none() {
+                is_within(&part, &whole).unwrap_or_else(|target| panic!("{name} up to {end}: {target}"));
+            }
+        }
+    }
+}
+
+/// As they once ended on Macs: one line, which is told as that, or lines of a form that minds no blanks.
+#[test]
+fn a_list_whose_lines_end_in_cr_alone_blocks_nobody_else() {
+    for (name, text) in SAMPLES {
+        let read = |text: &str| {
+            list::parse(Path::new(name), text.as_bytes(), 1000, &How::default()).expect("it is memory")
+        };
+        let (whole, returns) = (read(text), read(&text.replace('\n', "\r")));
+        is_within(&returns, &whole).unwrap_or_else(|target| panic!("{name}: {target}"));
+        let last = read(&format!("{}\r", text.trim_end()));
+        is_within(&last, &whole).unwrap_or_else(|target| panic!("{name} with CR at its end: {target}"));
+    }
 }
 
 #[test]

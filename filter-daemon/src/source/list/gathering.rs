@@ -11,7 +11,7 @@ use crate::source::rejected::{Reason, Rejected};
 use crate::source::special::{self, Special};
 
 /// How many of the lines that were not understood are kept, to be shown to somebody.
-const KEPT: usize = 100;
+pub const KEPT: usize = 100;
 
 /// A list that is being read.
 pub struct Gathering {

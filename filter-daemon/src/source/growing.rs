@@ -1,0 +1,275 @@
+//! A file that somebody may be writing to while it is read: half a line, such as `10.0.0.1` of `10.0.0.123`, would block
+//! somebody else. What ends with the end of a line is taken as it is; a last line without one only from a file at rest.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::patience::Progress;
+use super::rejected::{Reason, Rejected};
+use crate::clock;
+use crate::text::lines::LONGEST;
+
+/// A file is at rest when nobody has written to it for so long: whoever writes a list does not stop longer within a line,
+/// and whoever loads one that has no end of a last line does not wait longer.
+const REST: Duration = Duration::from_secs(1);
+
+/// Whoever waits for us hears as often that we are there.
+const TELLS_EVERY: Duration = Duration::from_millis(100);
+
+const BUFFER: usize = 128 * 1024;
+
+/// Lines that were not taken, as somebody was writing them.
+#[derive(Clone, Debug, Default)]
+pub struct Unfinished(Arc<Mutex<Vec<Rejected>>>);
+
+impl Unfinished {
+    fn note(&self, line: Rejected) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    /// All of them, once.
+    #[must_use]
+    pub fn take(&self) -> Vec<Rejected> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Waits so long.
+type Wait = Box<dyn FnMut(Duration)>;
+
+/// Reads a file to its end, and at its end the last line only if the file is at rest.
+pub struct Growing {
+    path: Arc<Path>,
+    file: File,
+    /// What it was when it was opened.
+    before: State,
+    buffer: Box<[u8]>,
+    /// What has been read and not given out: up to `whole` it may be.
+    start: usize,
+    whole: usize,
+    end: usize,
+    /// So many bytes were read, and so many lines ended in them.
+    read: u64,
+    lines: u64,
+    is_at_end: bool,
+    unfinished: Unfinished,
+    wait: Wait,
+}
+
+/// What of a file changes when somebody writes to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    size: u64,
+    written: (i64, i64),
+}
+
+impl Growing {
+    /// This file, which is called `path`; `progress` is told while it waits.
+    ///
+    /// # Errors
+    /// When nothing can be known of it.
+    pub fn new(path: &Path, file: File, unfinished: Unfinished, progress: Progress) -> io::Result<Self> {
+        Self::waiting(path, file, unfinished, Box::new(move |time| sleep(time, &progress)))
+    }
+
+    fn waiting(path: &Path, file: File, unfinished: Unfinished, wait: Wait) -> io::Result<Self> {
+        let before = State::of(&file.metadata()?);
+        let buffer = vec![0; BUFFER].into();
+        let path = path.into();
+        let (start, whole, end) = (0, 0, 0);
+        Ok(Self {
+            path,
+            file,
+            before,
+            buffer,
+            start,
+            whole,
+            end,
+            read: 0,
+            lines: 0,
+            is_at_end: false,
+            unfinished,
+            wait,
+        })
+    }
+
+    /// Moves what may not be given out yet to the front, and reads behind it.
+    fn refill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.whole, self.end) = (0, 0, self.end - self.start);
+        let read = self.file.read(&mut self.buffer[self.end..])?;
+        if read == 0 {
+            return self.finish();
+        }
+        let new = &self.buffer[self.end..self.end + read];
+        self.lines += new.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
+        let last = new.iter().rposition(|byte| *byte == b'\n');
+        self.read += read as u64;
+        self.whole = last.map_or(0, |at| self.end + at + 1);
+        self.end += read;
+        // A line that is too long is taken by nobody, and a document has an end of its own.
+        if self.end - self.whole > LONGEST {
+            self.whole = self.end;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.is_at_end = true;
+        if self.end > 0 && self.is_at_rest()? {
+            self.whole = self.end;
+        } else if self.end > 0 {
+            let line = &self.buffer[..self.end];
+            self.unfinished.note(Rejected::new(&self.path, self.lines + 1, line, Reason::Unfinished));
+            self.end = 0;
+        }
+        // Some files tell no size at all.
+        if self.before.size > 0 && State::of(&self.file.metadata()?).size < self.read {
+            return Err(io::Error::other("it became shorter while it was read: somebody is writing it anew"));
+        }
+        Ok(())
+    }
+
+    /// Has nobody written to it since it was opened, and for a while before?
+    fn is_at_rest(&mut self) -> io::Result<bool> {
+        let time = REST.saturating_sub(self.before.age());
+        if !time.is_zero() {
+            (self.wait)(time);
+        }
+        Ok(State::of(&self.file.metadata()?) == self.before)
+    }
+}
+
+impl Read for Growing {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.start == self.whole && !self.is_at_end {
+            self.refill()?;
+        }
+        let read = (&self.buffer[self.start..self.whole]).read(into)?;
+        self.start += read;
+        Ok(read)
+    }
+}
+
+impl State {
+    fn of(file: &Metadata) -> Self {
+        Self { size: file.size(), written: (file.mtime(), file.mtime_nsec()) }
+    }
+
+    /// How long ago it was written, by the clock of whoever keeps it; nothing if that is ahead.
+    fn age(self) -> Duration {
+        let (seconds, nanoseconds) = self.written;
+        let then = Duration::new(seconds.try_into().unwrap_or(0), nanoseconds.try_into().unwrap_or(0));
+        clock::since_1970().saturating_sub(then)
+    }
+}
+
+fn sleep(time: Duration, progress: &Progress) {
+    let end = clock::instant() + time;
+    loop {
+        progress.tell();
+        let left = end.saturating_duration_since(clock::instant());
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(TELLS_EVERY));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs::OpenOptions;
+    use std::io::Write;
+    use std::rc::Rc;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    struct Written {
+        file: tempfile::NamedTempFile,
+        waited: Rc<Cell<Duration>>,
+    }
+
+    impl Written {
+        /// This was written so long ago.
+        fn ago(text: &[u8], age: Duration) -> Self {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), text).unwrap();
+            file.as_file().set_modified(SystemTime::now() - age).unwrap();
+            Self { file, waited: Rc::default() }
+        }
+
+        /// What is read of it, where this happens to it while it is waited for.
+        fn read(&self, meanwhile: impl Fn(&Path) + 'static) -> (io::Result<Vec<u8>>, Vec<String>) {
+            let (unfinished, waited) = (Unfinished::default(), self.waited.clone());
+            let path = self.file.path().to_owned();
+            let wait = move |time| {
+                waited.set(waited.get() + time);
+                meanwhile(&path);
+            };
+            let file = self.file.reopen().unwrap();
+            let path = Path::new("drop.txt");
+            let mut growing = Growing::waiting(path, file, unfinished.clone(), Box::new(wait)).unwrap();
+            let mut bytes = Vec::new();
+            let read = growing.read_to_end(&mut bytes).map(|_| bytes);
+            (read, unfinished.take().iter().map(ToString::to_string).collect())
+        }
+    }
+
+    fn append(path: &Path, text: &str) {
+        OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_line_that_somebody_goes_on_writing_is_not_taken_and_told() {
+        let written = Written::ago(b"192.0.2.1\n10.0.0.1", Duration::ZERO);
+        let (read, told) = written.read(|path| append(path, "23\n"));
+        assert_eq!(read.unwrap(), b"192.0.2.1\n");
+        assert!(told[0].starts_with("drop.txt:2: error: `10.0.0.1` has no end, and"), "{told:?}");
+        let (read, told) = written.read(|_| {});
+        assert_eq!((read.unwrap(), told), (b"192.0.2.1\n10.0.0.123\n".to_vec(), vec![]));
+    }
+
+    #[test]
+    fn a_file_at_rest_is_taken_whole_and_waited_for_only_if_it_was_written_just_now() {
+        for (age, waits) in [(Duration::ZERO, true), (Duration::from_secs(5), false)] {
+            let written = Written::ago(b"192.0.2.1\n10.0.0.1", age);
+            let (read, told) = written.read(|_| {});
+            assert_eq!((read.unwrap(), told), (b"192.0.2.1\n10.0.0.1".to_vec(), vec![]));
+            assert_eq!(!written.waited.get().is_zero(), waits);
+            assert!(written.waited.get() <= REST);
+        }
+        let ended = Written::ago(b"192.0.2.1\n", Duration::ZERO);
+        assert_eq!(ended.read(|_| {}).0.unwrap(), b"192.0.2.1\n");
+        assert!(ended.waited.get().is_zero(), "a line with an end is whole");
+        let ahead = Written::ago(b"10.0.0.1", Duration::ZERO);
+        ahead.file.as_file().set_modified(SystemTime::now() + Duration::from_secs(600)).unwrap();
+        assert_eq!(ahead.read(|_| {}).0.unwrap(), b"10.0.0.1");
+        assert_eq!(ahead.waited.get(), REST, "a clock that is ahead is no reason to wait longer");
+    }
+
+    #[test]
+    fn what_is_written_anew_while_it_is_read_is_not_believed() {
+        let written = Written::ago(b"192.0.2.1\n10.0.0.1", Duration::ZERO);
+        let (read, _) = written.read(|path| std::fs::write(path, "10.").unwrap());
+        assert!(read.unwrap_err().to_string().contains("became shorter"));
+    }
+
+    #[test]
+    fn files_of_any_size_and_lines_of_any_length_come_out_as_they_are() {
+        let lines = [0, 1, LONGEST - 1, LONGEST, LONGEST + 1, BUFFER - 1, BUFFER, BUFFER + 1, 3 * BUFFER];
+        for length in lines {
+            for end in ["", "\n", "\n1"] {
+                let text = [b"1.2.3.4\n", &vec![b'x'; length][..], end.as_bytes()].concat();
+                let written = Written::ago(&text, Duration::from_secs(5));
+                assert_eq!(written.read(|_| {}).0.unwrap(), text, "{length} {end:?}");
+            }
+        }
+    }
+}

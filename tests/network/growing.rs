@@ -1,0 +1,51 @@
+//! A list that somebody is writing while filterd reads it: half of a line is somebody else's address.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use harness::{ATTACKER, BYSTANDER, Net};
+
+#[test]
+fn a_line_that_somebody_is_writing_blocks_nobody_until_it_is_whole() {
+    let mut net = Net::new();
+    net.file("drop.txt", &format!("{ATTACKER}\n{ATTACKER}\n{ATTACKER}\n"));
+    net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    // As much of another line as is there so far; whoever writes it never stops for long.
+    let mut file = OpenOptions::new().append(true).open(net.home().path("drop.txt")).expect("it is ours");
+    file.write_all(BYSTANDER.as_bytes()).expect("there is room");
+    let is_done = Arc::new(AtomicBool::new(false));
+    let writes_until = is_done.clone();
+    let writer = thread::spawn(move || {
+        while !writes_until.load(Ordering::Acquire) {
+            file.write_all(b" ").expect("there is room");
+            sleep(Duration::from_millis(1));
+        }
+        file.write_all(b"# whole\n").expect("there is room");
+    });
+    net.filterd(["reload"]).succeeds().complains("list drop: 1 line was not taken");
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.filterd(["lists"]).succeeds().says("drop.txt:4 has no end, and its file is being written");
+    let config = net.home().path("filterd.yaml").display().to_string();
+    net.filterd(["check", &config]).complains("has no end, and its file is being written");
+    is_done.store(true, Ordering::Release);
+    writer.join().expect("it has written");
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["lists"]).succeeds().is_silent_about("was not taken");
+}
+
+#[test]
+fn a_last_line_without_an_end_is_taken_from_a_file_that_is_left_alone() {
+    let mut net = Net::new();
+    net.file("drop.txt", ATTACKER);
+    std::fs::create_dir(net.home().path("folder")).expect("it is ours");
+    net.file("folder/one.txt", BYSTANDER);
+    net.start("lists: [{name: drop, path: $HOME/drop.txt}, {name: folder, path: $HOME/folder}]");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.filterd(["status"]).succeeds();
+}
