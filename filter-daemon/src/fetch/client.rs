@@ -23,6 +23,9 @@ use super::trouble::Trouble;
 use super::url::Url;
 use crate::clock;
 
+/// What a list may end with, a document too, if nobody says where it does: half a line would be somebody else.
+const ENDS: [u8; 4] = *b"\n\r}]";
+
 /// As many redirects as any list that is meant to be found needs.
 const MOST_REDIRECTS: usize = 5;
 
@@ -54,9 +57,10 @@ pub fn fetch(order: &Order, authorities: &Authorities, to: &mut UnixStream) -> i
     if response.status() == 304 {
         return message::send(to, &Head::Unchanged { from });
     }
+    let is_told = tells_its_end(&response);
     let [etag, last_modified] = [header::ETAG, header::LAST_MODIFIED].map(|name| tag(&response, &name));
     message::send(to, &Head::Body { etag, last_modified, from })?;
-    talk.pass_on(response.into_body(), to)
+    talk.pass_on(response.into_body(), is_told, to)
 }
 
 impl Conversation<'_> {
@@ -142,16 +146,17 @@ impl Conversation<'_> {
         Ok(url)
     }
 
-    /// Passes the body on, in pieces, until it ends or is too much.
-    fn pass_on(&self, mut body: Body, to: &mut UnixStream) -> io::Result<()> {
+    /// Passes the body on, in pieces, until it ends or is too much. What `is_told` of no end ends with the connection.
+    fn pass_on(&self, mut body: Body, is_told: bool, to: &mut UnixStream) -> io::Result<()> {
         let mut reader = body.as_reader();
         let mut piece = vec![0; LONGEST_PIECE];
-        let mut bytes = 0;
+        let (mut bytes, mut last) = (0, b'\n');
         let end = loop {
             match reader.read(&mut piece) {
-                Ok(0) => break self.end(bytes),
+                Ok(0) => break self.end(bytes, is_told || ENDS.contains(&last)),
                 Ok(read) => {
                     bytes += read as u64;
+                    last = piece[read - 1];
                     if bytes > self.order.most_bytes {
                         break End::Failed(FetchError::TooLarge(self.order.most_bytes));
                     }
@@ -165,12 +170,15 @@ impl Conversation<'_> {
         message::send(to, &end)
     }
 
-    fn end(&self, bytes: u64) -> End {
-        if !self.connected.seen().has_surplus {
+    fn end(&self, bytes: u64, is_whole: bool) -> End {
+        let why = if self.connected.seen().has_surplus {
+            "the server sent more than the size it had told"
+        } else if !is_whole {
+            "the server had told no size, and there is no end of the last line"
+        } else {
             return End::Whole;
-        }
-        let why = "the server sent more than the size it had told".to_owned();
-        End::Failed(FetchError::BrokenOff { bytes, why })
+        };
+        End::Failed(FetchError::BrokenOff { bytes, why: why.to_owned() })
     }
 
     fn trouble<'a>(&self, url: &'a Url) -> Trouble<'a> {
@@ -185,6 +193,13 @@ fn packed_as_asked(response: Response<Body>) -> Result<Response<Body>, FetchErro
         "" | "identity" | "gzip" => Ok(response),
         _ => Err(FetchError::Packed(how)),
     }
+}
+
+/// Does it say where its body ends? Where it does not, a connection that broke looks like an end.
+fn tells_its_end(response: &Response<Body>) -> bool {
+    [header::CONTENT_LENGTH, header::TRANSFER_ENCODING]
+        .iter()
+        .any(|name| response.headers().contains_key(name))
 }
 
 fn retry_after(response: &Response<Body>) -> Option<Duration> {

@@ -57,6 +57,8 @@ pub enum Seen {
         lines: u64,
         /// Those among them that are no targets.
         rejected: u64,
+        /// Those of them that are well understood, and nothing that a list can have: no sign that it is spoilt.
+        unfit: u64,
         /// How many targets the others make.
         targets: u64,
         /// There are more than the list may have; they were not read.
@@ -144,15 +146,15 @@ impl Limits {
     }
 
     fn doubt(&self, seen: Seen, loaded: Option<u64>) -> Option<Doubt> {
-        let (lines, rejected, now) = match seen {
+        let (lines, rejected, unfit, now) = match seen {
             Seen::Missing => return Some(Doubt::Missing),
             Seen::Unreadable => return Some(Doubt::Unreadable),
             Seen::Lines { is_cut: true, .. } => return Some(Doubt::TooMany { most: self.max_entries }),
             Seen::Lines { lack: Some(lack), .. } => return Some(Doubt::Lacks(lack)),
-            Seen::Lines { lines, rejected, targets, .. } => (lines, rejected, targets),
+            Seen::Lines { lines, rejected, unfit, targets, .. } => (lines, rejected, unfit, targets),
         };
         let (may_shrink, before) = (self.max_shrink >= 100, loaded.unwrap_or(0));
-        if percent(rejected) > lines.saturating_mul(self.max_rejected.into()) {
+        if percent(rejected - unfit) > (lines - unfit).saturating_mul(self.max_rejected.into()) {
             Some(Doubt::Rejected { lines, rejected })
         } else if now < self.min_entries {
             Some(Doubt::TooFew { least: self.min_entries, now })
@@ -214,7 +216,7 @@ mod tests {
     use super::*;
 
     fn lines(targets: u64, rejected: u64) -> Seen {
-        Seen::Lines { lines: targets + rejected, rejected, targets, is_cut: false, lack: None }
+        Seen::Lines { lines: targets + rejected, rejected, unfit: 0, targets, is_cut: false, lack: None }
     }
 
     fn told(verdict: Verdict) -> String {
@@ -227,7 +229,7 @@ mod tests {
 
     #[test]
     fn every_doubt_has_its_answer() {
-        let cut = Seen::Lines { lines: 9, rejected: 0, targets: 9, is_cut: true, lack: None };
+        let cut = Seen::Lines { lines: 9, rejected: 0, unfit: 0, targets: 9, is_cut: true, lack: None };
         let cases = [
             ("the first time, anything may be there", lines(7, 0), None, "accept"),
             ("or nothing", lines(0, 0), None, "accept"),
@@ -273,7 +275,7 @@ mod tests {
         for seen in [lines(0, 0), lines(1, 0), lines(1, 9), lines(0, 9), Seen::Missing] {
             assert_eq!(Limits::default().judge(seen, Some(1000), true), Verdict::Accept, "{seen:?}");
         }
-        let cut = Seen::Lines { lines: 9, rejected: 0, targets: 9, is_cut: true, lack: None };
+        let cut = Seen::Lines { lines: 9, rejected: 0, unfit: 0, targets: 9, is_cut: true, lack: None };
         for seen in [Seen::Unreadable, cut] {
             assert_ne!(Limits::default().judge(seen, Some(1000), true), Verdict::Accept, "{seen:?}");
         }
@@ -301,8 +303,14 @@ mod tests {
     #[test]
     fn no_count_is_too_large_to_be_judged() {
         let limits = Limits { max_entries: u64::MAX, ..Limits::default() };
-        let most =
-            Seen::Lines { lines: u64::MAX, rejected: u64::MAX, targets: u64::MAX, is_cut: false, lack: None };
+        let most = Seen::Lines {
+            lines: u64::MAX,
+            rejected: u64::MAX,
+            unfit: 0,
+            targets: u64::MAX,
+            is_cut: false,
+            lack: None,
+        };
         assert_eq!(limits.judge(most, Some(u64::MAX), false), Verdict::Accept);
         assert_eq!(limits.most_bytes(), u64::MAX);
     }

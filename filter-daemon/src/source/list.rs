@@ -31,6 +31,8 @@ pub struct ListFile {
     pub rejected: Vec<Rejected>,
     /// How many there are in all.
     pub rejected_count: u64,
+    /// How many of these are well understood, and nothing that a list can have: they are no sign that it is spoilt.
+    pub unfit: u64,
     /// How many of the targets that it names are special ranges, or in part, and were taken out.
     pub special: u64,
     /// There are more targets than the list may have, and what follows was not read.
@@ -61,7 +63,7 @@ impl ListFile {
     #[must_use]
     pub fn seen(&self) -> Seen {
         let (lines, rejected, targets) = (self.lines, self.rejected_count, self.targets.len() as u64);
-        Seen::Lines { lines, rejected, targets, is_cut: self.is_cut, lack: self.lack }
+        Seen::Lines { lines, rejected, unfit: self.unfit, targets, is_cut: self.is_cut, lack: self.lack }
     }
 }
 

@@ -54,6 +54,14 @@ pub enum Reason {
     Unfinished,
 }
 
+impl Reason {
+    /// Is it well understood what the line says, and nothing that a list can have? CSF's files have such lines.
+    #[must_use]
+    pub const fn is_unfit(self) -> bool {
+        matches!(self, Self::Ports | Self::Include)
+    }
+}
+
 impl Rejected {
     /// This, on that line of that file, and what is wrong with it.
     #[must_use]

@@ -29,15 +29,39 @@ fn what_breaks_off_is_not_whole() {
             "/not-gzip" => ok(to, "Content-Encoding: gzip\r\n", b"1.2.3.4\n"),
             // It says less than it sends.
             "/says-less" => say(to, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n1.2.3.4\n"),
+            // It says nothing of its size, and half of `1.2.3.123` is somebody else.
+            "/untold" => say(to, "HTTP/1.0 200 OK\r\n\r\n1.2.3.4\n1.2.3.1"),
             "/head" => say(to, "HTTP/1.1 200 OK\r\nContent-Le"),
             _ => {}
         }
     });
-    for path in
-        ["length", "chunk", "last-chunk", "gzip", "gzip-damaged", "not-gzip", "says-less", "head", "nothing"]
-    {
+    for path in [
+        "length",
+        "chunk",
+        "last-chunk",
+        "gzip",
+        "gzip-damaged",
+        "not-gzip",
+        "says-less",
+        "untold",
+        "head",
+        "nothing",
+    ] {
         let told = site.text(site.order(A, path));
         assert!(matches!(told, Err(FetchError::BrokenOff { .. })), "{path}: {told:?}");
+    }
+}
+
+#[test]
+fn what_ends_with_its_last_line_is_whole_though_nobody_told_its_size() {
+    let site = Site::new();
+    site.serve(A, |asked, to| {
+        let ends = if asked.path == "/json" { "{\"cidr\": \"1.2.3.0/24\"}" } else { "1.2.3.4\n" };
+        say(to, &format!("HTTP/1.0 200 OK\r\n\r\n1.2.3.0\n{ends}"));
+    });
+    for (path, lines) in [("lines", 2), ("json", 2)] {
+        let told = site.text(site.order(A, path));
+        assert_eq!(told.map(|text| text.lines().count()), Ok(lines), "{path}");
     }
 }
 

@@ -85,6 +85,7 @@ impl Gathering {
             self.has_return = content.trim_ascii().contains(&b'\r');
         }
         self.list.rejected_count += 1;
+        self.list.unfit += u64::from(reason.is_unfit());
         if self.list.rejected.len() < KEPT {
             self.list.rejected.push(Rejected::new(&self.path, line, content, reason));
         }
@@ -128,6 +129,7 @@ impl Gathering {
             (self.beginning, self.has_return) = (part.beginning, part.has_return);
         }
         self.list.rejected_count += part.list.rejected_count;
+        self.list.unfit += part.list.unfit;
         let room = KEPT - self.list.rejected.len();
         self.list.rejected.extend(part.list.rejected.into_iter().take(room));
         self.lacks(part.list.lack);
