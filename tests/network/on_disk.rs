@@ -53,8 +53,10 @@ fn the_copy_of(copies: &Path, address: &str) -> String {
         let files: Vec<_> = fs::read_dir(copies).into_iter().flatten().flatten().collect();
         let [file] = files.as_slice() else { return false };
         name = file.file_name().to_string_lossy().into_owned();
+        // One that is not finished has an extension yet.
+        let is_finished = file.path().extension().is_none();
         let text = fs::read(file.path()).unwrap_or_default();
-        String::from_utf8_lossy(&text).contains(address)
+        is_finished && String::from_utf8_lossy(&text).contains(address)
     };
     until(&mut is_there, "the only copy does not tell of it");
     name
