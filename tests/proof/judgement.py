@@ -25,18 +25,16 @@ def prove(program, world, settings, cut, places):
     ends = machine.run(cut.state, lambda state, this: state.at in places)
     obligations(machine, *world.facts)
     address, overlap = unknown("address", 32), world.table("OVERLAP")
-    found, reads = expected(world, settings, address)
     lookup = spec.lookup(address, world.table("ADDRESSES"), world.table("NETWORKS"), settings)
     # There are no more buckets than the table has (lemma `stretches`), so the number of a label is none that means a prefix.
     world.facts += [z3.ULE(low(ANSWER, 32), ALLOWED), *(z3.ULT(bucket, wide(settings.buckets)) for bucket in lookup.buckets)]
-    is_asked = z3.And(found != spec.UNLISTED, z3.Or(settings.match_new != 0, spec.may_overlap(overlap, settings)))
-    reason = z3.If(is_asked, followed(found), found)
-    reads += [("OVERLAP", [word(0)]), (HIT, [word(0)])]
     for end in ends:
         if end.at not in places:
             raise Unproved(f"{program.name} ends without having counted")
         here = [*world.facts, end.when]
-        read_in_order(end, reads, here)
+        found = expected(world, settings, address, end, here, [("OVERLAP", [word(0)]), (HIT, [word(0)])])
+        is_asked = z3.And(found != spec.UNLISTED, z3.Or(settings.match_new != 0, spec.may_overlap(overlap, settings)))
+        reason = z3.If(is_asked, followed(found), found)
         place = places[end.at]
         follows("the reason", low(end.registers[place.register], 32) == reason, *here)
         follows("only a hit is dropped", place.allows(reason), *here)
@@ -66,34 +64,48 @@ def followed(found):
     return z3.If(answer == ALLOWED, word(spec.ALLOWED, 32), z3.If(answer == REPLY, word(spec.REPLY, 32), found))
 
 
-def expected(world, settings, address):
-    """The reason that one set has, and the words that are read on the way to it."""
+def expected(world, settings, address, end, facts, more=()):
+    """The reason that one set has, by the words that were loaded on this way; these are what it has to load, and in order."""
     of_networks, of_addresses = settings.set + "NETWORKS", settings.set + "ADDRESSES"
-    found = spec.lookup(address, world.table(of_addresses), world.table(of_networks), settings)
+    places = spec.lookup(address, world.table(of_addresses), world.table(of_networks), settings)
+    loads = read_in_order(end, [
+        (of_networks, [places.summary]), (of_networks, [places.slash24]), (of_addresses, [places.homes[0]]),
+        (of_addresses, [places.homes[1]]), (of_addresses, [places.hot]), (of_addresses, places.ways), *more,
+    ], facts)
+
+    def words_of(name):
+        """What was not loaded is anything."""
+        not_loaded = "not at all", None
+        def load(at):
+            number, place = loads.get((name, at.get_id()), not_loaded)
+            return world.loaded(name, number)(at if place is None else place)
+        return load
+
+    found = spec.lookup(address, words_of(of_addresses), words_of(of_networks), settings)
     by_network = z3.And(settings.networks4 != 0, found.is_in_network)
     by_address = z3.And(settings.in_use != 0, found.is_address)
     number = lambda reason: word(reason, 32)
-    reason = z3.If(by_network, number(spec.NETWORK4), z3.If(by_address, number(spec.ADDRESS4), number(spec.UNLISTED)))
-    return reason, [
-        (of_networks, [found.summary]), (of_networks, [found.slash24]),
-        (of_addresses, [found.homes[0]]), (of_addresses, [found.homes[1]]), (of_addresses, [found.hot]), (of_addresses, found.ways),
-    ]
+    return z3.If(by_network, number(spec.NETWORK4), z3.If(by_address, number(spec.ADDRESS4), number(spec.UNLISTED)))
 
 
 def read_in_order(end, expected, facts):
-    """Each read is one of the next words that may be read; none is read again. The ways of the stash may come in any order."""
-    waiting = [(table, list(places)) for table, places in expected]
+    """Each read is one of the next words that may be read; none is read again. The ways of the stash may come in any order. Tells
+    of each place by which load it was read, and where."""
+    waiting, loads, numbers = [(table, list(places)) for table, places in expected], {}, {}
     for read in end.reads:
+        numbers[read.table] = numbers.get(read.table, 0) + 1
         while waiting:
             table, places = waiting[0]
             found = next((at for at in places if table == read.table and is_same(at, read.at, facts)), None)
             if found is not None:
                 places[:] = [at for at in places if at is not found]
+                loads[table, found.get_id()] = numbers[read.table], read.at
                 break
             waiting.pop(0)
         else:
             # A counterexample is any packet that goes this way.
             follows(f"a word of {read.table} is read twice, or not in its turn", z3.BoolVal(False), *facts)
+    return loads
 
 
 def is_same(one, two, facts):

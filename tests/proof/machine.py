@@ -61,6 +61,8 @@ class World:
     # Of these a processor reads and writes its own row, which nobody else does.
     COUNTERS = "COUNTERS"
     OWN = (COUNTERS, "LISTS")
+    # Words of these change while a packet is judged.
+    MOVING = ("ADDRESSES", "NETWORKS", "ALLOW_ADDRESSES", "ALLOW_NETWORKS")
     # What is read of these in which order does not matter: no verdict depends on it.
     LABELS = ("ADDRESS_LABELS", "NETWORK_LABELS", "LEVEL_LABELS", "SIX_LABELS")
 
@@ -76,6 +78,10 @@ class World:
     def table(self, name):
         """What stands in a table: any function from places to words."""
         return self.tables.setdefault(name, z3.Function(name, WORD, WORD))
+
+    def loaded(self, name, number):
+        """What this load of a table's finds there. Entries move between any two, so no load says anything of another."""
+        return self.table(f"{name}, load {number}" if name in self.MOVING else name)
 
     def number_of_slot(self):
         return self.tables.setdefault("slots", z3.Function("slots", WORD, z3.BitVecSort(8)))
@@ -258,7 +264,7 @@ class Machine:
         self.obligations.append((f"a word of {name} is read whole", state.when, z3.Extract(2, 0, at) == 0))
         if name not in World.OWN and name not in World.LABELS:
             state.reads += (Read(name, at),)
-        value = self.world.table(name)(at)
+        value = self.world.loaded(name, sum(read.table == name for read in state.reads))(at)
         for write in state.writes:
             if write.table == name:
                 value = z3.If(write.at == at, write.value, value)

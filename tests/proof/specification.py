@@ -129,16 +129,19 @@ def lookup(address, table, networks, settings):
     bucket = lambda place: z3.LShR(times(wide(place), wide(settings.buckets)), 32)
     buckets = [bucket(place) for place in (first_place, second_place)]
     homes = [word(8 * STASH_WORDS) + (number << 3) for number in buckets]
+    group, code = z3.LShR(wide(number), 32 - 9), wide(number) << (32 + 9) | 1
+    hot, ways = word(0), [word(8 * 8 + 8 * way) + (group << 6) for way in range(8)]
+    return Lookup(covered, is_held(table, homes, remainder, hot, ways, code, settings), summary, slash24, homes, hot, ways, buckets, wide(number))
+
+
+def is_held(table, homes, remainder, hot, ways, code, settings):
+    """Whether these words of a table say that it holds the address."""
     codes = [remainder | settings.side, remainder]
     lanes = lambda at, code: z3.Or([z3.Extract(lane * settings.bits + settings.bits - 1, lane * settings.bits, table(at))
                                     == low(wide(code), settings.bits) for lane in range(settings.lanes)])
     # A remainder of zero has one home: its code in the second would be that of an empty lane.
     in_home = z3.Or(lanes(homes[0], codes[0]), z3.And(remainder != 0, lanes(homes[1], codes[1])))
-
-    group, code = z3.LShR(wide(number), 32 - 9), wide(number) << (32 + 9) | 1
-    hot, ways = word(0), [word(8 * 8 + 8 * way) + (group << 6) for way in range(8)]
-    in_stash = z3.And(table(hot) != 0, z3.Or([table(way) == code for way in ways]))
-    return Lookup(covered, z3.Or(in_home, in_stash), summary, slash24, homes, hot, ways, buckets, wide(number))
+    return z3.Or(in_home, z3.And(table(hot) != 0, z3.Or([table(way) == code for way in ways])))
 
 
 def is_drop(reason):
