@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, ensure};
 use bpf_build::{process, workspace};
 
-use super::{make_directory, sign};
+use super::{commit, make_directory, sign};
 use crate::cost::Cost;
 use crate::results::{Report, Results};
 use crate::told::Told;
@@ -35,6 +35,9 @@ pub fn run() -> Result<ExitCode> {
     let (mut results, mut report) = (Results::default(), Report::new("two folders".to_owned()));
     report.begin("dist");
     let mut told = Told::begin(&mut report);
+    // Both before the first is built: what is committed meanwhile is in neither.
+    let commit = commit()?;
+    FOLDERS.iter().try_for_each(|folder| clone(&place.join(folder), commit.trim()))?;
     let mut made = Vec::new();
     for folder in FOLDERS {
         let (done, cost) = Cost::of(|| make(&place.join(folder), &secret));
@@ -53,10 +56,17 @@ pub fn run() -> Result<ExitCode> {
     Ok(results.tell())
 }
 
-/// In a clone of what is committed, with nothing that was built before.
-fn make(folder: &Path, key: &Path) -> Result<PathBuf> {
+/// What is committed, and nothing that was built before.
+fn clone(folder: &Path, commit: &str) -> Result<()> {
     let mut clone = Command::new("git");
-    process::run_quietly(clone.args(["clone", "--quiet"]).arg(workspace::root()).arg(folder))?;
+    process::run_quietly(
+        clone.args(["clone", "--quiet", "--no-checkout"]).arg(workspace::root()).arg(folder),
+    )?;
+    let mut checkout = Command::new("git");
+    process::run_quietly(checkout.current_dir(folder).args(["checkout", "--quiet", "--detach", commit]))
+}
+
+fn make(folder: &Path, key: &Path) -> Result<PathBuf> {
     let target = folder.join("built");
     let mut cargo = workspace::cargo();
     cargo.args(["xtask", "dist"]).current_dir(folder).env_remove("CARGO_MANIFEST_DIR");
@@ -105,4 +115,46 @@ fn verify(tools: &Tools, made: &Path, public: &Path) -> Result<Command> {
     let mut verify = tools.command("minisign")?;
     verify.args(["-V", "-q", "-p"]).arg(public).arg("-m").arg(made.join("SHA256SUMS"));
     Ok(verify)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 6] =
+        ["SHA256SUMS", SIGNATURE, "filterd.deb", "filterd.tar.xz", "source.tar.xz", "bill.json"];
+
+    /// Says what `same` says of two directories, of which the second is changed.
+    fn told(name: &str, change: impl FnOnce(&Path)) -> String {
+        let place = std::env::temp_dir().join(format!("xtask-twice-{name}-{}", std::process::id()));
+        let made = FOLDERS.map(|folder| place.join(folder));
+        for (number, directory) in made.iter().enumerate() {
+            make_directory(directory).unwrap();
+            NAMES.iter().for_each(|name| fs::write(directory.join(name), name).unwrap());
+            fs::write(directory.join(SIGNATURE), number.to_string()).unwrap();
+        }
+        change(&made[1]);
+        let told = same(&made[0], &made[1]);
+        fs::remove_dir_all(&place).unwrap();
+        told.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn only_the_signature_may_be_another() {
+        assert_eq!(told("same", |_| ()), "");
+    }
+
+    #[test]
+    fn each_file_that_is_another_is_named() {
+        for name in NAMES.iter().filter(|name| **name != SIGNATURE) {
+            let told = told(name, |made| fs::write(made.join(name), "another").unwrap());
+            assert!(told.contains("not the same") && told.contains(name), "{name}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_only_one_has_is_told() {
+        let told = told("more", |made| fs::write(made.join("more"), "").unwrap());
+        assert!(told.starts_with("there are [") && told.contains("\"more\""), "{told}");
+    }
 }
