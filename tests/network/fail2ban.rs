@@ -94,6 +94,15 @@ impl Fail2ban {
         fs::read_to_string(self.directory.join("told")).unwrap_or_default()
     }
 
+    /// Will it know of this ban when it starts again? It writes its bans down aside, a moment after it bans.
+    fn remembers(&self, source: &str) -> bool {
+        const BANS: &str = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('select ip from bans').fetchall())";
+        let mut python = Command::new("python3");
+        let output =
+            python.args(["-c", BANS]).arg(self.directory.join("bans")).output().expect("fail2ban runs by it");
+        String::from_utf8_lossy(&output.stdout).contains(&format!("'{source}'"))
+    }
+
     /// Somebody knocks three times.
     fn hears(&self, source: &str) {
         let mut log = OpenOptions::new().append(true).open(self.directory.join("log")).expect("it is there");
@@ -247,6 +256,7 @@ fn what_filterd_never_heard_of_it_hears_when_fail2ban_starts_again() {
     net.end(Signal::SIGKILL);
     fail2ban.hears(ATTACKER);
     until(|| fail2ban.told().contains("filterd is not told of"), "it says so");
+    until(|| fail2ban.remembers(ATTACKER), "it writes it down");
     fail2ban.stop();
     net.start("");
     net.expect(ATTACKER).passes();

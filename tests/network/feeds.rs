@@ -5,10 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
-use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk};
+use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk, fetcher_of};
 
 fn config() -> String {
     format!("lists: [{{name: ipsum, {}}}]", Site::keys())
@@ -272,4 +273,28 @@ fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
     net.configure(&config().replace("1h", "2h"));
     net.filterd(["reload", "--confirm", "10m"]).is_silent_about("is not tried");
     net.filterd(["confirm"]).succeeds();
+}
+
+/// It was told to wait for what could not come.
+#[test]
+fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_else() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.start(&config());
+    wait_for(&net, "it is fetched at once", |list| list["entries"] == 1);
+    let fetcher = i32::try_from(fetcher_of(net.daemon().id())).expect("process ids are small");
+    kill(Pid::from_raw(fetcher), Signal::SIGKILL).expect("it is there");
+    site.has(&format!("{BYSTANDER}\n"));
+    let told = net.filterd(["lists", "refresh", "ipsum"]).exits(7).says("NOT FETCHED");
+    told.complains("the process that starts fetches is gone")
+        .complains("restart filterd; lists keep what they have");
+    let told = net.filterd(["status"]).exits(7).says("restart filterd");
+    assert!(!told.output.contains("again by itself"), "{told}");
+    net.expect(ATTACKER).dropped();
+    net.end(Signal::SIGKILL);
+    net.start(&config());
+    net.filterd(["lists", "refresh", "ipsum"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER).passes();
 }

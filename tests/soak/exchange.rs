@@ -1,8 +1,9 @@
 //! What is exported for ipset and nft is loaded by the real ones, and what they write is imported.
 
 use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use harness::{Net, Reply};
+use harness::{ATTACKER, BYSTANDER, Net, Reply};
 
 const ADDED: [&[&str]; 5] = [
     &["192.0.2.1", "--list", "ssh", "--ttl", "2h", "--note", "a \"b\" # c; \\d"],
@@ -86,4 +87,56 @@ fn nft_loads_what_is_exported_and_what_it_lists_is_imported() {
         other.filterd_reading(["import", "-", "--wide", "--include-special"], &text).succeeds();
         assert_eq!(plain(entries(&other)), before);
     }
+}
+
+/// What an operator has in the real ones.
+const SETS: &str = "create bad hash:ip family inet timeout 3600 comment
+add bad 203.0.113.7 timeout 600 comment \"ssh, again\"
+add bad 198.51.100.7 timeout 0
+create nets6 hash:net family inet6
+add nets6 2001:db8:bad::/48
+";
+const RULES: &str = "table inet fw {
+    set bad { type ipv4_addr; flags interval,timeout; elements = { 203.0.113.7 timeout 10m comment \"ssh, again\", 198.51.100.0/28 } }
+    set nets6 { type ipv6_addr; flags interval; elements = { 2001:db8:bad::/48 } }
+}
+";
+
+/// Yesterday's sets block here, and are the same sets again for whoever goes back.
+#[test]
+fn sets_of_the_real_ones_drop_packets_here_and_go_back_as_they_were() {
+    for (load, save, format, sets) in [
+        (&["ipset", "restore"][..], &["ipset", "save"][..], "ipset", SETS),
+        (&["nft", "-f", "-"][..], &["nft", "-j", "list", "ruleset"][..], "nft", RULES),
+    ] {
+        let (net, other, back) = (Net::with_filterd(""), Net::new(), Net::with_filterd(""));
+        tool(&net, load, sets);
+        let saved = tool(&net, save, "").output;
+        net.filterd_reading(["import", "-"], &saved).succeeds();
+        net.expect_each([ATTACKER, BYSTANDER, "2001:db8:bad::1"]).dropped();
+        net.expect_each(["203.0.113.8", "198.51.100.16", "2001:db8:bae::1"]).passes();
+        assert_eq!(net.filterd_reading(["import", "-", "--json"], &saved).succeeds().json()["changed"], 0);
+        let exported = net.filterd(["export", "--format", format]).succeeds().output;
+        tool(&other, load, &exported);
+        let again = tool(&other, save, "").output;
+        back.filterd_reading(["import", "-"], &again).succeeds();
+        assert_eq!(entries(&back), entries(&net), "{format}: {again}");
+        assert_eq!(
+            ends(&back),
+            ["203.0.113.7"],
+            "{format}: what ends still ends, and nothing else does: {again}"
+        );
+        back.expect_each([ATTACKER, BYSTANDER, "2001:db8:bad::1"]).dropped();
+    }
+}
+
+/// The targets that have an end, which is not far from that of the sets.
+fn ends(net: &Net) -> Vec<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs();
+    let rows = net.filterd(["list", "--json"]).succeeds().json_lines();
+    let ends = |row: &&serde_json::Value| {
+        row["until"].as_u64().is_some_and(|end| (now + 300..now + 660).contains(&end))
+    };
+    let target = |row: &serde_json::Value| row["target"].as_str().expect("a target").to_owned();
+    rows.iter().filter(ends).map(target).collect()
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::reachable::Reason;
+use super::trouble::SELF_SIGNED;
 use crate::text::{Explain, printable};
 
 /// Why nothing, or not all of it, has come. It travels from the fetching process, so its words are shown only as
@@ -163,6 +164,9 @@ impl Explain for FetchError {
             Self::Status(404 | 410, _) => "see whether the list has moved",
             Self::TooLarge(_) => "if it is meant to be that large, raise the list's limit",
             Self::TooSlow { .. } => "if it is known to be slow, raise the list's `timeout`",
+            Self::Tls { why, .. } if why == SELF_SIGNED => {
+                "have it signed by an authority (it may be your own), and add that one to the system's certificates"
+            }
             Self::Tls { .. } => "if its authority is your own, add that to the system's certificates",
             Self::Redirect { why: BadRedirect::InTheClear, .. } => "`insecure: true` on the list follows it",
             Self::Redirect { why: BadRedirect::Port, .. } => {

@@ -84,6 +84,9 @@ fn broken_off(bytes: u64, error: &io::Error) -> FetchError {
     FetchError::BrokenOff { bytes, why }
 }
 
+/// Nobody signs for himself.
+pub const SELF_SIGNED: &str = "its certificate is self-signed, or that of an authority itself";
+
 /// The usual ones, in plain words.
 fn doubt(error: &CertificateError) -> String {
     match error {
@@ -100,9 +103,7 @@ fn doubt(error: &CertificateError) -> String {
             "its certificate is from an authority that this system does not know".to_owned()
         }
         CertificateError::BadSignature => "its certificate is not signed by whom it names".to_owned(),
-        other if other.to_string().contains("CaUsedAsEndEntity") => {
-            "its certificate is self-signed, or that of an authority itself".to_owned()
-        }
+        other if other.to_string().contains("CaUsedAsEndEntity") => SELF_SIGNED.to_owned(),
         other => other.to_string(),
     }
 }

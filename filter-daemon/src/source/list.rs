@@ -31,7 +31,7 @@ pub struct ListFile {
     pub rejected: Vec<Rejected>,
     /// How many there are in all.
     pub rejected_count: u64,
-    /// How many of these are well understood, and nothing that a list can have: they are no sign that it is spoilt.
+    /// How many of these are well understood, and nothing that a list can have, or not yet: no sign that it is spoilt.
     pub unfit: u64,
     /// How many of the targets that it names are special ranges, or in part, and were taken out.
     pub special: u64,
@@ -54,6 +54,7 @@ impl ListFile {
     fn reject(&mut self, line: Rejected) {
         self.lines += 1;
         self.rejected_count += 1;
+        self.unfit += u64::from(line.reason.is_unfit());
         if self.rejected.len() < gathering::KEPT {
             self.rejected.push(line);
         }

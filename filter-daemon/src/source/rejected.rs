@@ -55,10 +55,10 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Is it well understood what the line says, and nothing that a list can have? CSF's files have such lines.
+    /// Is it well understood what the line says, and nothing that a list can have, or not yet? CSF's files have such lines.
     #[must_use]
     pub const fn is_unfit(self) -> bool {
-        matches!(self, Self::Ports | Self::Include)
+        matches!(self, Self::Ports | Self::Include | Self::Unfinished)
     }
 }
 

@@ -12,7 +12,7 @@ use super::{commit, make_directory, sign};
 use crate::cost::Cost;
 use crate::results::{Report, Results};
 use crate::told::Told;
-use crate::tools::{Tools, asked};
+use crate::tools::{self, Tools, asked};
 
 /// Names of different lengths, so that nothing is the same by chance.
 const FOLDERS: [&str; 2] = ["one", "another-one/deeper"];
@@ -23,6 +23,8 @@ const SIGNATURE: &str = "SHA256SUMS.minisig";
 /// Makes all twice, and says what became of it.
 pub fn run() -> Result<ExitCode> {
     let place = workspace::target()?.join("twice");
+    // Whoever comes second waits, and does not take away what the first one builds.
+    let _ours = tools::lock(&place)?;
     if place.exists() {
         fs::remove_dir_all(&place).with_context(|| format!("cannot remove {}", place.display()))?;
     }

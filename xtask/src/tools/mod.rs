@@ -16,6 +16,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use bpf_build::workspace;
 
+pub use package::lock;
 pub use place::Place;
 
 /// Where a package is unpacked without anything that it depends on, but with these others, unless it is there and

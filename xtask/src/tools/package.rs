@@ -33,7 +33,7 @@ fn unpack_all(package: &str, root: &Path, download: impl Fn(&Path) -> Command) -
     unpacked.with_context(|| format!("cannot fetch the package {package}"))
 }
 
-/// Nobody else unpacks to `root` while this lives.
+/// Nobody else makes anything of `root` while this lives: whoever comes meanwhile waits.
 pub fn lock(root: &Path) -> Result<File> {
     let path = root.with_extension("lock");
     let cache = root.parent().context("a package lies in the cache")?;

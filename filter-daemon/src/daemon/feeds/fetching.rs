@@ -81,8 +81,8 @@ pub enum Outcome {
     Unchanged(Note, Transfer),
     /// There is something else, and it is here now.
     New(Note, Transfer),
-    /// Nothing came, or not all of it: why, what to do, and how long until it is tried again.
-    Failed { told: Explanation, wait: Duration },
+    /// Nothing came, or not all of it: why, what to do, how long until it is tried again, and whether that is in vain.
+    Failed { told: Explanation, wait: Duration, is_for_good: bool },
 }
 
 /// Why nothing came, or not all of it.
@@ -90,16 +90,18 @@ struct NotCome {
     told: Explanation,
     /// When the server wants to be asked again.
     after: Option<Duration>,
+    /// Nothing can come any more while this filterd runs.
+    is_for_good: bool,
 }
 
 impl Job {
     /// Does it; this waits for the network.
     pub fn run(self) -> Outcome {
-        self.fetch().unwrap_or_else(|NotCome { told, after }| {
+        self.fetch().unwrap_or_else(|NotCome { told, after, is_for_good }| {
             let times = self.failed.saturating_add(1);
             let wait = schedule::after_failure(times, self.feed.refresh, after, Chance::new());
             self.note_that_it_waits(schedule::over_a_start(wait, after));
-            Outcome::Failed { told, wait }
+            Outcome::Failed { told, wait, is_for_good }
         })
     }
 
@@ -206,11 +208,12 @@ fn transfer(status: u16, bytes: u64, begun: Instant) -> Transfer {
 }
 
 fn failed(told: Explanation) -> NotCome {
-    NotCome { told, after: None }
+    NotCome { told, after: None, is_for_good: false }
 }
 
 fn refused(error: &FetchError) -> NotCome {
-    NotCome { told: error.explain(), after: error.retry_after() }
+    let is_for_good = matches!(error, FetchError::Gone(_));
+    NotCome { told: error.explain(), after: error.retry_after(), is_for_good }
 }
 
 fn broken_off(error: &io::Error) -> NotCome {

@@ -97,6 +97,8 @@ struct Failed {
     /// So many times in a row.
     times: u32,
     told: Explanation,
+    /// Trying again is in vain.
+    is_for_good: bool,
 }
 
 /// A fetch that has ended.
@@ -364,7 +366,7 @@ impl Fed {
                 self.transfer = Some(transfer);
                 self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
             }
-            Outcome::Failed { told, wait } => {
+            Outcome::Failed { told, wait, is_for_good } => {
                 let before = self.failed.take();
                 if before.as_ref().is_none_or(|before| before.told != told) {
                     let name = self.name();
@@ -379,7 +381,7 @@ impl Fed {
                 let times = before.map_or(0, |before| before.times).saturating_add(1);
                 self.next = clock::after(wait);
                 self.transfer = None;
-                self.failed = Some(Failed { since, times, told });
+                self.failed = Some(Failed { since, times, told, is_for_good });
             }
         }
     }

@@ -88,9 +88,9 @@ impl Fed {
             in_force(row)
         );
         let again = format!("filterd tries again by itself, and at once by `filterd lists refresh {list}`");
-        let remedy =
-            failed.told.remedy.as_ref().map_or_else(|| again.clone(), |remedy| format!("{remedy}; {again}"));
-        Some(Explanation::new(message, remedy))
+        let again = Some(again).filter(|_| !failed.is_for_good);
+        let remedy: Vec<_> = failed.told.remedy.clone().into_iter().chain(again).collect();
+        Some(Explanation::new(message, remedy.join("; ")))
     }
 }
 
