@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::reachable::Reason;
-use super::trouble::SELF_SIGNED;
 use crate::text::{Explain, printable};
+
+/// Nobody vouches for himself.
+pub const SELF_SIGNED: &str = "its certificate is self-signed, or that of an authority itself";
 
 /// Why nothing, or not all of it, has come. It travels from the fetching process, so its words are shown only as
 /// `printable` has them.
@@ -205,5 +207,21 @@ const fn words(status: u16) -> &'static str {
         503 => " (service unavailable)",
         504 => " (gateway timeout)",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Trusted or not, a certificate that vouches for itself is refused.
+    #[test]
+    fn to_trust_what_is_self_signed_is_no_remedy() {
+        let remedy = |why: &str| {
+            let told = FetchError::Tls { host: "lists.example".to_owned(), why: why.to_owned() }.explain();
+            told.remedy.expect("there is one")
+        };
+        assert!(remedy(SELF_SIGNED).starts_with("have it signed by an authority"));
+        assert!(remedy("its certificate is from nobody we know").starts_with("if its authority is your own"));
     }
 }

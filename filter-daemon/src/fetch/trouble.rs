@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustls::CertificateError;
 use ureq::Error;
 
-use super::error::FetchError;
+use super::error::{FetchError, SELF_SIGNED};
 use super::url::Url;
 
 /// What is known of where it went wrong.
@@ -83,9 +83,6 @@ fn broken_off(bytes: u64, error: &io::Error) -> FetchError {
     };
     FetchError::BrokenOff { bytes, why }
 }
-
-/// Nobody signs for himself.
-pub const SELF_SIGNED: &str = "its certificate is self-signed, or that of an authority itself";
 
 /// The usual ones, in plain words.
 fn doubt(error: &CertificateError) -> String {
