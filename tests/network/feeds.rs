@@ -37,6 +37,8 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     site.has(&format!("{ATTACKER}\n"));
     net.start(&config());
     wait_for(&net, "it is fetched at once", |list| list["entries"] == 1);
+    // Whoever asks before that is over is told of it, too.
+    net.wait_for_log("refresh of ipsum entered=1");
     net.expect(ATTACKER).dropped();
     net.filterd(["status"]).succeeds();
     let refresh = ["lists", "refresh", "ipsum"];
