@@ -2,6 +2,7 @@
 
 mod add_remove;
 mod allow;
+mod as_sent;
 mod asked;
 mod attach;
 mod bad_input;

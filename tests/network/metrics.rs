@@ -14,10 +14,10 @@ const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
 const ADDRESS: &str = "127.0.0.1:9477";
 
 /// The number and all of an answer.
-struct Told {
+pub struct Told {
     status: u16,
     head: String,
-    body: String,
+    pub body: String,
 }
 
 /// Sends these bytes to filterd and hears it out.
@@ -35,7 +35,8 @@ fn say(net: &Net, request: &str) -> Told {
     Told { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
 }
 
-fn get(net: &Net, path: &str) -> Told {
+/// What monitoring is told there.
+pub fn get(net: &Net, path: &str) -> Told {
     say(net, &format!("GET {path} HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n"))
 }
 

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
 
-const ADDRESS: &str = "http://127.0.0.1:9477/";
+pub const ADDRESS: &str = "http://127.0.0.1:9477/";
 
-const WIDE: Look = Look { width: 1400, is_dark: false };
+pub const WIDE: Look = Look { width: 1400, is_dark: false };
 
 /// Machines are slow, and browsers are large.
 const SOON: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ const PALE: &str = "(() => {
 })()";
 
 /// A browser beside filterd; where there is none, that is told.
-fn browser(net: &Net) -> Option<Browser> {
+pub fn browser(net: &Net) -> Option<Browser> {
     let browser = Browser::start(net.host(), net.home());
     if browser.is_none() {
         println!("SKIPPED the page in a browser: this machine has no chromium-headless-shell");
@@ -57,7 +57,7 @@ fn browser(net: &Net) -> Option<Browser> {
 }
 
 #[track_caller]
-fn until(mut is_so: impl FnMut() -> bool, why: impl FnOnce() -> String) {
+pub fn until(mut is_so: impl FnMut() -> bool, why: impl FnOnce() -> String) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < SOON, "{}", why());
@@ -85,7 +85,7 @@ fn cells(tab: &mut Tab<'_>, table: &str) -> Vec<Vec<String>> {
 }
 
 /// Reason, verdict, packets and bytes, as the page says them.
-fn shown_reasons(tab: &mut Tab<'_>) -> Vec<[String; 4]> {
+pub fn shown_reasons(tab: &mut Tab<'_>) -> Vec<[String; 4]> {
     let rows = cells(tab, "reasons");
     rows.into_iter().map(|row| [0, 1, 2, 4].map(|column| row[column].clone())).collect()
 }
@@ -113,7 +113,7 @@ fn told_reasons(net: &Net) -> Vec<[String; 4]> {
 }
 
 /// Name, entries and hits, as the page says them, by name.
-fn shown_lists(tab: &mut Tab<'_>) -> Vec<[String; 3]> {
+pub fn shown_lists(tab: &mut Tab<'_>) -> Vec<[String; 3]> {
     let rows = cells(tab, "lists").into_iter();
     let mut rows: Vec<_> = rows.map(|row| [0, 2, 3].map(|column| row[column].clone())).collect();
     rows.sort();

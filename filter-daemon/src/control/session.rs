@@ -165,7 +165,7 @@ impl Session {
                     let most = request.count.map_or(MOST_AT_ONCE as u64, |count| count - told);
                     loop {
                         match seen {
-                            Ok(one) if request.wants_drop(&one.told) => {
+                            Ok(one) if watcher.is_new(&one) && request.wants_drop(&one.told) => {
                                 replies.push(Reply { drop: Some(in_full(&one, request)), ..Reply::new() });
                             }
                             Ok(_) => {}

@@ -6,6 +6,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, broadcast, watch};
 
 use super::wire::Failure;
 use super::wire::watch::{Drop as Dropped, Event, Request};
+use crate::clock;
 use crate::text::Explanation;
 
 /// Watchers at once; each may be some MiB behind.
@@ -31,6 +32,8 @@ pub struct Watching {
 /// A drop that was told in full, with the first bytes of its frame.
 #[derive(Debug)]
 pub struct Seen {
+    /// When, as the kernel reckons: in nanoseconds since boot.
+    pub at: u64,
     /// Without the frame.
     pub told: Dropped,
     /// Its first bytes.
@@ -55,6 +58,8 @@ pub struct Watcher {
     pub events: Option<broadcast::Receiver<Event>>,
     /// Where drops come, if they are wanted.
     pub drops: Option<broadcast::Receiver<Arc<Seen>>>,
+    /// When it came, as the kernel reckons.
+    since: u64,
     sampling: watch::Receiver<State>,
     changed: Arc<Notify>,
     _place: OwnedSemaphorePermit,
@@ -117,6 +122,7 @@ impl Watching {
         let watcher = Watcher {
             events: request.changes.then(|| self.events.subscribe()),
             drops: request.drops.then(|| self.drops.subscribe()),
+            since: clock::kernel_now(),
             sampling: self.sampling.subscribe(),
             changed: self.changed.clone(),
             _place: place,
@@ -127,6 +133,11 @@ impl Watching {
 }
 
 impl Watcher {
+    /// Was it dropped since this one came? While others watch, the ring holds what came before, too.
+    pub fn is_new(&self, seen: &Seen) -> bool {
+        seen.at >= self.since
+    }
+
     /// Waits until drops are told, where they are wanted; why they are not.
     pub async fn begins(&mut self) -> Option<Explanation> {
         self.drops.as_ref()?;
@@ -170,6 +181,16 @@ mod tests {
         assert!(matches!(watching.watch(&both()), Err(Failure::Unavailable(_))));
         watchers.pop();
         assert!(watching.watch(&both()).is_ok());
+    }
+
+    #[test]
+    fn whoever_comes_is_told_nothing_of_what_was_dropped_before() {
+        let watching = Watching::default();
+        let seen = |at| Seen { at, told: Dropped::default(), frame: Vec::new() };
+        let (before, watcher, after) =
+            (clock::kernel_now(), watching.watch(&both()).unwrap(), clock::kernel_now());
+        assert!(!watcher.is_new(&seen(before - 1)));
+        assert!(watcher.is_new(&seen(after)));
     }
 
     #[tokio::test]

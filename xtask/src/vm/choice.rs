@@ -58,7 +58,8 @@ const OURS_ALONE: [&str; 26] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 36] = [
+const HERE_ONLY: [Stories; 37] = [
+    ("as_sent::", "a browser, and dozens of commands, for what they say"),
     ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
     ("consecutive::", "a hundred thousand addresses, to fill a table"),

@@ -314,12 +314,17 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<
     let row = |interface: &Interface| {
         let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { interface.mode.as_str() };
         let a_second = |figure: Option<f64>| figure.map(rate).unwrap_or_default();
-        let dropped = state.rate_on(&interface.name).or(interface.drops_per_second);
+        // Out of the same two pictures, or neither: over different times one says nothing of the other.
+        let (received, dropped) = (state.rate_received(&interface.name), state.rate_on(&interface.name));
+        let (received, dropped) = match (received, dropped) {
+            (Some(received), Some(dropped)) => (Some(received), Some(dropped)),
+            _ => (interface.packets_per_second, interface.drops_per_second),
+        };
         Row::new([
             printable::on_one_line(&interface.name),
             mode.to_owned(),
             interface.driver.clone().unwrap_or_default(),
-            right(a_second(interface.packets_per_second), 12),
+            right(a_second(received), 12),
             right(a_second(dropped), 12),
             interface.up_since.map(|since| clock.elapsed(since)).unwrap_or_default(),
         ])

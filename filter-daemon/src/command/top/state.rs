@@ -167,6 +167,14 @@ impl State {
         })
     }
 
+    /// Those that the kernel received on it.
+    pub fn rate_received(&self, name: &str) -> Option<f64> {
+        self.rate(|picture| {
+            let interface = picture.interfaces.iter().find(|interface| interface.name == name)?;
+            Some(interface.received.as_ref()?.kernel_rx_packets)
+        })
+    }
+
     /// Counters that begin anew tell no rate.
     fn rate(&self, counter: impl Fn(&Snapshot) -> Option<u64>) -> Option<f64> {
         let (now, before) = (self.picture.as_ref()?, self.before.as_ref()?);

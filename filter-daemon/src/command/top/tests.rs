@@ -8,8 +8,8 @@ use super::state::{Deed, Key, Order, Prompt, State};
 use crate::command::render::moment::Clock;
 use crate::control::wire::lists::List;
 use crate::control::wire::snapshot::Reply as Snapshot;
-use crate::control::wire::stats::Counted;
-use crate::control::wire::status::{Interface, Paused};
+use crate::control::wire::stats::{Counted, OnInterface};
+use crate::control::wire::status::{Interface, Paused, Received};
 use crate::control::wire::{About, Fault, Hits};
 use crate::text::Explanation;
 
@@ -152,6 +152,33 @@ fn paper_has_everything_that_is_wrong_and_every_interface() {
     assert!(paper.contains("office"), "and the lists: {paper}");
     let screen = on_a_screen(&state, &clock, (80, 24));
     assert!(screen.contains("`filterd status` tells them") && screen.contains("4 of 12"), "{screen}");
+}
+
+/// After a flood it said: 2,558 received a second, of five seconds, and 0 dropped, of one.
+#[test]
+fn what_an_interface_receives_and_drops_is_told_of_the_same_second() {
+    let busy = |second: u64, received: u64, dropped: u64| {
+        let mut picture = picture(second);
+        picture.interfaces[0].received =
+            Some(Received { kernel_rx_packets: received, ..Received::default() });
+        picture.by_interface = vec![OnInterface {
+            interface: Some("eth0".into()),
+            reason: "ipv4_address".into(),
+            verdict: "drop".into(),
+            packets: dropped,
+            bytes: 0,
+        }];
+        picture
+    };
+    let told = |state: &State| {
+        let text = draw::text(state, &Clock::standing(NOW), 80);
+        let row = text.lines().find(|line| line.starts_with("eth0")).expect("it has a row").to_owned();
+        row.split_whitespace().skip(3).take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&after([busy(10, 700, 90)])), ["120,345", "1,751"], "as filterd tells of late");
+    assert_eq!(told(&after([busy(10, 700, 90), busy(12, 900, 96)])), ["100", "3.0"]);
+    // The interface came again, and counts from nothing.
+    assert_eq!(told(&after([busy(10, 700, 90), busy(12, 5, 96)])), ["120,345", "1,751"]);
 }
 
 #[test]

@@ -146,7 +146,7 @@ impl Sampling {
             if self.told > 0 {
                 self.sources.note(&told);
             }
-            self.watching.tell_drop(Arc::new(Seen { told, frame: sample.frame }));
+            self.watching.tell_drop(Arc::new(Seen { at: sample.at, told, frame: sample.frame }));
         }
     }
 
