@@ -25,7 +25,9 @@ pub enum Contender {
     DropAll,
     /// filterd as shipped, the daemon running, with two lists.
     Filterd,
-    /// The same, which does not count for each list.
+    /// The same while drops are told in full: to `metrics.sources`, as to whoever watches.
+    FilterdWatched,
+    /// The same as the first, which does not count for each list.
     FilterdTotal,
     /// The same as the first where the driver knows no XDP.
     FilterdGeneric,
@@ -42,10 +44,11 @@ pub enum Contender {
 }
 
 /// All of them; the first is what is subtracted from the others.
-pub const CONTENDERS: [Contender; 10] = [
+pub const CONTENDERS: [Contender; 11] = [
     Contender::Nobody,
     Contender::DropAll,
     Contender::Filterd,
+    Contender::FilterdWatched,
     Contender::FilterdTotal,
     Contender::FilterdGeneric,
     Contender::Hash,
@@ -75,6 +78,9 @@ impl Contender {
             Self::Hash => Some(attached(&net, rivals::hash(stage, entries + 1)?, "bench_hash")?),
             Self::XdpFilter => Some(attached(&net, rivals::xdp_filter(entries + 1)?, rivals::XDP_FILTER)?),
             Self::Filterd => filterd(&mut net, entries, "mode: native"),
+            Self::FilterdWatched => {
+                filterd(&mut net, entries, "mode: native\nmetrics: {listen: 127.0.0.1:9477, sources: true}")
+            }
             Self::FilterdTotal => filterd(&mut net, entries, "mode: native\ncounters: total"),
             Self::FilterdGeneric => filterd(&mut net, entries, "mode: generic"),
             Self::NftIngress => nft(&net, &lists::nft("netdev", "ingress device eth0 priority 0", entries))?,
@@ -151,6 +157,7 @@ impl fmt::Display for Contender {
             Self::Nobody => "nobody",
             Self::DropAll => "a program that drops all",
             Self::Filterd => "filterd, native",
+            Self::FilterdWatched => "filterd, native, watched",
             Self::FilterdTotal => "filterd, native, `counters: total`",
             Self::FilterdGeneric => "filterd, generic",
             Self::Hash => "BPF hash map",

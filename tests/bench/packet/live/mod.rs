@@ -92,6 +92,7 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
         Contender::Nobody => most.contains(&of_listed) && most.contains(&of_unlisted),
         Contender::DropAll => of_listed == 0 && of_unlisted == 0,
         Contender::Filterd
+        | Contender::FilterdWatched
         | Contender::FilterdTotal
         | Contender::FilterdGeneric
         | Contender::Hash
@@ -105,5 +106,9 @@ fn look(host: &Guarded, listed: &Flood, unlisted: &Flood) -> Result<()> {
         "{}: of {FRAMES} frames each, {of_listed} listed and {of_unlisted} unlisted passed",
         host.by
     );
+    if host.by == Contender::FilterdWatched {
+        let sampled = &host.net.filterd(["top", "--json"]).json()["top_sources"]["samples"];
+        ensure!(sampled.as_u64() > Some(0), "nobody is told drops: {sampled}");
+    }
     Ok(())
 }

@@ -72,7 +72,9 @@ fn cell(figures: Figures) -> String {
 
 /// What was aimed at, and whether it holds here.
 fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
-    use Contender::{DropAll, Filterd, FilterdTotal, Hash, Ipset, NftIngress, NftPrerouting, XdpFilter};
+    use Contender::{
+        DropAll, Filterd, FilterdTotal, FilterdWatched, Hash, Ipset, NftIngress, NftPrerouting, XdpFilter,
+    };
     let own = listed(outcomes, Filterd);
     let added = |of| find(outcomes, of).added.median;
     let least = |(rival, factor)| {
@@ -85,8 +87,10 @@ fn goals(outcomes: &[Outcome]) -> Vec<Goal> {
     let drop_all = listed(outcomes, FilterdTotal) / listed(outcomes, DropAll);
     let mut goals = vec![Goal::most(&format!("a listed frame: {FilterdTotal} ÷ {DropAll}"), drop_all, 1.35)];
     let flood = |of| find(outcomes, of).flood.median;
-    let few = flood(Filterd) / flood(DropAll);
-    goals.push(Goal::most(&format!("a frame of a few listed: {Filterd} ÷ {DropAll}"), few, 1.35));
+    goals.extend([Filterd, FilterdWatched].map(|own| {
+        let few = flood(own) / flood(DropAll);
+        Goal::most(&format!("a frame of a few listed: {own} ÷ {DropAll}"), few, 1.35)
+    }));
     let rivals = [(XdpFilter, 5.0), (NftIngress, 5.0), (NftPrerouting, 5.0), (Ipset, 5.0), (Hash, 3.0)];
     goals.extend(rivals.map(least));
     goals.push(Goal::most("added to other frames, ns", added(Filterd), 70.0));
