@@ -260,6 +260,12 @@ fn without_a_terminal_one_picture_is_to_be_had() {
     let picture = net.filterd(["top", "--json"]).succeeds().json();
     assert_eq!(picture["enforce"], true);
     assert!(picture["lists"].to_string().contains("\"config\""), "{picture}");
+    // Whoever decides by a number is told what `status` tells.
+    net.configure("block: [203.0.113.7]\nlists: [{name: gone, path: $HOME/gone.txt}]");
+    net.filterd(["reload"]).exits(7);
+    for words in [["status", "--json"], ["top", "--once"], ["top", "--json"]] {
+        net.filterd(words).exits(7).says("gone");
+    }
     net.stop();
     net.filterd(["top"]).exits(2);
     net.filterd(["top", "--once"]).exits(6);

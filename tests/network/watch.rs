@@ -261,7 +261,9 @@ fn who_watches_sees_each_of_few_drops_with_all_that_is_known_of_it() {
     let four = of(ATTACKER);
     let told = ["list", "reason", "outcome", "interface", "protocol"].map(|field| four[field].as_str());
     assert_eq!(told, ["feed", "ipv4_prefix", "drop", "eth0", "udp"].map(Some), "{four}");
-    assert_eq!((&four["weight"], four["port"].is_u64()), (&1.into(), true), "{four}");
+    let bytes = Frame::from(ATTACKER).bytes([0; 6]).len();
+    let told = ["weight", "source_port", "port", "bytes"].map(|field| four[field].as_u64());
+    assert_eq!(told, [1, 54_321, 53, bytes as u64].map(Some), "{four}");
     let six = of("2001:db8:bad::7");
     assert_eq!((&six["list"], &six["reason"]), (&"ssh".into(), &"ipv6_64".into()), "{six}");
     // Only one list's.
