@@ -178,18 +178,18 @@ fn all_tell(net: &Net, sent: &Sent) {
     assert_eq!(in_text(&text(&["stats"])), sent.rows(), "stats");
     assert_eq!(in_rows(&[&snapshot["reasons"], &snapshot["by_interface"]]), sent.rows(), "the snapshot");
     let scraped = metrics::get(net, "/metrics").body;
-    let packets = |rows: Rows| -> BTreeMap<_, _> {
-        rows.into_iter().map(|(row, (packets, _))| (row, packets)).collect()
-    };
-    let bytes =
-        |rows: Rows| -> BTreeMap<_, _> { rows.into_iter().map(|(row, (_, bytes))| (row, bytes)).collect() };
     let labels = ["interface", "verdict", "reason"];
-    assert_eq!(family(&scraped, "filterd_interface_packets_total", labels), packets(sent.interfaces.clone()));
-    assert_eq!(family(&scraped, "filterd_interface_bytes_total", labels), bytes(sent.interfaces.clone()));
+    let [packets, bytes] = ["filterd_interface_packets_total", "filterd_interface_bytes_total"]
+        .map(|name| family(&scraped, name, labels));
+    let of_interfaces = sent.interfaces.iter();
+    let (sent_packets, sent_bytes) =
+        of_interfaces.map(|(row, (packets, bytes))| ((row.clone(), *packets), (row.clone(), *bytes))).unzip();
+    assert_eq!((packets, bytes), (sent_packets, sent_bytes), "metrics, by interface");
     let mut reasons = family(&scraped, "filterd_packets_total", ["verdict", "reason"]);
     reasons.retain(|[verdict, _], _| verdict != "pass");
-    let of_reasons = |([_, verdict, reason], packets): ([String; 3], u64)| ([verdict, reason], packets);
-    assert_eq!(reasons, packets(sent.reasons()).into_iter().map(of_reasons).collect());
+    let sent_reasons = sent.reasons().into_iter();
+    let sent_reasons = sent_reasons.map(|([_, verdict, reason], (packets, _))| ([verdict, reason], packets));
+    assert_eq!(reasons, sent_reasons.collect(), "metrics, by reason");
     // What passes is counted by reason; beside it what the kernel on the other end says by itself.
     let tenth = sent.frames / MIX.len();
     for passed in [&stats["reasons"], &snapshot["reasons"]] {
@@ -225,7 +225,7 @@ fn the_page_tells(net: &Net, sent: &Sent) {
         [reason, verdict.replace('_', " "), packets.to_string(), bytes.to_string()]
     });
     let reasons: BTreeSet<_> = reasons.collect();
-    let lists: BTreeMap<_, _> = sent.of_lists();
+    let lists = sent.of_lists();
     page::until(
         || {
             let shown = page::shown_reasons(&mut tab).into_iter();

@@ -315,11 +315,11 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<
         let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { interface.mode.as_str() };
         let a_second = |figure: Option<f64>| figure.map(rate).unwrap_or_default();
         // Out of the same two pictures, or neither: over different times one says nothing of the other.
-        let (received, dropped) = (state.rate_received(&interface.name), state.rate_on(&interface.name));
-        let (received, dropped) = match (received, dropped) {
-            (Some(received), Some(dropped)) => (Some(received), Some(dropped)),
-            _ => (interface.packets_per_second, interface.drops_per_second),
-        };
+        let (received, dropped) =
+            match state.rate_received(&interface.name).zip(state.rate_on(&interface.name)) {
+                None => (interface.packets_per_second, interface.drops_per_second),
+                both => both.unzip(),
+            };
         Row::new([
             printable::on_one_line(&interface.name),
             mode.to_owned(),
