@@ -13,7 +13,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use tempfile::TempDir;
 
-use crate::{Reply, leftovers};
+use crate::{Reply, leftovers, program};
 
 const BPFFS: &str = "/sys/fs/bpf";
 
@@ -114,7 +114,7 @@ impl Home {
     pub fn filterd_as(&self, user: u32, words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Reply {
         // The build may stand where other users cannot reach it.
         let copy = self.path("filterd");
-        fs::copy(binary(), &copy).expect("a home can be written");
+        program::copied(binary(), &copy);
         self.readable_by_all();
         self.run(Command::new(copy).uid(user).gid(user), words, Stdio::null())
     }

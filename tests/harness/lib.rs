@@ -20,6 +20,7 @@ pub mod numbered;
 mod other_time;
 mod own_names;
 mod own_run;
+pub mod program;
 mod prometheus;
 mod random;
 mod refusal;

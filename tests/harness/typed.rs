@@ -1,10 +1,9 @@
 //! What documents say is to be typed, typed: their blocks of shell, one after the other, on a machine of its own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::{Net, Reply, home};
+use crate::{Net, Reply, home, program};
 
 /// Everything that filterd has a place for is fresh, and gone with the namespace; nobody is logged in.
 const FRESH: &str = r#"
@@ -119,8 +118,8 @@ impl Net {
         let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/filterd.yaml");
         fs::copy(reference, at("filterd.yaml")).expect("the reference is there");
         // By these names, whatever else is on the PATH.
-        program(&at("bin/filterd"), &format!("exec '{}' \"$@\"", home::binary().display()));
-        program(&at("bin/sudo"), "exec \"$@\"");
+        program::written(&at("bin/filterd"), &format!("exec '{}' \"$@\"", home::binary().display()));
+        program::written(&at("bin/sudo"), "exec \"$@\"");
         let mut script = FRESH.to_owned();
         for typed in commands {
             let quoted = typed.text.trim_end().replace('\'', r"'\''");
@@ -135,11 +134,6 @@ impl Net {
         shell.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash"]).arg(script);
         Reply::of(shell.env("STORY", self.home().path("")))
     }
-}
-
-fn program(path: &PathBuf, does: &str) {
-    fs::write(path, format!("#!/bin/sh\n{does}\n")).expect("a home can be written");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use harness::home::binary;
-use harness::{ATTACKER, ForeignProgram, Net, Reply};
+use harness::{ATTACKER, ForeignProgram, Net, Reply, program};
 
 /// Asks it inside the host, about `eth0` and these words.
 fn doctor(net: &Net, words: &[&str]) -> Reply {
@@ -274,7 +274,7 @@ fn a_state_directory_with_somebodys_file_is_told() {
 fn who_else_bans_is_told() {
     let net = Net::new();
     let called = net.home().path("fail2ban-server");
-    fs::copy("/bin/sleep", &called).expect("it is there");
+    program::copied("/bin/sleep", &called);
     let mut other = Command::new(&called).arg("600").spawn().expect("it is a program");
     let told = doctor(&net, &["--iface", "eth0"]);
     let number = other.id();

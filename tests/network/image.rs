@@ -2,11 +2,10 @@
 //! `configs/kubernetes` gives it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use harness::{ATTACKER, BYSTANDER, Net, Reply, home, until};
+use harness::{ATTACKER, BYSTANDER, Net, Reply, home, program, until};
 
 const RECIPE: &str = include_str!("../../configs/container/Containerfile");
 const DAEMON_SET: &str = include_str!("../../configs/kubernetes/daemonset.yaml");
@@ -34,12 +33,10 @@ impl Container {
         for directory in ["proc", "dev", "sys/fs/bpf", "run", "var/lib", "tmp", "etc/filterd", "usr/bin"] {
             fs::create_dir_all(root.join(directory)).expect("a new directory");
         }
-        let program = words(RECIPE, "COPY filterd ").remove(0);
-        let inside = root.join(program.trim_start_matches('/'));
-        fs::copy(home::binary(), &inside).expect("there is room");
-        fs::set_permissions(&inside, fs::Permissions::from_mode(0o755)).expect("it was made here");
+        let filterd = words(RECIPE, "COPY filterd ").remove(0);
+        program::copied(home::binary(), &root.join(filterd.trim_start_matches('/')));
         fs::write(root.join("etc/filterd/filterd.yaml"), configuration).expect("there is room");
-        if !Reply::of(Command::new("chroot").arg(&root).args([program.as_str(), "--version"])).is_success() {
+        if !Reply::of(Command::new("chroot").arg(&root).args([filterd.as_str(), "--version"])).is_success() {
             println!("SKIPPED an image: this filterd needs libraries beside it");
             return None;
         }
@@ -47,7 +44,7 @@ impl Container {
             words(DAEMON_SET, "add: ").iter().map(|word| format!(",+{}", word.to_lowercase())).collect();
         let mut enter = net.host().command("unshare");
         enter.args(["--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh"]).arg(&root);
-        enter.arg(format!("-all{given},+sys_chroot")).arg(program).args(words(DAEMON_SET, "args: "));
+        enter.arg(format!("-all{given},+sys_chroot")).arg(filterd).args(words(DAEMON_SET, "args: "));
         let log = fs::File::create(net.home().path("said")).expect("there is room");
         let filterd = enter.stdout(Stdio::null()).stderr(log).spawn().expect("it is there");
         Some(Self { root, filterd })

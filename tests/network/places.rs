@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use harness::{ATTACKER, Daemon, Net, Talk, binary};
+use harness::{ATTACKER, Daemon, Net, Talk, binary, program};
 use nix::sys::signal::Signal;
 use rustix::thread::{Uid, set_thread_res_uid};
 use serde_json::json;
@@ -39,7 +39,7 @@ fn a_second_daemon_is_told_who_holds_the_place_and_the_first_filters_on() {
 fn whatever_its_file_is_called_the_daemon_is_named_and_not_its_keeper() {
     let net = Net::new();
     let renamed = net.home().path("blocker");
-    fs::copy(binary(), &renamed).expect("a home can be written");
+    program::copied(binary(), &renamed);
     let mut command = net.host().command("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(renamed).args(net.arguments(BLOCKING));
     let daemon = Daemon::start(&mut command, net.home());
