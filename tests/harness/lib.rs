@@ -32,6 +32,7 @@ mod trace;
 pub mod traffic;
 mod typed;
 mod until;
+mod watching;
 mod web;
 mod wire;
 
@@ -57,7 +58,8 @@ pub use talk::{Talk, is_error};
 pub use trace::Trace;
 pub use traffic::{Fate, Traffic};
 pub use typed::{Typed, commands};
-pub use until::{SOON, until};
+pub use until::{SOON, end_of, until};
+pub use watching::{Watcher, Watching};
 pub use web::{Asked, Authority, Web, Where};
 pub use wire::Wire;
 

@@ -1,18 +1,16 @@
 //! `match: new`: what this host began is answered, whoever answers; what a listed source begins is dropped.
 
-use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, ForeignEgress, Frame, HOST, HOST6, Namespace, Net};
-use nix::sys::signal::Signal;
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame, HOST, HOST6, Namespace, Net};
 
-const NEW: &str = "match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\"]";
-const ALL: &str = "block: [203.0.113.7, \"2001:db8:bad::7\"]";
+pub(super) const NEW: &str = "match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\"]";
+pub(super) const ALL: &str = "block: [203.0.113.7, \"2001:db8:bad::7\"]";
 
 const TCP: u8 = 6;
-const UDP: u8 = 17;
+pub(super) const UDP: u8 = 17;
 
 /// DNS, QUIC and TCP: a question, and its answer, through real sockets.
 #[test]
@@ -242,160 +240,7 @@ fn what_this_host_begins_over_a_vlan_device_is_answered_and_nothing_else_from_th
     net.expect(of(54, port(&asker))).dropped();
 }
 
-#[test]
-fn own_flows_outlive_a_kill_and_a_take_over_and_are_remembered_in_between() {
-    let mut net = Net::with_filterd(NEW);
-    let begin = |net: &Net, port| {
-        let asker = host_udp(net, ATTACKER, port);
-        asker.send(b"who?").expect("it is sent");
-        (Frame::from(ATTACKER).transport(UDP, datagram(port, self::port(&asker))), asker)
-    };
-    let (before, _one) = begin(&net, 53);
-    net.expect(before.clone()).passes();
-    net.end(Signal::SIGKILL);
-    let (between, _other) = begin(&net, 54);
-    net.expect_each([before.clone(), between.clone()]).passes();
-    net.start(NEW);
-    net.succeed(NEW);
-    let (after, _last) = begin(&net, 55);
-    net.expect_each([before, between, after]).passes();
-    net.expect(ATTACKER).dropped();
-    assert_eq!(egress_programs(&net).len(), 1, "it is there once");
-    net.end(Signal::SIGKILL);
-    // Where interfaces have their filters, which no pin holds.
-    let detach = ["detach", "--pin-dir", &net.home().pins().display().to_string()];
-    net.host().entered(|| net.home().filterd(detach)).succeeds();
-    assert_eq!(egress_programs(&net), [""; 0], "detach leaves nothing");
-    assert!(!net.home().pins().exists());
-}
-
-/// Links are pins, and go from anywhere. A filter of `clsact` is no pin.
-#[test]
-fn detach_from_elsewhere_ends_all_drops_and_tells_what_it_cannot_reach() {
-    let mut net = Net::with_filterd(NEW);
-    net.end(Signal::SIGKILL);
-    net.expect(ATTACKER).dropped();
-    let detach = ["detach", "--pin-dir", &net.home().pins().display().to_string()];
-    let reply = net.filterd(detach);
-    net.expect(ATTACKER).passes();
-    assert!(!net.home().pins().exists());
-    if has_links(&net) {
-        reply.succeeds().says("eth0: detached");
-    } else {
-        reply
-            .exits(7)
-            .says("eth0: detached")
-            .complains("eth0: nothing is dropped any more")
-            .complains("it is in another network namespace")
-            .complains("`tc filter del dev eth0 egress`");
-        assert_eq!(egress_programs(&net).len(), 1, "the one that it tells of");
-        let mut remedy = net.host().command("tc");
-        let done = remedy.args(["filter", "del", "dev", "eth0", "egress"]).status();
-        assert!(done.expect("tc is there").success());
-    }
-    assert_eq!(egress_programs(&net), [""; 0]);
-}
-
-#[test]
-fn a_reload_switches_answers_on_and_off() {
-    let mut net = Net::with_filterd(ALL);
-    let asker = host_udp(&net, ATTACKER, 53);
-    let answer = Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)));
-    asker.send(b"who?").expect("it is sent");
-    net.expect(answer.clone()).dropped();
-    net.configure(NEW);
-    net.filterd(["diff"])
-        .exits(1)
-        .says("match: new, what this host began itself would pass, whoever answers");
-    net.filterd(["reload"]).succeeds();
-    net.expect(answer.clone()).passes();
-    net.configure(ALL);
-    net.filterd(["reload"]).succeeds();
-    net.expect(answer).dropped();
-    assert_eq!(egress_programs(&net), [""; 0]);
-    net.filterd(["status"]).succeeds().is_silent_about("Own flows");
-    net.configure("match: nev");
-    net.filterd(["reload"]).exits(3).complains("did you mean new?");
-    net.stop();
-}
-
-#[test]
-fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
-    let mut net = Net::with_filterd(NEW);
-    net.forget_log();
-    take_off(&net);
-    net.filterd(["status"]).succeeds();
-    net.wait_for_log("eth0: somebody has taken the egress program off it: attaching it again");
-    let asker = host_udp(&net, ATTACKER, 53);
-    asker.send(b"who?").expect("it is sent");
-    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
-    net.stop();
-    assert_eq!(egress_programs(&net), [""; 0]);
-}
-
-#[test]
-fn what_was_begun_while_the_egress_program_was_off_is_answered_once_it_is_back() {
-    let net = Net::with_filterd(NEW);
-    net.daemon().signal(Signal::SIGSTOP);
-    take_off(&net);
-    let asker = host_udp(&net, ATTACKER, 53);
-    asker.send(b"who?").expect("it is sent");
-    let answer = Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)));
-    net.expect(answer.clone()).dropped();
-    net.daemon().signal(Signal::SIGCONT);
-    net.filterd(["status"]).succeeds();
-    net.expect(answer).passes();
-}
-
-#[test]
-fn pins_of_own_flows_that_somebody_removes_are_put_back_and_outlive_the_daemon() {
-    let mut net = Net::with_filterd(NEW);
-    let parts = ["egress", "egress/eth0", "flows-1", "ports-1"];
-    for removed in [vec![""], parts[..1].to_vec(), parts[1..].to_vec()] {
-        for part in &removed {
-            let path = net.home().pins().join(part);
-            let is_directory = fs::symlink_metadata(&path).expect("it is there").is_dir();
-            let gone = if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            gone.expect("they are ours");
-        }
-        net.forget_log();
-        net.filterd(["status"]).succeeds();
-        net.wait_for_log("they are put back");
-        assert!(
-            parts.iter().all(|part| fs::symlink_metadata(net.home().pins().join(part)).is_ok()),
-            "{removed:?}"
-        );
-    }
-    net.end(Signal::SIGKILL);
-    let asker = host_udp(&net, ATTACKER, 53);
-    asker.send(b"who?").expect("it is sent");
-    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
-    net.start(NEW);
-    assert_eq!(egress_programs(&net).len(), 1, "it is there once");
-    net.stop();
-    assert_eq!(egress_programs(&net), [""; 0]);
-}
-
-#[test]
-fn what_others_have_on_what_is_sent_is_left_alone() {
-    for by_link in [false, true] {
-        let mut net = Net::new();
-        if by_link && !has_links(&net) {
-            println!("SKIPPED foreign link: this kernel has no TCX (6.6 has)");
-            continue;
-        }
-        let other = ForeignEgress::attach(net.host(), by_link);
-        net.start(NEW);
-        assert_eq!(egress_programs(&net).len(), 2, "both are there");
-        let asker = host_udp(&net, ATTACKER, 53);
-        asker.send(b"who?").expect("it is sent");
-        net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
-        net.stop();
-        assert_eq!(egress_programs(&net), [other.name], "by a link: {by_link}");
-    }
-}
-
-fn host_udp(net: &Net, address: &str, port: u16) -> UdpSocket {
+pub(super) fn host_udp(net: &Net, address: &str, port: u16) -> UdpSocket {
     let own = if address.contains(':') { HOST6 } else { HOST };
     let socket = net.host().entered(|| UdpSocket::bind((own, 0))).expect("there are ports");
     socket.connect(SocketAddr::new(address.parse().expect("an address"), port)).expect("there is a way");
@@ -416,11 +261,11 @@ fn wait_for_ports(net: &Net, expected: &str) {
     }
 }
 
-fn port(socket: &UdpSocket) -> u16 {
+pub(super) fn port(socket: &UdpSocket) -> u16 {
     socket.local_addr().expect("it is bound").port()
 }
 
-fn datagram(source: u16, destination: u16) -> Vec<u8> {
+pub(super) fn datagram(source: u16, destination: u16) -> Vec<u8> {
     [source.to_be_bytes(), destination.to_be_bytes(), [0, 8], [0, 0]].concat()
 }
 
@@ -456,36 +301,4 @@ fn ping(net: &Net, address: &str, number: u16) {
     let to = SockaddrIn::from(std::net::SocketAddrV4::new(address.parse().expect("an address"), 0));
     let sent = sendto(std::os::fd::AsRawFd::as_raw_fd(&own), &echo(8, number), &to, MsgFlags::empty());
     sent.expect("it is sent");
-}
-
-/// The names of all programs on what `eth0` sends, however they are attached.
-fn egress_programs(net: &Net) -> Vec<String> {
-    let mut programs = ForeignEgress::linked(net.host());
-    let told = net.host().command("tc").args(["filter", "show", "dev", "eth0", "egress"]).output();
-    let told = String::from_utf8_lossy(&told.expect("tc is there").stdout).into_owned();
-    let named = |line: &str| Some(line.split(" name ").nth(1)?.split(' ').next()?.to_owned());
-    programs.extend(told.lines().filter_map(named));
-    programs
-}
-
-/// As somebody would who does not know whose it is.
-fn take_off(net: &Net) {
-    let pin = net.home().pins().join("egress/eth0");
-    let mut command = if fs::symlink_metadata(&pin).expect("it is noted").is_symlink() {
-        let mut tc = net.host().command("tc");
-        tc.args(["qdisc", "del", "dev", "eth0", "clsact"]);
-        tc
-    } else {
-        let mut bpftool = net.host().command("bpftool");
-        bpftool.args(["link", "detach", "pinned"]).arg(pin);
-        bpftool
-    };
-    let done = command.stdout(Stdio::null()).status();
-    assert!(done.expect("it is there").success());
-    assert_eq!(egress_programs(net), [""; 0]);
-}
-
-fn has_links(net: &Net) -> bool {
-    use aya::programs::{SchedClassifier, TcAttachType};
-    net.host().inside(|| SchedClassifier::query_tcx("eth0", TcAttachType::Egress)).is_ok()
 }

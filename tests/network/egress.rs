@@ -1,0 +1,195 @@
+//! The program on what is sent, which knows what this host begins: it comes and goes with `match: new`, outlives what it
+//! should, and leaves what others have there alone.
+
+use std::fs;
+use std::process::Stdio;
+
+use harness::{ATTACKER, ForeignEgress, Frame, Net};
+use nix::sys::signal::Signal;
+
+use crate::flows::{ALL, NEW, UDP, datagram, host_udp, port};
+
+#[test]
+fn own_flows_outlive_a_kill_and_a_take_over_and_are_remembered_in_between() {
+    let mut net = Net::with_filterd(NEW);
+    let begin = |net: &Net, theirs| {
+        let asker = host_udp(net, ATTACKER, theirs);
+        asker.send(b"who?").expect("it is sent");
+        (Frame::from(ATTACKER).transport(UDP, datagram(theirs, port(&asker))), asker)
+    };
+    let (before, _one) = begin(&net, 53);
+    net.expect(before.clone()).passes();
+    net.end(Signal::SIGKILL);
+    let (between, _other) = begin(&net, 54);
+    net.expect_each([before.clone(), between.clone()]).passes();
+    net.start(NEW);
+    net.succeed(NEW);
+    let (after, _last) = begin(&net, 55);
+    net.expect_each([before, between, after]).passes();
+    net.expect(ATTACKER).dropped();
+    assert_eq!(egress_programs(&net).len(), 1, "it is there once");
+    net.end(Signal::SIGKILL);
+    // Where interfaces have their filters, which no pin holds.
+    let detach = ["detach", "--pin-dir", &net.home().pins().display().to_string()];
+    net.host().entered(|| net.home().filterd(detach)).succeeds();
+    assert_eq!(egress_programs(&net), [""; 0], "detach leaves nothing");
+    assert!(!net.home().pins().exists());
+}
+
+/// Links are pins, and go from anywhere. A filter of `clsact` is no pin.
+#[test]
+fn detach_from_elsewhere_ends_all_drops_and_tells_what_it_cannot_reach() {
+    let mut net = Net::with_filterd(NEW);
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
+    let detach = ["detach", "--pin-dir", &net.home().pins().display().to_string()];
+    let reply = net.filterd(detach);
+    net.expect(ATTACKER).passes();
+    assert!(!net.home().pins().exists());
+    if has_links(&net) {
+        reply.succeeds().says("eth0: detached");
+    } else {
+        reply
+            .exits(7)
+            .says("eth0: detached")
+            .complains("eth0: nothing is dropped any more")
+            .complains("it is in another network namespace")
+            .complains("`tc filter del dev eth0 egress`");
+        assert_eq!(egress_programs(&net).len(), 1, "the one that it tells of");
+        let mut remedy = net.host().command("tc");
+        let done = remedy.args(["filter", "del", "dev", "eth0", "egress"]).status();
+        assert!(done.expect("tc is there").success());
+    }
+    assert_eq!(egress_programs(&net), [""; 0]);
+}
+
+#[test]
+fn a_reload_switches_answers_on_and_off() {
+    let mut net = Net::with_filterd(ALL);
+    let asker = host_udp(&net, ATTACKER, 53);
+    let answer = Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)));
+    asker.send(b"who?").expect("it is sent");
+    net.expect(answer.clone()).dropped();
+    net.configure(NEW);
+    net.filterd(["diff"])
+        .exits(1)
+        .says("match: new, what this host began itself would pass, whoever answers");
+    net.filterd(["reload"]).succeeds();
+    net.expect(answer.clone()).passes();
+    net.configure(ALL);
+    net.filterd(["reload"]).succeeds();
+    net.expect(answer).dropped();
+    assert_eq!(egress_programs(&net), [""; 0]);
+    net.filterd(["status"]).succeeds().is_silent_about("Own flows");
+    net.configure("match: nev");
+    net.filterd(["reload"]).exits(3).complains("did you mean new?");
+    net.stop();
+}
+
+#[test]
+fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
+    let mut net = Net::with_filterd(NEW);
+    net.forget_log();
+    take_off(&net);
+    net.filterd(["status"]).succeeds();
+    net.wait_for_log("eth0: somebody has taken the egress program off it: attaching it again");
+    let asker = host_udp(&net, ATTACKER, 53);
+    asker.send(b"who?").expect("it is sent");
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
+    net.stop();
+    assert_eq!(egress_programs(&net), [""; 0]);
+}
+
+#[test]
+fn what_was_begun_while_the_egress_program_was_off_is_answered_once_it_is_back() {
+    let net = Net::with_filterd(NEW);
+    net.daemon().signal(Signal::SIGSTOP);
+    take_off(&net);
+    let asker = host_udp(&net, ATTACKER, 53);
+    asker.send(b"who?").expect("it is sent");
+    let answer = Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)));
+    net.expect(answer.clone()).dropped();
+    net.daemon().signal(Signal::SIGCONT);
+    net.filterd(["status"]).succeeds();
+    net.expect(answer).passes();
+}
+
+#[test]
+fn pins_of_own_flows_that_somebody_removes_are_put_back_and_outlive_the_daemon() {
+    let mut net = Net::with_filterd(NEW);
+    let parts = ["egress", "egress/eth0", "flows-1", "ports-1"];
+    for removed in [vec![""], parts[..1].to_vec(), parts[1..].to_vec()] {
+        for part in &removed {
+            let path = net.home().pins().join(part);
+            let is_directory = fs::symlink_metadata(&path).expect("it is there").is_dir();
+            let gone = if is_directory { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            gone.expect("they are ours");
+        }
+        net.forget_log();
+        net.filterd(["status"]).succeeds();
+        net.wait_for_log("they are put back");
+        assert!(
+            parts.iter().all(|part| fs::symlink_metadata(net.home().pins().join(part)).is_ok()),
+            "{removed:?}"
+        );
+    }
+    net.end(Signal::SIGKILL);
+    let asker = host_udp(&net, ATTACKER, 53);
+    asker.send(b"who?").expect("it is sent");
+    net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
+    net.start(NEW);
+    assert_eq!(egress_programs(&net).len(), 1, "it is there once");
+    net.stop();
+    assert_eq!(egress_programs(&net), [""; 0]);
+}
+
+#[test]
+fn what_others_have_on_what_is_sent_is_left_alone() {
+    for by_link in [false, true] {
+        let mut net = Net::new();
+        if by_link && !has_links(&net) {
+            println!("SKIPPED foreign link: this kernel has no TCX (6.6 has)");
+            continue;
+        }
+        let other = ForeignEgress::attach(net.host(), by_link);
+        net.start(NEW);
+        assert_eq!(egress_programs(&net).len(), 2, "both are there");
+        let asker = host_udp(&net, ATTACKER, 53);
+        asker.send(b"who?").expect("it is sent");
+        net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
+        net.stop();
+        assert_eq!(egress_programs(&net), [other.name], "by a link: {by_link}");
+    }
+}
+
+/// The names of all programs on what `eth0` sends, however they are attached.
+fn egress_programs(net: &Net) -> Vec<String> {
+    let mut programs = ForeignEgress::linked(net.host());
+    let told = net.host().command("tc").args(["filter", "show", "dev", "eth0", "egress"]).output();
+    let told = String::from_utf8_lossy(&told.expect("tc is there").stdout).into_owned();
+    let named = |line: &str| Some(line.split(" name ").nth(1)?.split(' ').next()?.to_owned());
+    programs.extend(told.lines().filter_map(named));
+    programs
+}
+
+/// As somebody would who does not know whose it is.
+fn take_off(net: &Net) {
+    let pin = net.home().pins().join("egress/eth0");
+    let mut command = if fs::symlink_metadata(&pin).expect("it is noted").is_symlink() {
+        let mut tc = net.host().command("tc");
+        tc.args(["qdisc", "del", "dev", "eth0", "clsact"]);
+        tc
+    } else {
+        let mut bpftool = net.host().command("bpftool");
+        bpftool.args(["link", "detach", "pinned"]).arg(pin);
+        bpftool
+    };
+    let done = command.stdout(Stdio::null()).status();
+    assert!(done.expect("it is there").success());
+    assert_eq!(egress_programs(net), [""; 0]);
+}
+
+fn has_links(net: &Net) -> bool {
+    use aya::programs::{SchedClassifier, TcAttachType};
+    net.host().inside(|| SchedClassifier::query_tcx("eth0", TcAttachType::Egress)).is_ok()
+}
