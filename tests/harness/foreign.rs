@@ -28,22 +28,26 @@ pub struct ForeignProgram {
 impl ForeignProgram {
     /// Attaches it to an interface in native mode.
     pub fn attach(namespace: &Namespace, interface: &str) -> Self {
-        Self::load(|program| {
+        Self::attach_as("other_firewall", namespace, interface)
+    }
+
+    /// Attaches one that is called so.
+    pub fn attach_as(name: &'static str, namespace: &Namespace, interface: &str) -> Self {
+        Self::load(name, |program| {
             namespace.inside(|| program.attach(interface, XdpMode::Driver)).expect("nobody else is there");
         })
     }
 
     /// Lets it take the place of the program that this pinned link brings packets to.
     pub fn take_link(pin: &Path) -> Self {
-        Self::load(|program| {
+        Self::load("other_firewall", |program| {
             let link = FdLink::from(PinnedLink::from_pin(pin).expect("it is pinned"));
             let link = XdpLink::try_from(link).expect("it is a link to an interface");
             program.attach_to_link(link).expect("whoever holds a link may give it another program");
         })
     }
 
-    fn load(then: impl FnOnce(&mut Xdp)) -> Self {
-        let name = "other_firewall";
+    fn load(name: &'static str, then: impl FnOnce(&mut Xdp)) -> Self {
         let mut object =
             Ebpf::load(&object_file(name, b"xdp", &PASS)).expect("a program of two instructions loads");
         let program: &mut Xdp = object

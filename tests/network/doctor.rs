@@ -96,6 +96,27 @@ fn a_program_that_a_link_holds_elsewhere_goes_only_from_here() {
     }
 }
 
+/// With its dispatcher, under which several share an interface, and without: it falls back where the kernel refuses that.
+#[test]
+fn what_libxdp_has_loaded_is_taken_off_by_the_command_that_it_tells() {
+    let net = Net::new();
+    type_in(&net, "xdp-filter load eth0 --mode skb");
+    let told = remedies(&net, "eth0");
+    let [(taken, remedy)] = &told[..] else { panic!("{told:?}") };
+    assert!(taken.contains("xdp_dispatcher") || taken.contains("xdpfilt_"), "{taken}");
+    type_in(&net, remedy);
+    assert_eq!(remedies(&net, "eth0"), [], "nobody sits there any more");
+    // As it attaches: by netlink, and so not as a link.
+    let pin = pinned(&net, ForeignProgram::attach_as("xdp_dispatcher", net.host(), "eth0"));
+    type_in(&net, &format!("bpftool net attach xdpdrv pinned {pin} dev eth0"));
+    let told = remedies(&net, "eth0");
+    let [(taken, remedy)] = &told[..] else { panic!("{told:?}") };
+    assert!(taken.contains("xdp_dispatcher") && remedy.contains("xdp-loader unload eth0 --all"), "{told:?}");
+    type_in(&net, remedy);
+    assert_eq!(remedies(&net, "eth0"), []);
+    fs::remove_file(pin).expect("it was pinned");
+}
+
 #[test]
 fn filterd_itself_is_no_foreign_program() {
     let net = Net::with_filterd(&format!("block: [{ATTACKER}]"));
@@ -208,6 +229,13 @@ fn type_in(net: &Net, remedy: &str) {
     if first.is_success() { first } else { replies.next().unwrap_or(first) }.succeeds();
 }
 
+/// Takes it off, and keeps it for whoever wants to attach it otherwise.
+fn pinned(net: &Net, program: ForeignProgram) -> String {
+    let pin = format!("/sys/fs/bpf/{}-{}", net.host().name(), program.name);
+    type_in(net, &format!("bpftool prog pin id {} {pin}", program.id));
+    pin
+}
+
 #[test]
 fn the_command_beside_each_complaint_of_an_interface_mends_it() {
     let net = Net::new();
@@ -221,9 +249,7 @@ fn the_command_beside_each_complaint_of_an_interface_mends_it() {
     type_in(&net, raise);
     assert_eq!(remedies(&net, "eth0"), [], "and it is on");
     // Whoever was attached by netlink, as `ip` does it, leaves by netlink; in either mode. The link is gone as a whole.
-    let (name, pin) = (by_link.name, format!("/sys/fs/bpf/{}-firewall", net.host().name()));
-    type_in(&net, &format!("bpftool prog pin id {} {pin}", by_link.id));
-    drop(by_link);
+    let (name, pin) = (by_link.name, pinned(&net, by_link));
     for mode in ["xdpdrv", "xdpgeneric"] {
         type_in(&net, &format!("bpftool net attach {mode} pinned {pin} dev eth0"));
         let told = remedies(&net, "eth0");

@@ -183,7 +183,7 @@ fn remedy(program: &str, name: &str, otherwise: Option<String>) -> Option<String
         return otherwise;
     }
     Some(format!(
-        "xdp-loader status {name}; xdp-loader unload {name} --all (libxdp's programs, of which filterd is none)"
+        "`xdp-loader unload {name} --all` takes off whatever `xdp-loader status {name}` tells of: filterd is none of these"
     ))
 }
 
@@ -271,6 +271,6 @@ mod tests {
         let otherwise = || Some("ip link set dev eth0 xdp off".to_owned());
         assert_eq!(remedy("some_program", "eth0", otherwise()), otherwise());
         let told = remedy("xdp_dispatcher", "eth0", otherwise()).unwrap();
-        assert!(told.starts_with("xdp-loader status eth0; xdp-loader unload eth0 --all"), "{told}");
+        assert!(told.starts_with("`xdp-loader unload eth0 --all`"), "{told}");
     }
 }

@@ -58,7 +58,7 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 15] = [
+pub const TOOLS: [Tool; 16] = [
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
@@ -70,6 +70,7 @@ pub const TOOLS: [Tool; 15] = [
     tool("ipset", "ipset"),
     tool("nft", "nftables"),
     helps("xdp-filter", "xdp-tools", "Usage: xdp-filter"),
+    helps("xdp-loader", "xdp-tools", "Usage: xdp-loader"),
     tool("promtool", "prometheus"),
     tool("prometheus", "prometheus"),
     tool("tcpdump", "tcpdump"),

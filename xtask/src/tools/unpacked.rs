@@ -42,7 +42,7 @@ const NEEDS: [Needs; 6] = [
         environment: &[("XTABLES_LIBDIR", "{}/usr/lib/x86_64-linux-gnu/xtables")],
     },
     Needs {
-        programs: &["xdp-filter"],
+        programs: &["xdp-filter", "xdp-loader"],
         words: &[],
         environment: &[("LIBXDP_OBJECT_PATH", "{}/usr/lib/x86_64-linux-gnu/bpf")],
     },

@@ -28,7 +28,7 @@ const EVERYWHERE: [Stories; 18] = [
 
 /// Told on this machine only: what is read, kept and answered; the kernel has no part in it. A process starts some fifty times
 /// slower in a guest, and these start hundreds.
-const OURS_ALONE: [&str; 26] = [
+const OURS_ALONE: [&str; 27] = [
     "asked::",
     "bad_input::",
     "clocks::",
@@ -55,10 +55,11 @@ const OURS_ALONE: [&str; 26] = [
     "taken_names::",
     "ttl::",
     "watch::",
+    "watch_drops::",
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 37] = [
+const HERE_ONLY: [Stories; 38] = [
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
     ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
@@ -69,6 +70,7 @@ const HERE_ONLY: [Stories; 37] = [
     ("documents::", "bash, and tools of other filters"),
     ("doctor::a_port_of_a_bridge", "a bridge, which the smallest kernels have not built in"),
     ("doctor::a_program_that_a_link", "bpftool"),
+    ("doctor::what_libxdp", "xdp-filter and xdp-loader"),
     ("durable::a_", "files alone, of which no kernel knows; `durable::what_was_added` is told on every one"),
     ("durable::many_", "the same"),
     ("durable::one_whose", "the same"),
