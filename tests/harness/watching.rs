@@ -141,9 +141,25 @@ impl Watching {
         self.sees(|line| line["drop"].is_object())["drop"].take()
     }
 
+    /// All lines from here on, until it ends.
+    #[track_caller]
+    pub fn rest(mut self) -> Vec<Value> {
+        let mut lines = Vec::new();
+        while self.out.has_more() {
+            lines.push(self.out.next());
+        }
+        ended(self.child);
+        lines
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(self.child.id().cast_signed()), signal).expect("it runs");
+        kill(self.pid(), signal).expect("it runs");
     }
 
     /// Nobody reads what it says any more; how does it end?

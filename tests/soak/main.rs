@@ -18,6 +18,7 @@ mod programs;
 mod prometheus;
 mod restart;
 mod six;
+mod watched;
 
 /// So many rounds: few in a test run, many when soaking.
 fn rounds(few: usize, many: usize) -> usize {

@@ -30,6 +30,8 @@ pub enum Soak {
     Clients,
     /// A real Prometheus beside reloads, take-overs and kill -9, for ten minutes
     Prometheus,
+    /// Who watches a flood: of millions of drops few are told, and stand for all of them
+    Watched,
     /// A random life, judged on the wire by a plain reference; FILTERD_STEPS, FILTERD_SECONDS, FILTERD_SEED and FILTERD_LARGEST choose it
     Life,
     /// A kernel that refuses calls, in random stories
@@ -73,6 +75,7 @@ impl Soak {
             Self::Day => &["day::"],
             Self::Clients => &["clients::"],
             Self::Prometheus => &["prometheus::"],
+            Self::Watched => &["watched::"],
             Self::Life => &["life::"],
             Self::Refusals => &["whatever_the_kernel_refuses"],
             Self::Fuzz | Self::FreshRoot | Self::Dist | Self::Package => &[],
@@ -89,6 +92,7 @@ impl Soak {
             | Self::Day
             | Self::Clients
             | Self::Prometheus
+            | Self::Watched
             | Self::Life => &TESTS,
             Self::Refusals => &UNITS,
             Self::Fuzz => &FUZZ,
@@ -111,6 +115,7 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
         | Soak::Day
         | Soak::Clients
         | Soak::Prometheus
+        | Soak::Watched
         | Soak::Life
         | Soak::Refusals => as_root(soak, short),
     }

@@ -2,7 +2,7 @@
 
 mod four;
 mod six;
-mod traffic;
+pub mod traffic;
 mod world;
 
 use std::time::Duration;

@@ -69,13 +69,14 @@ impl Sender {
         Self { object, program, frame: Frame::from(source) }
     }
 
-    fn send(&self) {
+    /// Sends so many from where it is called.
+    pub fn send(&self, frames: u32) {
         const BATCH: u32 = 64;
         let program = self.object.program(self.program).expect("it is loaded");
         let program: &Xdp = program.try_into().expect("it is one");
         let (frame, attrs) = (self.frame.bytes([6; 6]), TestRunAttrs::new().xdp_live_frames(BATCH));
         let options =
-            TestRunOptions { data_in: Some(&frame), repeat: 1 << 16, attrs, ..TestRunOptions::new() };
+            TestRunOptions { data_in: Some(&frame), repeat: frames, attrs, ..TestRunOptions::new() };
         program.test_run(options).expect("the kernel sends frames");
     }
 }
@@ -110,7 +111,7 @@ impl<'a> Traffic<'a> {
             scope.spawn(move || {
                 peer.inside(|| {
                     while !is_over.load(Ordering::Relaxed) {
-                        sender.send();
+                        sender.send(1 << 16);
                     }
                 });
             });
