@@ -38,6 +38,8 @@ fn it_is_attached_in_the_driver() {
     let lan = Lan::new();
     let mut guest = Machine::new("native", &lan).card(&CARD, 1, "").boot();
     guest.raise(&CARD, 1500);
+    let Told { text, .. } = guest.run("filterd doctor --no-config --iface eth0");
+    assert!(text.contains("-> ethtool -K eth0 rx-gro-hw off") && !text.contains("only its host"), "{text}");
     guest.start_filterd("--no-config --iface eth0");
     guest.filterd(&format!("add {ATTACKER} {ATTACKER6}"));
     let answered = CARD.answers(&mut guest, &[ATTACKER, BYSTANDER, ATTACKER6, BYSTANDER6], USUAL);
@@ -66,6 +68,11 @@ fn where_the_card_merges_packets_the_refusal_says_so_and_generic_mode_filters() 
     let lan = Lan::new();
     let mut guest = Machine::new("merging", &lan).card(&CARD, 1, ",ctrl_guest_offloads=off").boot();
     guest.raise(&CARD, 1500);
+    let Told { text, .. } = guest.run("filterd doctor --no-config --iface eth0");
+    assert!(
+        text.contains("merges packets (rx-gro-hw)") && text.contains("only its host can switch"),
+        "{text}"
+    );
     let Told { code, text } = guest.run("filterd --no-config --iface eth0 --mode native");
     assert!(code == 8 && text.contains("hardware GRO") && text.contains("--mode generic"), "{code}: {text}");
     guest.start_filterd("--no-config --iface eth0");

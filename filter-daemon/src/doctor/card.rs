@@ -44,10 +44,12 @@ const GET_CHANNELS: u8 = 17;
 const HEADER: u16 = 1;
 const HEADER_INDEX: u16 = 1;
 const NESTED: u16 = 1 << 15;
+const FEATURES_CHANGEABLE: u16 = 2;
 const FEATURES_ACTIVE: u16 = 4;
-const FEATURES_FIXED: u16 = 5;
 const BITS: u16 = 3;
+const BITS_NO_MASK: u16 = 1;
 const BIT_NAME: u16 = 2;
+const BIT_IS_SET: u16 = 3;
 const RX_MOST: u16 = 2;
 const COMBINED_MOST: u16 = 5;
 const RX_NOW: u16 = 6;
@@ -58,10 +60,10 @@ const MERGING: [&str; 2] = ["rx-lro", "rx-gro-hw"];
 
 /// What the kernel tells of the card with this number.
 pub fn of(index: u32) -> Card {
-    let [merges, fixed] = merges(index).unwrap_or_default();
+    let [merges, changeable] = merges(index).unwrap_or_default();
     Card {
         xdp: xdp(index).ok().flatten(),
-        fixed: fixed.into_iter().filter(|name| merges.contains(name)).collect(),
+        fixed: merges.iter().filter(|name| !changeable.contains(name)).cloned().collect(),
         merges,
         channels: channels(index).ok().flatten(),
     }
@@ -74,13 +76,16 @@ fn xdp(index: u32) -> io::Result<Option<u64>> {
     Ok(bits.and_then(|bits| Some(u64::from_ne_bytes(bits.try_into().ok()?))))
 }
 
-/// What is switched on, and what nobody can change.
+/// What is switched on, and what can be switched.
 fn merges(index: u32) -> io::Result<[Vec<String>; 2]> {
     let answer = generic("ethtool", GET_FEATURES, header(index))?;
-    Ok([FEATURES_ACTIVE, FEATURES_FIXED].map(|which| {
+    Ok([FEATURES_ACTIVE, FEATURES_CHANGEABLE].map(|which| {
         let set = answer.as_ref().and_then(|answer| answer.attribute(which)).unwrap_or_default();
         let bits = within(&set, BITS).unwrap_or_default();
-        let names = each(bits).filter_map(|(_, bit)| within(bit, BIT_NAME)).map(text);
+        // A set with a mask names all bits, and says which of them are set.
+        let is_plain = within(&set, BITS_NO_MASK).is_some();
+        let set = each(bits).map(|(_, bit)| bit).filter(|bit| is_plain || within(bit, BIT_IS_SET).is_some());
+        let names = set.filter_map(|bit| within(bit, BIT_NAME)).map(text);
         names.filter(|name| MERGING.contains(&name.as_str())).collect()
     }))
 }
