@@ -1,9 +1,10 @@
 //! Feeds: lists that are fetched. What comes is written to the state directory, and from there on it is a list file like any
 //! other: a *refresh* reads it. So neither a start nor a reload ever waits for the network.
 //!
-//! `schedule` says when a feed is fetched, `fetching` does it on a thread of its own, `told` is what people are told. Only
-//! the filterd that is in force fetches.
+//! `fed` is one of them, `schedule` says when a feed is fetched, `fetching` does it on a thread of its own, `told` is what people
+//! are told. Only the filterd that is in force fetches.
 
+mod fed;
 mod fetching;
 mod schedule;
 #[cfg(test)]
@@ -18,20 +19,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tracing::{info, warn};
 
 use crate::blocklist::{Lists, Timestamp};
 use crate::clock;
 use crate::config::secret::Handed;
 use crate::config::{Config, Feed};
-use crate::control::wire::refresh::Transfer;
 use crate::fetch::Fetcher;
 use crate::host::{Fact, What};
 use crate::source;
-use crate::source::feeds::{Key, Note};
-use crate::text::Explanation;
+use crate::source::feeds::Key;
+use fed::Fed;
 use fetching::{Fetch, Job, Outcome};
-use schedule::Chance;
 
 /// What is fetched at once: more would share the line, and keep threads.
 const MOST_AT_ONCE: usize = 4;
@@ -59,46 +57,11 @@ pub struct Feeds {
     is_ours: Arc<AtomicBool>,
 }
 
-/// A feed, and what became of it.
-struct Fed {
-    feed: Feed,
-    /// How many bytes it may have.
-    most: u64,
-    /// The lists that it is.
-    lists: BTreeSet<Arc<str>>,
-    note: Option<Note>,
-    /// When its server was last heard, as far as that is known.
-    heard: Option<Timestamp>,
-    /// When it is fetched next.
-    next: Timestamp,
-    /// The number of the fetch that is under way.
-    running: Option<u64>,
-    /// Somebody has asked since that began, or it is fetched otherwise from now on.
-    again: bool,
-    failed: Option<Failed>,
-    /// What was sent when it was last fetched, if it could be.
-    transfer: Option<Transfer>,
-    /// Something has come, and nobody has read it yet.
-    has_come: bool,
-    /// What came was held back so many times in a row.
-    doubted: u32,
-}
-
 /// A feed as a configuration says it.
 struct Wanted {
     feed: Feed,
     most: u64,
     lists: BTreeSet<Arc<str>>,
-}
-
-/// It could not be fetched.
-struct Failed {
-    since: Timestamp,
-    /// So many times in a row.
-    times: u32,
-    told: Explanation,
-    /// Trying again is in vain.
-    is_for_good: bool,
 }
 
 /// A fetch that has ended.
@@ -331,80 +294,4 @@ fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
 fn is_held_back(rows: &Lists, list: &str) -> bool {
     let reading = rows.find(list).and_then(|id| rows.get(id).reading.as_ref());
     reading.is_some_and(|reading| reading.trouble.is_some())
-}
-
-impl Fed {
-    /// It goes on where the filterd before it was.
-    fn with(self, note: Option<Note>, not_before: Option<u64>) -> Self {
-        let (now, wall) = (clock::now(), clock::since_1970().as_secs());
-        let wait = schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, Chance::new());
-        let next = if wait.is_zero() { now } else { clock::after(wait) };
-        let age = note.as_ref().and_then(|note| wall.checked_sub(note.checked));
-        let heard = age.and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
-        Self { note, heard, next, ..self }
-    }
-
-    /// What it is called: as the first of its lists.
-    fn name(&self) -> String {
-        self.lists.first().map(ToString::to_string).unwrap_or_default()
-    }
-
-    fn note(&mut self, outcome: Outcome) {
-        self.running = None;
-        match outcome {
-            Outcome::New(note, transfer) | Outcome::Unchanged(note, transfer) => {
-                if self.failed.take().is_some() || self.note.is_none() {
-                    let name = self.name();
-                    info!(
-                        watch.verb = "fetch",
-                        watch.lists = name.as_str(),
-                        "list {name}: fetched from {}",
-                        self.feed.url
-                    );
-                }
-                (self.note, self.heard, self.has_come) = (Some(note), Some(clock::now()), true);
-                self.transfer = Some(transfer);
-                self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
-            }
-            Outcome::Failed { told, wait, is_for_good } => {
-                let before = self.failed.take();
-                if before.as_ref().is_none_or(|before| before.told != told) {
-                    let name = self.name();
-                    let url = &self.feed.url;
-                    warn!(
-                        watch.verb = "fetch",
-                        watch.lists = name.as_str(),
-                        "list {name}: {url} cannot be fetched: {told}"
-                    );
-                }
-                let since = before.as_ref().map_or_else(clock::now, |before| before.since);
-                let times = before.map_or(0, |before| before.times).saturating_add(1);
-                self.next = clock::after(wait);
-                self.transfer = None;
-                self.failed = Some(Failed { since, times, told, is_for_good });
-            }
-        }
-    }
-
-    /// What came is believed, or not; what is there already counts once, however often it is read.
-    fn judge(&mut self, is_doubted: bool) {
-        let (refresh, chance) = (self.feed.refresh, Chance::new());
-        let has_come = std::mem::take(&mut self.has_come);
-        let wait = match (is_doubted, self.doubted) {
-            (false, 0) => return,
-            (false, _) => {
-                self.doubted = 0;
-                schedule::after_success(refresh, chance)
-            }
-            (true, before) if has_come || before == 0 => {
-                self.doubted = before.saturating_add(1);
-                schedule::after_failure(self.doubted, refresh, None, chance)
-            }
-            (true, _) => return,
-        };
-        // What could not be fetched since has a time of its own.
-        if self.failed.is_none() {
-            self.next = clock::after(wait);
-        }
-    }
 }

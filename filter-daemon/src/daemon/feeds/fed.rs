@@ -1,0 +1,127 @@
+//! A feed, and what became of it: what was fetched, what could not be, and when it is fetched next.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tracing::{info, warn};
+
+use super::fetching::Outcome;
+use super::schedule::{self, Chance};
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::config::Feed;
+use crate::control::wire::refresh::Transfer;
+use crate::source::feeds::Note;
+use crate::text::Explanation;
+
+/// A feed, and what became of it.
+pub struct Fed {
+    pub feed: Feed,
+    /// How many bytes it may have.
+    pub most: u64,
+    /// The lists that it is.
+    pub lists: BTreeSet<Arc<str>>,
+    pub note: Option<Note>,
+    /// When its server was last heard, as far as that is known.
+    pub heard: Option<Timestamp>,
+    /// When it is fetched next.
+    pub next: Timestamp,
+    /// The number of the fetch that is under way.
+    pub running: Option<u64>,
+    /// Somebody has asked since that began, or it is fetched otherwise from now on.
+    pub again: bool,
+    pub failed: Option<Failed>,
+    /// What was sent when it was last fetched, if it could be.
+    pub transfer: Option<Transfer>,
+    /// Something has come, and nobody has read it yet.
+    pub has_come: bool,
+    /// What came was held back so many times in a row.
+    pub doubted: u32,
+}
+
+/// It could not be fetched.
+pub struct Failed {
+    pub since: Timestamp,
+    /// So many times in a row.
+    pub times: u32,
+    pub told: Explanation,
+    /// Trying again is in vain.
+    pub is_for_good: bool,
+}
+
+impl Fed {
+    /// It goes on where the filterd before it was.
+    pub fn with(self, note: Option<Note>, not_before: Option<u64>) -> Self {
+        let (now, wall) = (clock::now(), clock::since_1970().as_secs());
+        let wait = schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, Chance::new());
+        let next = if wait.is_zero() { now } else { clock::after(wait) };
+        let age = note.as_ref().and_then(|note| wall.checked_sub(note.checked));
+        let heard = age.and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
+        Self { note, heard, next, ..self }
+    }
+
+    /// What it is called: as the first of its lists.
+    pub fn name(&self) -> String {
+        self.lists.first().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Notes what came of a fetch.
+    pub fn note(&mut self, outcome: Outcome) {
+        self.running = None;
+        match outcome {
+            Outcome::New(note, transfer) | Outcome::Unchanged(note, transfer) => {
+                if self.failed.take().is_some() || self.note.is_none() {
+                    let name = self.name();
+                    info!(
+                        watch.verb = "fetch",
+                        watch.lists = name.as_str(),
+                        "list {name}: fetched from {}",
+                        self.feed.url
+                    );
+                }
+                (self.note, self.heard, self.has_come) = (Some(note), Some(clock::now()), true);
+                self.transfer = Some(transfer);
+                self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
+            }
+            Outcome::Failed { told, wait, is_for_good } => {
+                let before = self.failed.take();
+                if before.as_ref().is_none_or(|before| before.told != told) {
+                    let name = self.name();
+                    let url = &self.feed.url;
+                    warn!(
+                        watch.verb = "fetch",
+                        watch.lists = name.as_str(),
+                        "list {name}: {url} cannot be fetched: {told}"
+                    );
+                }
+                let since = before.as_ref().map_or_else(clock::now, |before| before.since);
+                let times = before.map_or(0, |before| before.times).saturating_add(1);
+                self.next = clock::after(wait);
+                self.transfer = None;
+                self.failed = Some(Failed { since, times, told, is_for_good });
+            }
+        }
+    }
+
+    /// What came is believed, or not; what is there already counts once, however often it is read.
+    pub fn judge(&mut self, is_doubted: bool) {
+        let (refresh, chance) = (self.feed.refresh, Chance::new());
+        let has_come = std::mem::take(&mut self.has_come);
+        let wait = match (is_doubted, self.doubted) {
+            (false, 0) => return,
+            (false, _) => {
+                self.doubted = 0;
+                schedule::after_success(refresh, chance)
+            }
+            (true, before) if has_come || before == 0 => {
+                self.doubted = before.saturating_add(1);
+                schedule::after_failure(self.doubted, refresh, None, chance)
+            }
+            (true, _) => return,
+        };
+        // What could not be fetched since has a time of its own.
+        if self.failed.is_none() {
+            self.next = clock::after(wait);
+        }
+    }
+}
