@@ -76,8 +76,7 @@ def answered(world, settings, end, reason, facts):
 
 def claims(world, settings, end, reason):
     action = spec.enforcement(settings, unknown("clock0"))
-    verdict = z3.If(z3.And(spec.is_drop(reason), action == spec.ENFORCE), word(spec.DROP, 32), word(spec.PASS, 32))
-    yield "the verdict", low(end.registers[0], 32) == verdict
+    yield "the verdict", low(end.registers[0], 32) == spec.verdict(reason, action)
     if any(write.table != world.COUNTERS for write in end.writes) or len(end.writes) not in (1, 2) or end.reads:
         yield "nothing but counters is touched", z3.BoolVal(False)
         return

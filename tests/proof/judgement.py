@@ -60,8 +60,7 @@ def follow(_, registers):
 
 def followed(found):
     """The reason after what the function answers (theorem `follow4`): one of three."""
-    answer = low(ANSWER, 32)
-    return z3.If(answer == ALLOWED, word(spec.ALLOWED, 32), z3.If(answer == REPLY, word(spec.REPLY, 32), found))
+    return spec.after_hit(found, low(ANSWER, 32) == ALLOWED, low(ANSWER, 32) == REPLY)
 
 
 def expected(world, settings, address, end, facts, more=()):
@@ -81,11 +80,7 @@ def expected(world, settings, address, end, facts, more=()):
             return world.loaded(name, number)(at if place is None else place)
         return load
 
-    found = spec.lookup(address, words_of(of_addresses), words_of(of_networks), settings)
-    by_network = z3.And(settings.networks4 != 0, found.is_in_network)
-    by_address = z3.And(settings.in_use != 0, found.is_address)
-    number = lambda reason: word(reason, 32)
-    return z3.If(by_network, number(spec.NETWORK4), z3.If(by_address, number(spec.ADDRESS4), number(spec.UNLISTED)))
+    return spec.reason4(address, words_of(of_addresses), words_of(of_networks), settings)
 
 
 def read_in_order(end, expected, facts):

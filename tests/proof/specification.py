@@ -1,7 +1,10 @@
-"""What the judge must do, as the documentation tells it. Written from there, not from the code; nothing here runs on packets.
+"""What the judge must do, as the documentation tells it; nothing here runs on packets.
 
-A source is IPv4 behind Ethernet and at most eight VLAN tags, at most four of which have an id that is not 0.
-A source is on a list if a listed prefix covers it, or if its table holds its address.
+`source` finds the sender in a frame, `reason4` (for IPv6: specification6.py) why it is blocked if it is, `after_hit` what spares it all
+the same, and `verdict` what becomes of the packet. Then it is counted: `counter_of_pass`, `counters_of_drop`.
+
+A source is IPv4 behind Ethernet and at most eight VLAN tags, at most four of which have an id that is not 0. It is on a list if a
+listed prefix covers it, or if its table holds its address. docs/proof.md has the words that are used here.
 """
 
 from dataclasses import dataclass
@@ -144,6 +147,19 @@ def is_held(table, homes, remainder, hot, ways, code, settings):
     return z3.Or(in_home, z3.And(table(hot) != 0, z3.Or([table(way) == code for way in ways])))
 
 
+def reason4(address, table, networks, settings):
+    """Why an IPv4 source is to be blocked, if it is. What of a set is not in use blocks nobody."""
+    found = lookup(address, table, networks, settings)
+    number = lambda reason: word(reason, 32)
+    by_address = z3.If(z3.And(settings.in_use != 0, found.is_address), number(ADDRESS4), number(UNLISTED))
+    return z3.If(z3.And(settings.networks4 != 0, found.is_in_network), number(NETWORK4), by_address)
+
+
+def after_hit(found, is_allowed, is_reply):
+    """What is allowed passes, whoever lists it; else what answers something that this host began."""
+    return z3.If(is_allowed, word(ALLOWED, 32), z3.If(is_reply, word(REPLY, 32), found))
+
+
 def is_drop(reason):
     """A source on a list, and more tags than are looked behind, whoever sent them."""
     return z3.And(z3.UGE(reason, TOO_MANY_TAGS), z3.ULE(reason, OTHER6))
@@ -154,6 +170,11 @@ def enforcement(settings, clock):
     paused = settings.enforce == PAUSE
     over = z3.And(paused, z3.UGE(clock, settings.paused_until))
     return z3.If(z3.Or(settings.enforce == ENFORCE, over), word(ENFORCE), z3.If(paused, word(PAUSE), word(COUNT)))
+
+
+def verdict(reason, action):
+    """Dropped is what is to be dropped, while drops are enforced."""
+    return z3.If(z3.And(is_drop(reason), action == ENFORCE), word(DROP, 32), word(PASS, 32))
 
 
 ROW, FIRST_SLOT, SLOT, SLOTS = 2048, 128, 64, 32

@@ -1,7 +1,11 @@
 """What the judge must do with an IPv6 source, as ARCHITECTURE.md tells it ("IPv6 from the top", "IPv6"). Written from there.
 
-A source is listed if the levels say so of its /16, /24 or /32, or if the table holds a prefix around it of one of the lengths that the
-levels leave to the table and that are in use.
+A source is listed if the first of these that says anything says so:
+1. `levels`, where there are any: everything around it is listed, or nothing is; else they leave some lengths to the table;
+2. `net64`, if /64 is in use and was left to the table: the reason is NET64;
+3. `shorter`, for each length below /64 that is in use and was left, the longest first; then
+4. `longer`, for each beyond /64 that is in use, if any was left: the reason is OTHER6, as it is for what the levels say.
+What spares it all the same: what is allowed, `is_neighbour_discovery`, and what answers this host, in this order.
 """
 
 from dataclasses import dataclass
