@@ -188,3 +188,38 @@ fn drops_go_to_the_journal_with_a_field_for_each_part() {
     assert!(end_of(&mut writing).success());
     net.filterd(["watch", "--journald=/nowhere"]).exits(6).complains("cannot reach journald");
 }
+
+const JOURNALD: &str = "/lib/systemd/systemd-journald";
+
+/// A journal of its own, in a /run of its own: nobody else's entries come into it.
+const IN_A_JOURNAL: &str = "
+    mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/log || exit 90
+    mkdir -p /run/systemd/journald.conf.d /run/log/journal
+    printf '[Journal]\\nStorage=volatile\\nAudit=no\\nReadKMsg=no\\n' > /run/systemd/journald.conf.d/story.conf
+    /lib/systemd/systemd-journald 2> /dev/null & journald=$!
+    trap 'kill $journald' EXIT
+    for _ in $(seq 600); do [ -S /run/systemd/journal/socket ] && break; sleep 0.1; done
+    \"$@\" || exit 91
+    journalctl --sync && journalctl --no-pager --output json SYSLOG_IDENTIFIER=filterd-drop
+";
+
+#[test]
+fn a_real_journal_has_them_by_their_fields() {
+    if !Path::new(JOURNALD).exists() || !Path::new("/etc/machine-id").exists() {
+        println!("SKIPPED a real journald: this machine has none");
+        return;
+    }
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", IN_A_JOURNAL, "sh"]).arg(binary());
+    command.arg("--socket").arg(net.home().socket()).args(["watch", "--journald", "--count", "1"]);
+    let asking = std::thread::spawn(move || Reply::of(&mut command));
+    comes_to_tell_drops(&net, true);
+    net.expect(ATTACKER).dropped();
+    let entries = asking.join().expect("it only asks").succeeds().json_lines();
+    let [entry] = &entries[..] else { panic!("one drop, and {entries:?}") };
+    let told = ["FILTERD_SOURCE", "FILTERD_PORT", "FILTERD_LIST", "PRIORITY", "_TRANSPORT"]
+        .map(|field| &entry[field]);
+    assert_eq!(told, ["203.0.113.7", "53", "config", "6", "journal"], "{entry}");
+    assert!(entry["MESSAGE"].as_str().is_some_and(|told| told.starts_with("drop 203.0.113.7 ")), "{entry}");
+}
