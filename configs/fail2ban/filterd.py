@@ -35,31 +35,75 @@ class Refused(Exception):
 
 
 class Filterd:
-    """The control socket: one request, and each part of its answer."""
+    """The control socket: one request, and each part of its answer.
+
+    What was asked of one that hangs is not taken back by hanging up: it does that, too, once it goes on. So nothing else is
+    asked before it has answered, or is gone: else a ban might come after the end of the same ban."""
 
     def __init__(self, path):
         self.path = path
+        # The connection on which it owes an answer, and what has come of its next line.
+        self._owing = None
+        self._line = b""
 
     def does(self, method, **parameters):
         for _ in self.asks(method, **parameters):
             pass
 
     def asks(self, method, **parameters):
+        self._settle()
         request = {"method": "io.filterd." + method, "parameters": parameters}
-        with sockets.socket(sockets.AF_UNIX) as connection:
+        self._owing = connection = sockets.socket(sockets.AF_UNIX)
+        try:
             connection.settimeout(PATIENCE)
             connection.connect(self.path)
             connection.sendall(json.dumps(request).encode() + b"\n")
-            for line in connection.makefile("rb"):
-                answer = json.loads(line)
-                if answer.get("error") == "io.filterd.Unavailable":
-                    raise ConnectionError(answer["parameters"]["message"])
-                if "error" in answer:
-                    raise Refused(answer["parameters"]["message"])
-                yield answer["parameters"]
-                if not answer.get("continues"):
-                    return
-        raise ConnectionError("filterd hung up")
+        except OSError:
+            # What has no end yet is no request.
+            self._hang_up()
+            raise
+        yield from self._answers()
+
+    def _settle(self):
+        """What it owes is waited for, whatever it is: who asked for it has been told that it did not come."""
+        if self._owing:
+            try:
+                for _ in self._answers():
+                    pass
+            except (Refused, ConnectionError):
+                pass
+
+    def _answers(self):
+        while True:
+            answer = self._answer()
+            if not answer.get("continues"):
+                self._hang_up()
+            if answer.get("error") == "io.filterd.Unavailable":
+                raise ConnectionError(answer["parameters"]["message"])
+            if "error" in answer:
+                raise Refused(answer["parameters"]["message"])
+            yield answer["parameters"]
+            if not answer.get("continues"):
+                return
+
+    def _answer(self):
+        try:
+            while b"\n" not in self._line:
+                some = self._owing.recv(1 << 16)
+                if not some:
+                    raise ConnectionError("filterd hung up")
+                self._line += some
+            line, _, self._line = self._line.partition(b"\n")
+            return json.loads(line)
+        except sockets.timeout:
+            raise
+        except (OSError, ValueError):
+            self._hang_up()
+            raise
+
+    def _hang_up(self):
+        self._owing.close()
+        self._owing, self._line = None, b""
 
 
 class FilterdAction(ActionBase):
@@ -114,14 +158,15 @@ class FilterdAction(ActionBase):
                 )
 
     def _kept_by_filterd(self):
-        if self._kept is None:
-            try:
-                parts = self._filterd.asks("List", list=self._list)
-                self._kept = {entry["target"] for part in parts for entry in part["entries"]}
-            except (OSError, ValueError, Refused):
-                # Whatever is restored is told once filterd answers.
-                self._kept = set()
-        return self._kept
+        with self._lock:
+            if self._kept is None:
+                try:
+                    parts = self._filterd.asks("List", list=self._list)
+                    self._kept = {entry["target"] for part in parts for entry in part["entries"]}
+                except (OSError, ValueError, Refused):
+                    # Whatever is restored is told once filterd answers.
+                    self._kept = set()
+            return self._kept
 
     def _want(self, target, until):
         with self._lock:

@@ -4,9 +4,11 @@
 //! is one piece, and therefore starts fast, cannot have that: who is asked for here belongs to the machine anyway.
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use nix::unistd::{Gid, Uid, geteuid, setgid, setgroups, setuid};
+use nix::unistd::{Gid, Uid, geteuid, setfsuid, setgid, setgroups, setuid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 const USERS: &str = "/etc/passwd";
@@ -78,6 +80,27 @@ pub fn drop_capabilities() -> io::Result<()> {
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     Ok(set_capabilities(None, none)?)
+}
+
+/// Does something to files as this user, if we may become anybody: root without CAP_DAC_OVERRIDE, as in the unit, may look
+/// into no more directories than others may. This thread alone is concerned.
+pub fn as_user<T>(user: Uid, act: impl FnOnce() -> T) -> T {
+    let before = setfsuid(user);
+    let done = act();
+    setfsuid(before);
+    done
+}
+
+/// What we are refused at this path, as whoever owns what is there.
+pub fn or_as_owner_of<T>(path: &Path, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let refused = match act() {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => error,
+        done => return done,
+    };
+    match fs::metadata(path) {
+        Ok(found) => as_user(Uid::from_raw(found.uid()), act),
+        Err(_) => Err(refused),
+    }
 }
 
 /// The group of this name.

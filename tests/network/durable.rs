@@ -6,6 +6,9 @@ use std::time::Duration;
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, SmallDisk};
 use nix::sys::signal::Signal;
 
+/// tests/fixtures/README.md tells how it came about.
+const OF_A_NEWER: &[u8] = include_bytes!("../fixtures/journal-of-a-newer.redb");
+
 #[test]
 fn what_was_added_survives_a_kill() {
     let mut net = Net::with_filterd("");
@@ -100,6 +103,32 @@ fn a_damaged_journal_is_set_aside_and_told() {
     net.filterd(["status"]).exits(7).says("there was no copy").says(&format!("rm {}", note.display()));
     fs::remove_file(note).expect("it is named");
     net.filterd(["status"]).succeeds();
+}
+
+/// As after a downgrade to one that came before a journal's format.
+#[test]
+fn a_journal_of_a_newer_filterd_is_refused_in_words_and_what_was_filtered_is_filtered_still() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.end(Signal::SIGKILL);
+    let [state, pins] = [net.home().path("state"), net.home().pins().to_owned()];
+    let journal = state.join("live.redb");
+    fs::write(&journal, OF_A_NEWER).expect("ours");
+    let places = ["--state-dir", &state.display().to_string(), "--pin-dir", &pins.display().to_string()];
+    net.another_filterd_with("", &places)
+        .exits(6)
+        .complains("live.redb has format 1000, but this filterd knows only ")
+        .complains("it was written by a newer one")
+        .complains("start that one, or move it and live.redb.old away and lose what was added live");
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    // What it says to do.
+    fs::rename(&journal, state.join("moved")).expect("ours");
+    _ = fs::rename(state.join("live.redb.old"), state.join("moved.old"));
+    net.start("");
+    net.expect(ATTACKER).passes();
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
 }
 
 /// The filter that was left at work tells that there had been one.

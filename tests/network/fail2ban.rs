@@ -247,6 +247,40 @@ fn while_filterd_hangs_its_bans_hold_and_new_ones_come_once_it_goes_on() {
     assert_eq!(banned(&net).len(), 3);
 }
 
+/// A filterd that hangs has been asked already, and bans once it goes on: what came after that must not overtake it.
+#[test]
+fn who_is_banned_and_unbanned_while_filterd_hangs_is_not_banned_once_it_goes_on() {
+    let net = Net::with_filterd("");
+    let Some(fail2ban) = Fail2ban::start(&net, "1h") else { return };
+    fail2ban.is_told(&["set", "knock", "banip", BYSTANDER]);
+    until(|| banned(&net).len() == 1, "one is banned");
+    net.daemon().signal(Signal::SIGSTOP);
+    fail2ban.is_told(&["set", "knock", "banip", ATTACKER]);
+    until(|| fail2ban.told().contains(&format!("filterd is not told of {ATTACKER}")), "it says so");
+    fail2ban.is_told(&["unban", ATTACKER]);
+    fail2ban.is_told(&["unban", BYSTANDER]);
+    fail2ban.is_told(&["set", "knock", "banip", ATTACKER6]);
+    until(|| fail2ban.told().contains(&format!("Ban {ATTACKER6}")), "the jail goes on");
+    let asked = asked_by_fail2ban(&net);
+    assert!(asked <= 1, "{asked} requests wait, and filterd may do them in any order");
+    net.daemon().signal(Signal::SIGCONT);
+    until(|| fail2ban.told().contains("filterd answers again, and has all bans"), "all is told");
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).passes();
+    net.expect(ATTACKER6).dropped();
+    assert_eq!(banned(&net).len(), 1);
+}
+
+/// How many requests lie at the socket, which nobody has taken yet.
+fn asked_by_fail2ban(net: &Net) -> usize {
+    let mut ss = net.host().command("ss");
+    let listening = ss.args(["--no-header", "--unix", "--listening"]).output().expect("it comes with ip");
+    let listening = String::from_utf8(listening.stdout).expect("text");
+    let socket = net.home().socket().display().to_string();
+    let line = listening.lines().find(|line| line.contains(&socket)).expect("filterd listens");
+    line.split_whitespace().nth(2).expect("a number").parse().expect("a number")
+}
+
 #[test]
 fn what_filterd_never_heard_of_it_hears_when_fail2ban_starts_again() {
     let mut net = Net::with_filterd("");

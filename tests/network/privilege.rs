@@ -59,6 +59,37 @@ fn it_can_be_another_user() {
     net.expect(BYSTANDER).passes();
 }
 
+/// As in the unit: `CapabilityBoundingSet=` has none of those by which root reads whatever there is.
+const AS_IN_THE_UNIT: [&str; 3] = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search,-fowner"];
+
+#[test]
+fn root_that_may_read_no_more_than_others_finds_what_is_its_daemons() {
+    let mut net = Net::new();
+    net.readable_by_all();
+    net.starts_through(AS_IN_THE_UNIT);
+    net.start_with("", &["--user", "nobody"]);
+    net.filterd(["add", ATTACKER]).succeeds();
+    // Its socket and its state stay behind, and are another user's.
+    net.end(Signal::SIGKILL);
+    net.start_with("", &["--user", "nobody"]);
+    net.expect(ATTACKER).dropped();
+    let state = net.home().path("state");
+    assert_eq!(fs::metadata(&state).expect("it is there").mode() & 0o777, 0o700);
+    let places = ["--user", "nobody", "--state-dir", &state.display().to_string()];
+    net.another_filterd_with("", &places).exits(6).complains("is in use by");
+    let [command, arguments @ ..] = AS_IN_THE_UNIT;
+    let mut reload = net.host().command(command);
+    reload.args(arguments).arg(harness::binary()).args(["reload", "--socket"]).arg(net.home().socket());
+    let reloaded = reload.output().expect("setpriv can be run");
+    assert!(reloaded.status.success(), "{reloaded:?}");
+    // What root has written there is its daemon's afterwards, and a link in it is still a stranger's.
+    net.end(Signal::SIGKILL);
+    fs::write(state.join("pause.of-root"), "").expect("root may");
+    net.start_with("", &["--user", "nobody"]);
+    assert_eq!(fs::metadata(state.join("pause.of-root")).expect("it is there").uid(), 65534);
+    net.expect(ATTACKER).dropped();
+}
+
 #[test]
 fn the_keeper_ends_with_its_daemon() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");

@@ -8,11 +8,10 @@ use anyhow::{Context, Result};
 use bpf_build::{compiled, workspace};
 use clap::Args;
 
-use crate::tools::python::{self, Package};
+use crate::tools::python;
 
 /// The solver, and what reads object files.
-const PACKAGES: [Package; 2] =
-    [Package { name: "z3-solver", version: "5.4.1.0" }, Package { name: "pyelftools", version: "0.33" }];
+const PACKAGES: &str = include_str!("tools/python/proof.txt");
 
 /// The object whose programs judge.
 const JUDGE: &str = "judge";
@@ -34,7 +33,7 @@ pub struct Prove {
 impl Prove {
     pub fn run(&self) -> Result<ExitCode> {
         compiled::provide()?;
-        let python = python::with("proof", &PACKAGES)?;
+        let python = python::with("proof", PACKAGES)?;
         let directory = workspace::target()?.join("proof");
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
         let objects = compiled::objects()?;

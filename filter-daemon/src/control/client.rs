@@ -18,6 +18,7 @@ pub use super::endpoint::{Endpoint, TIMEOUT};
 use super::session::STOPPING;
 use super::wire::{Answer, Envelope, Failure, LONGEST_LINE, Method, Ping};
 use super::{came_by, pins_note};
+use crate::accounts::or_as_owner_of;
 use crate::clock;
 use crate::text::{Explain, printable};
 
@@ -314,7 +315,9 @@ fn connected(path: &Path, patience: Option<Duration>) -> nix::Result<UnixStream>
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
     let asked = clock::instant();
-    while let Err(error) = connect(socket.as_raw_fd(), &address) {
+    let connect = || Ok(connect(socket.as_raw_fd(), &address)?);
+    while let Err(error) = or_as_owner_of(path, connect) {
+        let error = nix::Error::from_raw(error.raw_os_error().unwrap_or_default());
         if error != nix::Error::EAGAIN || patience.is_some_and(|patience| asked.elapsed() > patience) {
             return Err(error);
         }

@@ -202,7 +202,7 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
         Ok(file) if !file.file_type().is_socket() => return Err(SocketError::NoSocket(path.to_owned())),
         Ok(_) => {}
     }
-    match UnixStream::connect(path) {
+    match accounts::or_as_owner_of(path, || UnixStream::connect(path)) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(failed("remove the stale"))
         }

@@ -12,6 +12,7 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use nix::unistd::{Gid, Uid, fchownat, geteuid};
 
 use super::StateError;
+use crate::accounts::as_user;
 use crate::text::printable;
 
 /// What group and others would write by.
@@ -35,7 +36,7 @@ impl Object {
     /// listed may be gone.
     pub fn below(&self, name: &OsStr) -> Result<Option<Self>, StateError> {
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        match openat(&self.descriptor, name, flags, Mode::empty()) {
+        match as_user(self.owner(), || openat(&self.descriptor, name, flags, Mode::empty())) {
             Err(Errno::ENOENT) => Ok(None),
             opened => Self::opened(opened, self.path.join(name)).map(Some),
         }
@@ -52,7 +53,7 @@ impl Object {
     /// The names of what lies in this directory.
     pub fn entries(&self) -> Result<Vec<OsString>, StateError> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
-        let listed = Dir::openat(&self.descriptor, ".", flags, Mode::empty())
+        let listed = as_user(self.owner(), || Dir::openat(&self.descriptor, ".", flags, Mode::empty()))
             .and_then(|mut directory| directory.iter().collect::<nix::Result<Vec<_>>>());
         let listed = listed.map_err(|error| refused(&self.path, error))?;
         let names = listed.iter().map(|entry| entry.file_name().to_bytes());

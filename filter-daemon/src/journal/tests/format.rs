@@ -7,6 +7,9 @@ use super::*;
 
 /// What commit aabf86b wrote: tests/fixtures/journal-1.sh tells how it came about.
 const OF_FORMAT_1: &[u8] = include_bytes!("../../../../tests/fixtures/journal-1.redb");
+/// What a filterd will write that is not written yet, and the format that it will name.
+const OF_A_NEWER: &[u8] = include_bytes!("../../../../tests/fixtures/journal-of-a-newer.redb");
+const NEWER: u64 = 1000;
 const SINCE: u64 = 1_795_310_746;
 
 fn format_of(directory: &TempDir) -> Option<u64> {
@@ -127,14 +130,27 @@ fn what_is_not_known_is_skipped_and_told() {
 #[test]
 fn a_file_of_a_newer_format_is_left_alone() {
     let directory = TempDir::new().unwrap();
-    drop(open(&directory));
-    let database = Database::open(directory.path().join("live.redb")).unwrap();
-    let transaction = database.begin_write().unwrap();
-    transaction.open_table(ABOUT).unwrap().insert("format", FORMAT + 1).unwrap();
-    transaction.commit().unwrap();
-    drop(database);
+    let path = directory.path().join("live.redb");
+    fs::write(&path, OF_A_NEWER).unwrap();
     let opened = Journal::open(directory.path(), &here(), &mut |_| {});
-    assert!(matches!(opened, Err(JournalError::Newer { found: 3, known: 2, .. })));
+    assert!(matches!(opened, Err(JournalError::Newer { found: NEWER, known: FORMAT, .. })));
+    drop(opened);
+    assert_eq!(format_of(&directory), Some(NEWER));
+}
+
+/// Writes tests/fixtures/journal-of-a-newer.redb anew: `cargo test -p filter-daemon --lib -- --ignored of_a_newer`.
+#[test]
+#[ignore = "it writes a fixture"]
+fn of_a_newer() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/journal-of-a-newer.redb");
+    _ = fs::remove_file(&path);
+    let mut database = Database::create(&path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(ABOUT).unwrap().insert("format", NEWER).unwrap();
+    // Rows that nobody here can read, and that would be told as damaged.
+    transaction.open_table(super::super::store::ROWS).unwrap().insert(0, &b"another format"[..]).unwrap();
+    transaction.commit().unwrap();
+    database.compact().unwrap();
 }
 
 /// Writes tests/fixtures/journal-of-2100.redb anew: `cargo test -p filter-daemon --lib -- --ignored of_2100`.
