@@ -3,6 +3,8 @@
 
 mod addresses;
 mod six;
+#[cfg(test)]
+mod tests;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::scheme::Scheme;
