@@ -51,21 +51,11 @@ impl Capacity {
         Self { grace: Some(tokio::task::spawn_blocking(grace::wait)), ..Self::default() }
     }
 
-    /// May these enter now? Not while many entries are on the move, or until a larger table is made: few always may. And
-    /// nobody until the judge is loaded that looks them up.
+    /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
     pub fn has_room(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
-        (targets.len() <= SMALL || self.has_tables(protection, set, targets))
-            && Self::is_looked_up(protection, set, targets)
-    }
-
-    fn is_looked_up(protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
-        let needs = protection.needs_with(set, targets);
-        let (filter, blocklist) = protection.parts();
-        // Where none can be loaded, the addition itself will be told so.
-        filter.is_ready_for(&needs) || filter.reserve_aside(&needs, blocklist).unwrap_or(true)
-    }
-
-    fn has_tables(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
+        if targets.len() <= SMALL {
+            return true;
+        }
         if self.grace.is_some() && protection.filter().is_crowded() {
             return false;
         }
@@ -168,8 +158,7 @@ impl Capacity {
     /// How often something is to be looked after, if anything is.
     pub fn poll(protection: &Protection) -> Option<Duration> {
         let is_looking = protection.blocklist().is_looking_for_overlap();
-        let filter = protection.filter();
-        (filter.is_growing() || filter.is_awaiting_judge() || is_looking).then_some(GROWTH_POLL)
+        (protection.filter().is_growing() || is_looking).then_some(GROWTH_POLL)
     }
 
     /// Builds tables anew that have long been much too large.

@@ -45,10 +45,6 @@ pub struct Filter {
     ready: Option<JudgeSpec>,
     /// The judge that was first asked for aside, for larger tables that wait for it to take their places.
     foreseen: Option<JudgeSpec>,
-    /// The judge for what is planned is being loaded aside.
-    is_awaited: bool,
-    /// A larger table that was made aside is planned, and not published yet.
-    is_made: bool,
     /// Why a larger table that had been made aside could not be published.
     in_vain: Option<KernelError>,
 }
@@ -73,8 +69,6 @@ impl Filter {
             published: None,
             ready: None,
             foreseen: None,
-            is_awaited: false,
-            is_made: false,
             in_vain: None,
         }
     }
@@ -87,15 +81,6 @@ impl Filter {
         let is_first = self.published.is_none();
         let planned = planned.and_then(|()| if is_first { Ok(()) } else { self.prepare() });
         self.or_discard(planned)
-    }
-
-    /// Plans the same room, and has the judge for it loaded aside: of that a verifier takes tens of milliseconds to be sure,
-    /// and the owner has others to serve. True once [`reserve`](Self::reserve) would load none. To be asked again until then;
-    /// `settle` publishes what is loaded.
-    pub fn reserve_aside(&mut self, needs: &Needs, truth: &impl Truth) -> Result<bool, KernelError> {
-        let planned = self.make_room(needs, truth);
-        self.or_discard(planned)?;
-        Ok(self.published.is_none() || !self.waits_for_plan())
     }
 
     /// Carries effects out; packets are judged by them when this returns. `truth` is what is wanted from then on. Whoever
@@ -274,15 +259,6 @@ impl Filter {
         Ok(())
     }
 
-    /// Has the judge for the tables as they are planned loaded aside, if it is not the one at work, and tells whether it is
-    /// worth waiting for. Where it cannot be loaded, whoever publishes will be told why.
-    fn waits_for_plan(&mut self) -> bool {
-        let spec = self.spec();
-        let is_there = [&self.published, &self.ready].into_iter().flatten().any(|there| *there == spec);
-        self.is_awaited = !is_there && self.maps.broker().foresee(spec.blueprint()).unwrap_or(false);
-        self.is_awaited
-    }
-
     /// Lets packets meet the judge for the tables as they are planned.
     fn publish(&mut self) -> Result<(), KernelError> {
         self.prepare()?;
@@ -294,7 +270,6 @@ impl Filter {
         self.overlap.publish();
         self.lists.publish();
         self.published = Some(spec);
-        (self.is_awaited, self.is_made) = (false, false);
         Ok(())
     }
 
@@ -315,7 +290,6 @@ impl Filter {
         self.overlap.discard(&mut self.maps);
         self.lists.discard(&mut self.maps);
         self.ready = None;
-        (self.is_awaited, self.is_made) = (false, false);
     }
 
     fn spec(&self) -> JudgeSpec {

@@ -47,13 +47,6 @@ impl Owner {
         filter.grow_aside(&needs, blocklist)
     }
 
-    /// Is there room for these, and a judge that looks them up? Does not wait.
-    fn reserve_aside(&mut self, more: &Targets) -> bool {
-        let needs = self.protection.needs_with(SetName::Block, more);
-        let (filter, blocklist) = self.protection.parts();
-        filter.reserve_aside(&needs, blocklist).expect("there is memory")
-    }
-
     /// So many steps of the loop.
     fn settle(&mut self, steps: u32) {
         for _ in 0..steps {
@@ -148,30 +141,6 @@ fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
     assert_eq!(owner.kernel.waits_for_judges(), before, "larger tables have taken their places");
     owner.add(more()).expect("there is room");
     assert_eq!(owner.kernel.waits_for_judges(), before, "and everybody is looked up in them");
-}
-
-/// A first list of IPv6 brings levels and lengths that no judge has looked up before.
-#[test]
-fn nor_until_that_of_the_first_of_their_kind_is() {
-    const COUNT: u32 = 260_000;
-    let mut owner = Owner::new();
-    let before = owner.kernel.waits_for_judges();
-    assert!(owner.grow_for((0..COUNT).map(net64)).expect("there is memory").six);
-    while owner.filter().is_growing() {
-        owner.settle(1);
-    }
-    for more in [(0..COUNT).map(net64).collect(), Targets::from_iter([six(1), four(1)])] {
-        let asked = (0..10).position(|_| {
-            let is_ready = owner.reserve_aside(&more);
-            owner.settle(1);
-            is_ready
-        });
-        assert!(asked.is_some_and(|asked| asked > 0), "it takes a while: {asked:?}");
-        owner.add(more.iter()).expect("there is room");
-    }
-    assert_eq!(owner.kernel.waits_for_judges(), before);
-    assert!([net64(7), six(1), four(1)].into_iter().all(|target| owner.drops(target)));
-    assert!(!owner.filter().is_awaiting_judge());
 }
 
 /// A table so large gets larger levels in front, which the judge is told of.

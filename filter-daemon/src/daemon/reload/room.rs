@@ -55,9 +55,6 @@ impl Reload {
         if waits {
             return (Stage::Room(needs), Turn::Wait);
         }
-        if matches!(filter.reserve_aside(&needs, blocklist), Ok(false)) {
-            return (Stage::Room(needs), Turn::Wait);
-        }
         if let Err(error) = filter.reserve(&needs, blocklist) {
             return (Stage::Ended(Err(error.into())), Turn::Done);
         }

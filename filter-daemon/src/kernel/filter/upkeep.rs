@@ -28,11 +28,6 @@ impl Filter {
         self.sets.iter().any(|(_, set)| set.is_crowded())
     }
 
-    /// Is a judge being loaded aside, of which `settle` is to be asked until it is?
-    pub const fn is_awaiting_judge(&self) -> bool {
-        self.is_awaited
-    }
-
     /// Is a larger table being made aside?
     pub fn is_growing(&self) -> bool {
         self.growing().any()
@@ -126,13 +121,9 @@ impl Filter {
         let before = growing(&self.sets);
         let mut planned = self.step(truth);
         let after = growing(&self.sets);
-        self.is_made |= before.iter().any(|(name, before)| before.is_over_in(after[name]));
-        let is_made = self.is_made;
+        let is_made = before.iter().any(|(name, before)| before.is_over_in(after[name]));
         if anew {
             planned = planned.and_then(|()| self.plan_anew(truth));
-        }
-        if planned.is_ok() && self.published.is_some() && self.waits_for_plan() {
-            return Ok(());
         }
         let published = planned.and_then(|()| self.publish());
         if is_made {
