@@ -265,15 +265,17 @@ fn what_comes_from_elsewhere_is_text_and_nothing_but_text() {
     // No list can be called so; should one be some day, or a daemon be replaced by something else, it is text, too.
     let evil = json!({"name": EVIL, "kind": EVIL, "entries": 1, "shared": 0, "ports": EVIL});
     let interface = json!({"name": EVIL, "mode": EVIL, "driver": EVIL, "note": EVIL});
-    tab.tells(&format!(
+    // In one go: a second later it shows what is so.
+    let places = ["protection", "who", "lists", "interfaces", "reasons"];
+    let shown = tab.tells(&format!(
         "show(take({{ protection: {{ standing: '', sentence: {evil}.name }}, snapshot: {{ ...picture, uptime: picture.uptime + 1, config: {evil}.name,
-            lists: [{evil}], interfaces: [{interface}], reasons: [{{ reason: {evil}.name, verdict: 'drop', packets: 1, meaning: {evil}.name }}] }} }}))"
+            lists: [{evil}], interfaces: [{interface}], reasons: [{{ reason: {evil}.name, verdict: 'drop', packets: 1, meaning: {evil}.name }}] }} }})),
+            {}.map(place => document.getElementById(place).textContent)",
+        json!(places)
     ));
-    for place in ["protection", "who", "lists", "interfaces", "reasons"] {
-        assert!(
-            text(&mut tab, &format!("document.getElementById('{place}').textContent")).contains(EVIL),
-            "{place}"
-        );
+    for (at, place) in places.into_iter().enumerate() {
+        let shown = &shown[at];
+        assert!(shown.as_str().is_some_and(|text| text.contains(EVIL)), "{place}: {shown}");
     }
     comes_to_say(&mut tab, "gone");
     assert_eq!(tab.tells("document.querySelectorAll('main img, main script, main b').length"), 0);
