@@ -18,7 +18,6 @@ use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::accounts::or_as_owner_of;
 use crate::clock;
 use crate::text::{Explain, printable};
 pub use holder::Holder;
@@ -76,8 +75,7 @@ impl Lock {
             // A link among the pins would be somebody else's trick; the state directory may well be one.
             let follow = if place == Place::Pins { OFlag::O_NOFOLLOW } else { OFlag::empty() };
             let flags = (OFlag::O_DIRECTORY | follow).bits();
-            let open = || OpenOptions::new().read(true).custom_flags(flags).open(path);
-            let opened = or_as_owner_of(path, open);
+            let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
             match Self::file(opened.map_err(NotLocked::Failed)?)? {
                 // Another one may have come to stand there meanwhile.
                 Some(lock) if lock.is_at(path) => return Ok(lock),

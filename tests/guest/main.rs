@@ -9,6 +9,7 @@ mod ping;
 
 mod boot;
 mod clocks;
+mod package;
 mod power_loss;
 mod three_parties;
 mod virtio_net;

@@ -124,6 +124,7 @@ fn a_journal_of_a_newer_filterd_is_refused_in_words_and_what_was_filtered_is_fil
     net.expect(BYSTANDER).passes();
     // What it says to do.
     fs::rename(&journal, net.home().path("moved")).expect("ours");
+    // A copy is made aside, and may not have been.
     _ = fs::rename(state.join("live.redb.old"), net.home().path("moved.old"));
     net.start("");
     net.expect(ATTACKER).passes();

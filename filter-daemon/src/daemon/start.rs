@@ -4,11 +4,12 @@
 //! and only then is anything read. Everything is filled and published before the first interface is attached: the first
 //! packet that meets the filter meets all of it.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
+use nix::unistd::{Uid, geteuid};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{error, info, warn};
@@ -23,6 +24,7 @@ use super::persistence::{self, Before};
 use super::reload::{Loaded, Sources};
 use super::succession::{self, Predecessor};
 use super::{pinned, privilege, unreadable};
+use crate::accounts::as_user;
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
 use crate::clock;
@@ -281,7 +283,8 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
 /// Nobody else may use the state directory while we do. Where there can be none, the journal tells why.
 fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
     _ = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-    match Lock::directory(Place::State, directory) {
+    let owner = fs::metadata(directory).map_or_else(|_| geteuid(), |found| Uid::from_raw(found.uid()));
+    match as_user(owner, || Lock::directory(Place::State, directory)) {
         Ok(lock) => Ok(Some(lock)),
         Err(NotLocked::Taken(taken)) => Err(taken.into()),
         Err(NotLocked::Failed(_)) => Ok(None),

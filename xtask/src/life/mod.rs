@@ -2,6 +2,7 @@
 //! floods them. What is packed is what `dist` packs.
 
 mod booted;
+mod disk;
 mod flood;
 mod story;
 mod versions;
@@ -19,10 +20,14 @@ use crate::dist;
 use crate::results::{Report, Results};
 use crate::told::Told;
 use crate::tools::{Tools, asked, tool};
+use crate::vm::Vm;
 use booted::Booted;
 
 /// Those that a package for Debian is for. Ubuntu's roots cannot be made by every machine's debootstrap.
 const RELEASES: [&str; 2] = ["bookworm", "trixie"];
+
+/// The one that is told once more in guests, on kernels of its own.
+const OF_THE_GUESTS: &str = "bookworm";
 
 /// Chooses one of them.
 const RELEASE: &str = "FILTERD_RELEASE";
@@ -39,6 +44,7 @@ pub fn run() -> Result<ExitCode> {
         asked("debootstrap", "debootstrap", "--version"),
         tool("systemd-nspawn", "systemd-container"),
         tool("nft", "nftables"),
+        asked("mkfs.ext4", "e2fsprogs", "-V"),
     ])?;
     let directory = workspace::target()?.join("life");
     fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
@@ -63,6 +69,10 @@ pub fn run() -> Result<ExitCode> {
         });
         told.unwrap_or_else(|error| report.complain(format!("{error:#}")));
         results.add(report);
+    }
+    if chosen.as_deref().is_none_or(|name| name == OF_THE_GUESTS) {
+        let base = booted::base(OF_THE_GUESTS, &directory, &tools)?;
+        Vm::of_a_disk(disk::make(&base, &packages, &tools)?).test_where_it_can(&mut results);
     }
     Ok(results.tell())
 }

@@ -63,6 +63,9 @@ pub struct Vm {
     /// A boot that takes more seconds than this hangs
     #[arg(long, default_value_t = LIMIT, value_name = "SECONDS")]
     limit: u64,
+    /// What a guest may become: a disk with a Debian
+    #[arg(skip)]
+    disk: Option<PathBuf>,
     /// For the test programs themselves, after `--`: names to choose, or flags
     #[arg(last = true)]
     filter: Vec<OsString>,
@@ -84,7 +87,19 @@ impl Vm {
             short: false,
             jobs: None,
             limit: LIMIT,
+            disk: None,
             filter: Vec::new(),
+        }
+    }
+
+    /// What the package does in a guest that becomes the Debian of this disk: on the oldest kernel and the newest.
+    pub fn of_a_disk(disk: PathBuf) -> Self {
+        Self {
+            kernels: ["6.1", "6.12"].map(ToOwned::to_owned).into(),
+            ring: vec![Ring::Guest],
+            disk: Some(disk),
+            filter: ["--ignored", "package::"].map(OsString::from).into(),
+            ..Self::every()
         }
     }
 
@@ -167,7 +182,8 @@ impl Vm {
         };
         let (limit, stories) = (Duration::from_secs(self.limit), bench.program(Ring::Guest));
         let machine = bench.machine(kernel, "guests", outside::PLAN)?;
-        outside::run(stories, &self.filter, &machine, &tools, limit, report)
+        let disk = self.disk.as_deref();
+        outside::run(stories, (&self.filter, disk), &machine, &tools, limit, report)
     }
 
     fn series(&self) -> Vec<&str> {

@@ -16,10 +16,13 @@ use crate::tools::Tools;
 /// What the guests do: what they are told.
 pub const PLAN: &str = "console\n";
 
-/// Runs `stories` on this machine, as a stage of what happens on the kernel of `machine`.
+/// The variable that names a disk to stories that want one.
+const DEBIAN: &str = "FILTERD_DEBIAN";
+
+/// Runs `stories` on this machine, as a stage of what happens on the kernel of `machine`: those that are chosen, with this disk.
 pub fn run(
     stories: &Program,
-    filter: &[OsString],
+    (filter, disk): (&[OsString], Option<&Path>),
     machine: &Machine<'_>,
     tools: &Tools,
     limit: Duration,
@@ -29,7 +32,9 @@ pub fn run(
     let cleared = if logs.exists() { fs::remove_dir_all(&logs) } else { Ok(()) };
     cleared.and_then(|()| fs::create_dir_all(&logs)).context("cannot make a place for logs")?;
     report.begin(&stories.name);
-    let succeeded = tell(tools.equip(&mut command(stories, machine, &logs)).args(filter), limit, report)?;
+    let mut command = command(stories, machine, &logs);
+    command.envs(disk.map(|disk| (DEBIAN, disk)));
+    let succeeded = tell(tools.equip(&mut command).args(filter), limit, report)?;
     report.end(succeeded);
     // A story that fails shows the log of its own guest.
     logs_in(&logs)?.iter().try_for_each(|log| machine::look_into(log, false, report))
