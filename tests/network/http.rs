@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use harness::{Net, SOON, until};
+use harness::{ATTACKER, Net, SOON, keeper_of, until};
+use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{setsockopt, sockopt};
+use nix::unistd::Pid;
 
 const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
 
@@ -195,4 +197,23 @@ fn who_says_nothing_keeps_nobody_out_for_long() {
     let silent: Vec<_> = (0..CONNECTIONS).map(|_| caller(&net)).collect();
     assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"));
     drop(silent);
+}
+
+/// Whoever supervises it, and whoever looks, is to hear of it.
+#[test]
+fn while_the_kernels_side_of_filterd_hangs_callers_are_told_so_in_time() {
+    let net = Net::with_filterd(CONFIG);
+    assert!(answer(&net, "GET /healthz").starts_with("HTTP/1.1 200"));
+    let broker = Pid::from_raw(i32::try_from(keeper_of(net.daemon().id())).expect("process ids are small"));
+    kill(broker, Signal::SIGSTOP).expect("it runs");
+    // The owner waits for what it was asked.
+    net.filterd(["add", ATTACKER, "--timeout", "1s"]).exits(6);
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        let told = answer(&net, &format!("GET {path}"));
+        assert!(told.starts_with("HTTP/1.1 503"), "{path}: {told}");
+    }
+    assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"), "the page says that nobody answers");
+    kill(broker, Signal::SIGCONT).expect("it runs still");
+    until(|| answer(&net, "GET /healthz").starts_with("HTTP/1.1 200"), "it goes on");
+    net.expect(ATTACKER).then_within(SOON).dropped();
 }

@@ -14,8 +14,12 @@ mod routes;
 mod scrape;
 mod shared;
 
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use std::io;
+use std::thread;
+
+use tokio::runtime::Builder;
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::error;
 
 use crate::config::Metrics;
 use crate::control::Call;
@@ -49,8 +53,26 @@ impl Http {
         self.faults.borrow().values().cloned().collect()
     }
 
-    /// Answers whoever calls, until it is aborted. What they want to know the owner is asked by `calls`.
-    pub fn serve(&self, calls: mpsc::Sender<Call>) -> JoinHandle<()> {
-        tokio::spawn(listener::serve(self.wanted.subscribe(), self.faults.clone(), calls))
+    /// Answers whoever calls, until what is returned is dropped. What they want to know the owner is asked by `calls`; on a thread
+    /// of its own, so that an owner who waits for a kernel that does not answer is told of rather than waited for.
+    pub fn serve(&self, calls: mpsc::Sender<Call>) -> io::Result<Serving> {
+        let serve = listener::serve(self.wanted.subscribe(), self.faults.clone(), calls);
+        let (serving, dropped) = oneshot::channel();
+        let ended = async move {
+            tokio::select! {
+                () = serve => {}
+                _ = dropped => {}
+            }
+        };
+        let serve = move || match Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime.block_on(ended),
+            Err(error) => error!("nobody can look at filterd by a browser: {error}"),
+        };
+        thread::Builder::new().name("http".to_owned()).spawn(serve)?;
+        Ok(Serving(serving))
     }
 }
+
+/// As long as somebody has this, callers are answered.
+#[must_use = "callers are hung up on when it is dropped"]
+pub struct Serving(#[expect(dead_code, reason = "dropping it is all that is done")] oneshot::Sender<()>);
