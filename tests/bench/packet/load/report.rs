@@ -99,10 +99,7 @@ const MEMORY: &str = "What the kernel has charged for all maps (BPF), what the t
 
 const ONE_MORE: &str = "By a command from its start to its end, and over a line to the daemon that is open already: twenty in \
     a row, and one after a pause, when others have had the processors' caches. The echo waits as long. \
-    A durable one waits for a commit of the journal: seven writes and one fdatasync. On one disk by turns (400 \
-    rounds on 25 November 2026, others at work) it took 342 µs (326…361) over an open line, a bare append of 100 \
-    bytes with its fdatasync 135 µs (125…143), five pages written in place with theirs 100 µs (93…104): 100 to \
-    135 µs are the disk's own.";
+    A durable one waits for a commit of the journal: seven writes and one fdatasync, which is the disk's own time.";
 
 const BULK: &str = "From the start of the command to its end. The flood is of frames that the kernel makes and takes in as fast as \
     it can, in a thread that stays on one processor. Where there are only two, the flood, the daemon and the command compete \
