@@ -125,6 +125,25 @@ fn filterd_itself_is_no_foreign_program() {
     told.is_silent_about("no interface is named");
 }
 
+/// Its remedies name no directories, and neither does who types them.
+#[test]
+fn who_runs_elsewhere_than_usual_is_asked_where() {
+    let mut net = Net::new();
+    net.home().write("drop.txt", "203.0.113.7\nnonsense\n");
+    net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    let state = net.home().path("state").display().to_string();
+    let config = net.home().path("filterd.yaml").display().to_string();
+    let ask = |words: &[&str]| {
+        net.host().entered(|| net.home().filterd([words, &["--state-dir", &state]].concat()))
+    };
+    ask(&["check"]).exits(7).says(&config).complains("nonsense");
+    ask(&["doctor"])
+        .succeeds()
+        .says("filterd's filter sits here in native mode")
+        .says(&format!("pins of filterd at {}", net.home().pins().display()))
+        .says(&format!("{config} is valid"));
+}
+
 #[test]
 fn generic_mode_is_worth_knowing() {
     let mut net = Net::new();

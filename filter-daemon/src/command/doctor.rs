@@ -12,7 +12,7 @@ use super::render::console::Console;
 use super::render::figure::counted;
 use crate::cli::{interface_name, places};
 use crate::control::client::{Client, ClientError, Endpoint};
-use crate::control::wire;
+use crate::control::{pins_note, wire};
 use crate::doctor::{self, Asked, Finding, Health, Subject};
 use crate::exit::Exit;
 use crate::text::{Explain, printable};
@@ -29,7 +29,7 @@ pub struct Doctor {
     /// Look at this interface, beside those of the configuration; may be given several times
     #[arg(short, long = "iface", value_name = "IF", value_parser = interface_name)]
     interfaces: Vec<String>,
-    /// Read this configuration [default: /etc/filterd/filterd.yaml, if it is there]
+    /// Read this configuration [default: that of the filterd that runs, else /etc/filterd/filterd.yaml, if it is there]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
     /// Read no configuration
@@ -38,9 +38,9 @@ pub struct Doctor {
     /// Where filterd keeps what must survive
     #[arg(long, value_name = "DIR", default_value = places::STATE)]
     state_dir: PathBuf,
-    /// Where its pins are
-    #[arg(long, value_name = "DIR", default_value = places::PINS, value_parser = OsStringValueParser::new().try_map(places::pins))]
-    pin_dir: PathBuf,
+    /// Where its pins are [default: where the filterd that runs has them, or has left them, else /sys/fs/bpf/filterd]
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
+    pin_dir: Option<PathBuf>,
 }
 
 /// What programs read.
@@ -57,14 +57,15 @@ struct Examined<'a> {
 
 impl Doctor {
     pub fn execute(&self, endpoint: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        let daemon = ask(endpoint);
         let findings = doctor::examine(&Subject {
             interfaces: self.interfaces.clone(),
-            config: self.configuration(),
+            config: self.configuration(&daemon),
             is_config_named: self.config.is_some(),
             socket: endpoint.socket.clone(),
             state_dir: self.state_dir.clone(),
-            pin_dir: self.pin_dir.clone(),
-            daemon: ask(endpoint),
+            pin_dir: self.pins(endpoint),
+            daemon,
             root: "/".into(),
         });
         let count = |health| findings.count(health);
@@ -78,10 +79,20 @@ impl Doctor {
         Ok(if examined.fail == 0 { Exit::Done } else { Exit::Partly })
     }
 
-    /// That which `run` would read.
-    fn configuration(&self) -> Option<PathBuf> {
-        let usual = || PathBuf::from(places::CONFIG);
-        (!self.no_config).then(|| self.config.clone().unwrap_or_else(usual))
+    /// That which the daemon reads, or which `run` would read.
+    fn configuration(&self, daemon: &Asked) -> Option<PathBuf> {
+        let running = || match daemon {
+            Asked::Answered(status) => status.config.as_ref().map(PathBuf::from),
+            Asked::Nobody | Asked::Left(_) | Asked::NotPermitted | Asked::Silent(_) => None,
+        };
+        let named = || self.config.clone().or_else(running).unwrap_or_else(|| places::CONFIG.into());
+        (!self.no_config).then(named)
+    }
+
+    /// Where whoever is at this socket has pins, or has left them.
+    fn pins(&self, endpoint: &Endpoint) -> PathBuf {
+        let noted = || pins_note::read(&endpoint.socket).ok().flatten();
+        self.pin_dir.clone().or_else(noted).unwrap_or_else(|| places::PINS.into())
     }
 }
 

@@ -408,6 +408,8 @@ Interfaces
                 first(Reply { faults, enforce: false, ..status() })
                     .starts_with("Counted, BUT NOT ALL AS CONFIGURED: ")
             );
+            let nothing = Reply { targets: Some(0), lists: vec![], faults: vec![fault(about)], ..status() };
+            assert_eq!(first(nothing), "NOTHING IS BLOCKED on eth0: what is not as configured is told below");
         }
         assert!(
             first(Reply { faults: vec![fault(About::Time)], ..status() })

@@ -228,9 +228,11 @@ impl Configuration {
         }
     }
 
-    /// The file that is read, for people.
+    /// The file that is read, for people: whole, as they may be elsewhere.
     pub fn name(&self) -> Option<String> {
-        Some(printable::path(self.file.path().filter(|_| self.is_known)?).to_string())
+        let path = self.file.path().filter(|_| self.is_known)?;
+        let whole = std::path::absolute(path);
+        Some(printable::path(whole.as_deref().unwrap_or(path)).to_string())
     }
 
     /// What a filterd that starts does as it was told, for the log.

@@ -19,7 +19,7 @@ pub struct Received {
     pub packets: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Packets that the kernel had no room for.
+    /// Packets that the kernel threw away as they came: nobody wanted them, or there was no room.
     pub dropped: u64,
     /// Packets that came damaged.
     pub errors: u64,

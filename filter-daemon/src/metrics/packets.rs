@@ -38,7 +38,7 @@ pub const FAMILIES: [Family; 11] = [
     ),
     Family::counter(
         "filterd_interface_kernel_rx_dropped_total",
-        "Packets that the kernel had no room for; those that filterd drops are not among them.",
+        "Packets that the kernel threw away as they came: nobody wanted them, or there was no room. Those that filterd drops are not among them.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_dropped),
     ),
     Family::counter(

@@ -39,9 +39,9 @@ Examples:
   sudo filterd check --as filterd
   filterd check new.yaml && sudo cp new.yaml /etc/filterd/filterd.yaml && sudo filterd reload")]
 pub struct Check {
-    /// The configuration
-    #[arg(value_name = "FILE", default_value = places::CONFIG)]
-    file: PathBuf,
+    /// The configuration [default: that of the filterd that runs, else /etc/filterd/filterd.yaml]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
     /// Look with the eyes of this user: what may it not read?
     #[arg(long = "as", value_name = "USER", value_parser = user)]
     user: Option<User>,
@@ -86,19 +86,19 @@ impl Check {
         // Whoever looks with the eyes of another still knows what it knows by itself.
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
         let known = Known::of(Copies::of(&self.state_dir));
+        let file = self.file(running.as_ref().ok().and_then(|status| status.config.as_deref()));
         if let Some(user) = &self.user {
             become_user(user)?;
         }
-        let config = config::load(&self.file).map_err(|error| refused(error.explain()))?;
+        let config = config::load(&file).map_err(|error| refused(error.explain()))?;
         if !config.lists.is_empty() {
             running.as_ref().err().into_iter().for_each(|error| tell_unasked(error, console));
         }
         let running = running.map_or_else(|_| Vec::new(), |status| status.lists);
         must_not_be_live(&config, &running)?;
         let known = known.with(running);
-        let checked = waiting::shown(console.progress, "reading the lists", || {
-            Checked::new(&self.file, &config, &known)
-        });
+        let checked =
+            waiting::shown(console.progress, "reading the lists", || Checked::new(&file, &config, &known));
         console.answer(&checked, render)?;
         let block: Targets = config.block.iter().copied().collect();
         let wide = wide::blocked(&block.others).into_iter().chain(wide::allowed(&config.allow));
@@ -120,17 +120,23 @@ impl Check {
 impl Check {
     /// Is there anything for a service to do? One that is not valid is for the start to tell of.
     fn has_work(&self, console: &mut Console) -> Exit {
-        let names_none = match config::load(&self.file) {
+        let file = self.file(None);
+        let names_none = match config::load(&file) {
             Ok(config) => config.interfaces.is_empty(),
             // One that is gone may have a copy.
-            Err(_) => !self.file.exists() && !self.state_dir.join(places::CONFIG_COPY).exists(),
+            Err(_) => !file.exists() && !self.state_dir.join(places::CONFIG_COPY).exists(),
         };
         if !names_none {
             return Exit::Done;
         }
-        console
-            .note(&format!("{} names no interface: nothing is to be filtered", printable::path(&self.file)));
+        console.note(&format!("{} names no interface: nothing is to be filtered", printable::path(&file)));
         Exit::No
+    }
+
+    /// The one that is named, or that somebody has who runs, or the usual one.
+    fn file(&self, running: Option<&str>) -> PathBuf {
+        let running = || running.map(PathBuf::from);
+        self.file.clone().or_else(running).unwrap_or_else(|| places::CONFIG.into())
     }
 }
 

@@ -65,6 +65,10 @@ impl Protection<'_> {
             _ if self.bad() > 0 => format!(
                 "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
             ),
+            // A list that never came may be all there is.
+            _ if self.is_other_than_written() && self.targets == 0 => {
+                format!("NOTHING IS BLOCKED on {}: what is not as configured is told below", names.join(", "))
+            }
             _ if self.is_other_than_written() => {
                 let (begin, what) = if self.enforce {
                     ("Protected", "dropped")

@@ -27,8 +27,8 @@ use pcap::Pcap;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Changes: what is asked for, with who asked; what expires; lists that are fetched and read; reloads, pauses, interfaces that come
-and go: what filterd's log tells, and no less often. With --quiet the daemon tells warnings and errors only.
+Changes: what is asked for, with who asked; how many entries expire; lists that are fetched and read; reloads, pauses, interfaces
+that come and go: what filterd's log tells, and no less often. With --quiet the daemon tells warnings and errors only.
 
 Drops: of few packets each; of many some, chosen at random, and \"for 64\" says how many drops this one stands for. The kernel tells
 them only while somebody watches, and no more than some hundred a second of each processor, however many it drops.

@@ -125,10 +125,10 @@ pub struct Interface {
     /// What the kernel counts of what it receives, while it is in this network namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<Received>,
-    /// How many packets a second the kernel has received of late.
+    /// How many packets a second the kernel has received, over the last five to ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets_per_second: Option<f64>,
-    /// How many a second filterd has dropped there of late, or would have dropped.
+    /// How many a second filterd has dropped there, or would have dropped, over the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drops_per_second: Option<f64>,
 }
@@ -142,7 +142,7 @@ pub struct Received {
     pub kernel_rx_packets: u64,
     /// Bytes of these packets.
     pub kernel_rx_bytes: u64,
-    /// Packets that the kernel had no room for; those of filterd are not among them.
+    /// Packets that the kernel threw away as they came: nobody wanted them, or there was no room. Those of filterd are not among them.
     pub kernel_rx_dropped: u64,
     /// Packets that came damaged.
     pub kernel_rx_errors: u64,
