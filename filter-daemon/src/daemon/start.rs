@@ -105,7 +105,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     owner.guard.listen(came);
     owner.is_watched(watching.clone());
     owner.is_seen();
-    let shown = owner.http.serve(calls.clone())?;
+    let shown = owner.http.serve(calls.clone()).await?;
     let serving =
         tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));
     let summary = owner.summary();

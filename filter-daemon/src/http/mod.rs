@@ -14,7 +14,9 @@ mod routes;
 mod scrape;
 mod shared;
 
+use std::future::ready;
 use std::io;
+use std::pin::pin;
 use std::thread;
 
 use tokio::runtime::Builder;
@@ -53,12 +55,21 @@ impl Http {
         self.faults.borrow().values().cloned().collect()
     }
 
-    /// Answers whoever calls, until what is returned is dropped. What they want to know the owner is asked by `calls`; on a thread
-    /// of its own, so that an owner who waits for a kernel that does not answer is told of rather than waited for.
-    pub fn serve(&self, calls: mpsc::Sender<Call>) -> io::Result<Serving> {
+    /// Answers whoever calls, until what is returned is dropped; where it can listen it does so when this returns. What callers
+    /// want to know the owner is asked by `calls`; on a thread of its own, so that an owner who waits for a kernel that does not
+    /// answer is told of rather than waited for.
+    pub async fn serve(&self, calls: mpsc::Sender<Call>) -> io::Result<Serving> {
         let serve = listener::serve(self.wanted.subscribe(), self.faults.clone(), calls);
         let (serving, dropped) = oneshot::channel();
+        let (begun, listens) = oneshot::channel::<()>();
         let ended = async move {
+            let mut serve = pin!(serve);
+            // It listens before it waits for anything.
+            tokio::select! {
+                biased;
+                () = &mut serve => return,
+                () = ready(()) => drop(begun),
+            }
             tokio::select! {
                 () = serve => {}
                 _ = dropped => {}
@@ -69,6 +80,7 @@ impl Http {
             Err(error) => error!("nobody can look at filterd by a browser: {error}"),
         };
         thread::Builder::new().name("http".to_owned()).spawn(serve)?;
+        _ = listens.await;
         Ok(Serving(serving))
     }
 }

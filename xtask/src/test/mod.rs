@@ -58,8 +58,9 @@ pub enum Ring {
 }
 
 /// What stories call.
-pub const TOOLS: [Tool; 16] = [
+pub const TOOLS: [Tool; 17] = [
     asked("ip", "iproute2", "-V"),
+    asked("ss", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
     tool("setpriv", "util-linux"),
     tool("timeout", "coreutils"),
