@@ -158,7 +158,8 @@ impl<K: Kind> Family<K> {
         self.growth.iter_mut().for_each(|growth| growth.left(&key_in));
     }
 
-    /// Makes the table anew in this geometry, or in a larger one where several keys refuse.
+    /// Makes the table anew in this geometry, or in a larger one where several keys refuse, or where more come than it is
+    /// for.
     pub fn rebuild(
         &mut self,
         mut geometry: Geometry,
@@ -169,15 +170,18 @@ impl<K: Kind> Family<K> {
         let mut tries = 0_u32;
         loop {
             let mut built = self.store.build(geometry, maps)?;
-            if built.live.fill_all(built.kind.entries(self.store.newest_live(), wanted)).is_empty() {
+            if built.live.fill_whole(built.kind.entries(self.store.newest_live(), wanted)).is_ok() {
                 self.store.put(built, maps);
                 return Ok(());
             }
-            self.store.forget(&built.kind, maps);
             tries += 1;
-            if tries.is_multiple_of(KEYS) {
+            if built.live.entries() >= geometry.limit() {
+                let entries = built.kind.entries(self.store.newest_live(), wanted).count();
+                geometry = K::grown(geometry.limit(), entries as u64)?;
+            } else if tries.is_multiple_of(KEYS) {
                 geometry = larger::<K>(geometry)?;
             }
+            self.store.forget(&built.kind, maps);
         }
     }
 

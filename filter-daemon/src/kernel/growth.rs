@@ -170,9 +170,7 @@ impl From<KernelError> for NotMade {
 }
 
 fn fill<K: Kind>(mut larger: Live<K>, entries: impl Iterator<Item = Entry<K>> + Send + 'static) -> Stage<K> {
-    Stage::Filling(thread::spawn(
-        move || if larger.fill_all(entries).is_empty() { Ok(larger) } else { Err(Full) },
-    ))
+    Stage::Filling(thread::spawn(move || larger.fill_whole(entries).map(|()| larger)))
 }
 
 /// For which families a larger table is being made aside.

@@ -16,6 +16,7 @@
 
 mod many;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use filter_common::cuckoo::geometry::Geometry;
@@ -125,6 +126,16 @@ where
         self.table.insert_all_as(counted, |key| refused.push(key));
         self.entries -= refused.len() as u64;
         refused
+    }
+
+    /// The same where all of them or nobody is to be in: once one is refused, no more are asked for. In a full table each
+    /// of them would be looked for a path in vain, which takes as long as to let hundreds in.
+    pub fn fill_whole(&mut self, keys: impl IntoIterator<Item = (S::Key, Label)>) -> Result<(), Full> {
+        let refused = Cell::new(0);
+        let counted = keys.into_iter().take_while(|_| refused.get() == 0).inspect(|_| self.entries += 1);
+        self.table.insert_all_as(counted, |_| refused.update(|count| count + 1));
+        self.entries -= refused.get();
+        if refused.get() == 0 { Ok(()) } else { Err(Full) }
     }
 
     /// Lets `key` in; the next packet sees it. Refused if the stash has no room: then the table must be rebuilt.

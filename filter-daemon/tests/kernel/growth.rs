@@ -1,5 +1,6 @@
 //! Larger tables made aside: of both families at once, page by page, and in vain.
 
+use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
@@ -162,6 +163,45 @@ fn nor_until_that_of_larger_levels_is() {
     assert!(owner.drops(net64(7)), "the /32 is there");
     let (pinned, used) = owner.kernel.pins();
     assert_eq!(pinned.len(), used.len(), "nothing is left over");
+}
+
+/// All over the internet, so that the levels have room for the first of them only.
+fn scattered(numbers: Range<u32>, length: u8) -> impl Iterator<Item = Target> {
+    let address = |number: u32| u128::from(number.wrapping_mul(0x9E37_79B1) | 1 << 31) << 96;
+    numbers.map(move |number| Target::V6(Prefix::covering(address(number), length)))
+}
+
+/// A million prefixes of five lengths took minutes. There is room for the longer ones only at first.
+#[test]
+fn short_prefixes_that_levels_have_no_room_for_are_counted_when_a_table_is_made_for_them() {
+    const LONG: u32 = 60_000;
+    const SHORT: u32 = 240_000;
+    let mut owner = Owner::new();
+    owner.add(scattered(0..LONG, 48).chain(scattered(LONG..LONG + SHORT, 32))).expect("there is memory");
+    assert!(scattered(0..LONG + SHORT, 64).all(|target| owner.drops(target)));
+    let table = owner.filter().six();
+    assert!(table.entries > u64::from(LONG), "most of the short ones are in it");
+    assert!(table.capacity < table.entries * 5 / 4, "one was made for all of them: {table:?}");
+}
+
+#[test]
+fn nobody_waits_for_a_table_that_short_prefixes_fill_which_levels_have_no_room_for() {
+    const COUNT: u32 = 260_000;
+    const PAGE: u32 = 2_000;
+    let mut owner = Owner::new();
+    owner.add(scattered(0..COUNT, 48)).expect("the kernel is well");
+    let (before, capacity) = (owner.kernel.waits(), owner.filter().six().capacity);
+    for first in (COUNT..COUNT + 15 * PAGE).step_by(PAGE as usize) {
+        let page = || scattered(first..first + PAGE, 32);
+        owner.grow_for(page()).expect("there is memory");
+        while owner.filter().is_growing() {
+            owner.settle(1);
+        }
+        owner.add(page()).expect("there is room");
+    }
+    assert!(owner.filter().six().capacity > capacity, "it has grown");
+    assert_eq!(owner.kernel.waits(), before, "aside");
+    assert!(scattered(0..COUNT + 15 * PAGE, 64).all(|target| owner.drops(target)));
 }
 
 /// FAULTS K1: what is published beside a table in the making does not take its map away.

@@ -188,3 +188,21 @@ proptest! {
         tell(steps, false)?;
     }
 }
+
+/// Who makes a table for a million, and finds after half of them that it is full, need not ask the others.
+#[test]
+fn nobody_is_asked_for_any_more_once_a_table_is_full() {
+    let geometry = geometry();
+    let words = vec![Cell::new(0); stash::WORDS as usize + geometry.words() as usize];
+    let mut live = Moving::new(scheme(geometry), geometry, &words[..], NoLabels);
+    let asked = Cell::new(0_u32);
+    let keys = (0..1 << WIDTH).map(|key| (key, OTHER)).inspect(|_| asked.update(|count| count + 1));
+    assert!(live.fill_whole(keys).is_err());
+    assert!(live.entries() > u64::from(geometry.buckets()), "{} came in", live.entries());
+    assert!(
+        u64::from(asked.get()) < live.entries() + 128,
+        "{} were asked, {} are in",
+        asked.get(),
+        live.entries()
+    );
+}
