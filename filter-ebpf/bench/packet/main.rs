@@ -99,6 +99,12 @@ pub fn bench_load(ctx: XdpContext) -> u32 {
     drop_if(&ctx, |address| peers::word_for(address) == u64::from(address))
 }
 
+/// The same where the word is looked up in an array map, as programs usually reach what they share with others.
+#[xdp(frags)]
+pub fn bench_load_in_array(ctx: XdpContext) -> u32 {
+    drop_if(&ctx, |address| peers::word_in_array(address) == u64::from(address))
+}
+
 /// What most programs like filterd do.
 #[xdp(frags)]
 pub fn bench_hash(ctx: XdpContext) -> u32 {

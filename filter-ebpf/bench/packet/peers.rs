@@ -43,10 +43,20 @@ static MASKS: [[u64; 2]; lengths::MOST] = [[0; 2]; lengths::MOST];
 /// The word that would tell of `address`.
 #[inline(always)]
 pub fn word_for(address: u32) -> u64 {
-    let index = u64::from(address).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - setting(&INDEX_BITS));
-    let word = (&raw const FLOOR).cast::<u64>().wrapping_add(index as usize);
+    let word = (&raw const FLOOR).cast::<u64>().wrapping_add(index_for(address) as usize);
     // SAFETY: it is one of the map's words, as the verifier has made sure.
     unsafe { word.read_volatile() }
+}
+
+/// The same in an array map.
+#[inline(always)]
+pub fn word_in_array(address: u32) -> u64 {
+    word(index_for(address))
+}
+
+#[inline(always)]
+fn index_for(address: u32) -> u32 {
+    (u64::from(address).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - setting(&INDEX_BITS))) as u32
 }
 
 /// Is `address` in the hash map?

@@ -38,7 +38,8 @@ pub fn of(subjects: &[Subject]) -> Result<Vec<Code>> {
 fn code(subject: &Subject) -> Result<Code> {
     let infos = subject.programs()?;
     let ids: Vec<u32> = infos.iter().map(ProgramInfo::id).collect();
-    let steps = steps::count(&ids, &Kind::of(subject.spec.peer).frame())?;
+    let steps = steps::count(&ids, &Kind::of(subject.spec.peer).frame())
+        .with_context(|| format!("cannot count the steps of {}", subject.spec.peer))?;
     Ok(Code { of: subject.spec, steps, programs: infos.iter().map(program).collect::<Result<_>>()? })
 }
 

@@ -11,8 +11,10 @@ pub enum Peer {
     Parse,
     /// The same, asked about packets of IPv6.
     ParseSix,
-    /// It loads one word of a table as large as filterd's.
+    /// It loads one word of a table as large as filterd's, at an address that is written into it, as filterd's is.
     Load,
+    /// The same where the word is looked up in an array map, as programs usually reach it.
+    LoadInArray,
     /// It asks a BPF hash map.
     Hash,
     /// It asks one with a value for each processor.
@@ -61,6 +63,9 @@ pub enum Feature {
 /// filterd as it is.
 pub const OWN: Peer = Peer::Filterd(Feature::Shipped);
 
+/// What no lookup can be cheaper than, by how the table is reached.
+pub const FLOORS: [Peer; 2] = [Peer::Load, Peer::LoadInArray];
+
 /// Whom filterd is compared with.
 pub const RIVALS: [Peer; 5] = [Peer::Hash, Peer::PerCpu, Peer::Trie, Peer::Bloom, Peer::XdpFilter];
 
@@ -86,7 +91,7 @@ impl Peer {
 
     /// Does it tell listed senders from others?
     pub const fn judges(self) -> bool {
-        !self.is_limit() && !matches!(self, Self::Load)
+        !self.is_limit() && !matches!(self, Self::Load | Self::LoadInArray)
     }
 
     /// Does it drop whom it knows?
@@ -126,6 +131,7 @@ impl fmt::Display for Peer {
             Self::Parse => f.write_str("parse only"),
             Self::ParseSix => f.write_str("parse only, IPv6"),
             Self::Load => f.write_str("one load and compare"),
+            Self::LoadInArray => f.write_str("one load and compare in an array map"),
             Self::Hash => f.write_str("BPF hash map"),
             Self::PerCpu => f.write_str("BPF per-CPU hash map"),
             Self::Trie => f.write_str("BPF LPM trie"),

@@ -111,7 +111,7 @@ fn subjects(sizes: &[u32], short: bool) -> Vec<Spec> {
     let spec = |peer, entries| Spec { peer, entries };
     let mut subjects = [Peer::Parse, Peer::ParseSix, OWN].map(|peer| spec(peer, 0)).to_vec();
     for &entries in sizes {
-        subjects.extend([Peer::Load, OWN].map(|peer| spec(peer, entries)));
+        subjects.extend([Peer::Load, Peer::LoadInArray, OWN].map(|peer| spec(peer, entries)));
         // Where a trie of ten million is thrown away, the kernel is gone for many seconds.
         let bearable = |rival| rival != Peer::Trie || entries <= USUAL;
         let here = |rival: &Peer| bearable(*rival) && (!short || entries == USUAL || *rival == Peer::Hash);

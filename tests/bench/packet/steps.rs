@@ -83,11 +83,12 @@ impl<'a> Walk<'a> {
             let instruction = *program.get(at).context("it runs beyond its end")?;
             at += 1;
             match instruction.code {
-                0x85 if instruction.immediate == TAIL_CALL => return Ok((step, Ending::TailCall)),
+                // Of one of its own the number says how far off it is.
                 0x85 if instruction.source == OWN_FUNCTION => {
                     self.enter(at);
                     at = at.wrapping_add_signed(instruction.offset.into());
                 }
+                0x85 if instruction.immediate == TAIL_CALL => return Ok((step, Ending::TailCall)),
                 0x85 => return Ok((step, Ending::Helper)),
                 0x95 => match self.leave() {
                     Some(caller) => at = caller,

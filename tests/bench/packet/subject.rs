@@ -53,6 +53,7 @@ impl<'a> Stage<'a> {
                 Program::Bench(self.load("bench_parse", &mut EbpfLoader::new())?, "bench_parse")
             }
             Peer::Load => Program::Bench(self.floor(spec.entries)?, "bench_load"),
+            Peer::LoadInArray => Program::Bench(self.floor_in_array(spec.entries)?, "bench_load_in_array"),
             Peer::Hash => Program::Bench(rivals::hash(self, spec.entries)?, "bench_hash"),
             Peer::PerCpu => Program::Bench(rivals::per_cpu(self, spec.entries)?, "bench_per_cpu"),
             Peer::Trie => Program::Bench(rivals::trie(self, spec.entries)?, "bench_trie"),
@@ -86,13 +87,26 @@ impl<'a> Stage<'a> {
     }
 
     fn floor(&self, entries: u32) -> Result<Ebpf> {
-        let geometry = Geometry::exact4_for(entries.into()).context("no table is that large")?;
+        let geometry = as_large(entries)?;
         let bits = u64::from(geometry.index_bits()).to_ne_bytes();
         let mut loader = EbpfLoader::new();
         loader.override_global("INDEX_BITS", &bits[..], true);
         let floor = words("floor", geometry.words())?;
         self.load_with("bench_load", &mut loader, &[("FLOOR", floor.fd().as_fd())])
     }
+
+    fn floor_in_array(&self, entries: u32) -> Result<Ebpf> {
+        let geometry = as_large(entries)?;
+        let bits = u64::from(geometry.index_bits()).to_ne_bytes();
+        let mut loader = EbpfLoader::new();
+        loader.override_global("INDEX_BITS", &bits[..], true).map_max_entries("WORDS", geometry.words());
+        self.load("bench_load_in_array", &mut loader)
+    }
+}
+
+/// The table that filterd makes for so many addresses.
+fn as_large(entries: u32) -> Result<Geometry> {
+    Geometry::exact4_for(entries.into()).context("no table is that large")
 }
 
 /// A map of so many words in one value, as filterd's tables are.

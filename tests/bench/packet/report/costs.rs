@@ -11,7 +11,8 @@ use crate::plan::{Pace, Senders, Spec};
 
 /// In the order in which they are told. Of those who do not tell senders apart only one line is there.
 fn lines() -> Vec<(Peer, Senders)> {
-    let first = [Peer::Parse, Peer::ParseSix, Peer::Load].map(|peer| (peer, Senders::Unlisted));
+    let first =
+        [Peer::Parse, Peer::ParseSix, Peer::Load, Peer::LoadInArray].map(|peer| (peer, Senders::Unlisted));
     let all = [OWN, Peer::Filterd(Feature::Six)].into_iter().chain(RIVALS);
     first.into_iter().chain(all.flat_map(|peer| Senders::ALL.map(|senders| (peer, senders)))).collect()
 }

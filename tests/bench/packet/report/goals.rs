@@ -5,7 +5,7 @@ use filterd_measure::goals::{self, Goal};
 use pages::page::Chapter;
 
 use super::Report;
-use crate::peer::{Feature, OWN, Peer};
+use crate::peer::{FLOORS, Feature, OWN, Peer};
 use crate::plan::{Pace, Senders, Spec, USUAL};
 
 /// At least so many times what filterd costs above parsing do these cost, for a miss.
@@ -51,9 +51,11 @@ fn times_both<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {
 }
 
 fn floor<'a>(report: &'a Report<'_>) -> impl Iterator<Item = Goal> + 'a {
-    [(Pace::Overlapping, 2.2), (Pace::Alone, 1.6)].into_iter().filter_map(|(pace, most)| {
-        let [own, load] = [OWN, Peer::Load].map(|peer| miss(report, peer, pace));
-        Some(Goal::most(&format!("{pace}: filterd ÷ {}", Peer::Load), own? / load?, most))
+    let paces = [(Pace::Overlapping, 2.2), (Pace::Alone, 1.6)];
+    let each = FLOORS.into_iter().flat_map(move |floor| paces.map(|(pace, most)| (floor, pace, most)));
+    each.filter_map(|(floor, pace, most)| {
+        let [own, load] = [OWN, floor].map(|peer| miss(report, peer, pace));
+        Some(Goal::most(&format!("{pace}: filterd ÷ {floor}"), own? / load?, most))
     })
 }
 

@@ -4,7 +4,7 @@ use filterd_measure::tables::{Table, grouped};
 use pages::page::Chapter;
 
 use super::Report;
-use crate::peer::{OWN, Peer, RIVALS};
+use crate::peer::{FLOORS, OWN, RIVALS};
 use crate::plan::{Pace, Senders, Spec};
 
 pub fn chapter(report: &Report<'_>) -> Chapter {
@@ -29,7 +29,7 @@ fn table(report: &Report<'_>, pace: Pace) -> Table {
         heads: ["packets, entries".to_owned()]
             .into_iter()
             .chain(rivals)
-            .chain([format!("filterd ÷ {}", Peer::Load)])
+            .chain(FLOORS.map(|floor| format!("filterd ÷ {floor}")))
             .collect(),
         rows: rows.collect(),
     }
@@ -41,7 +41,7 @@ fn row(report: &Report<'_>, pace: Pace, senders: Senders, entries: u32) -> Optio
     let cell =
         |ratio: Option<f64>, digits| ratio.map_or_else(String::new, |ratio| format!("{ratio:.digits$}"));
     let rivals = RIVALS.map(|rival| cell(above(rival).map(|theirs| theirs / own), 1));
-    let load = cell(above(Peer::Load).map(|load| own / load), 2);
+    let floors = FLOORS.map(|floor| cell(above(floor).map(|load| own / load), 2));
     let name = format!("{senders}, {}", grouped(entries.into()));
-    Some([name].into_iter().chain(rivals).chain([load]).collect())
+    Some([name].into_iter().chain(rivals).chain(floors).collect())
 }
