@@ -21,8 +21,8 @@ pub use labelled::{
     label4, label6, seen_label4,
 };
 
-/// How many lengths below 64 the levels may leave to the table: /17 to /63.
-const MOST_SHORTER: u32 = 47;
+/// How many lengths below 64 the levels may leave to the table: /15 to /63.
+const MOST_SHORTER: u32 = 49;
 
 /// A set as the judge reaches it: each setting by a load of its own, each kind of source in words.
 pub trait Set {
@@ -176,7 +176,7 @@ pub fn find4(set: &impl Set, address: u32) -> Option<Found4> {
 /// By what `set` holds this IPv6 address. What the levels tell of themselves is done with at the first of these questions.
 #[inline(always)]
 pub fn find6(set: &impl Set, address: Address6) -> Option<Found6> {
-    if set.setting(|settings| &settings.six.last_level_word) == 0 {
+    if set.setting(|settings| &settings.six.last_level_start) == 0 {
         return None;
     }
     match below(set, address.high) {
@@ -191,8 +191,8 @@ pub fn find6(set: &impl Set, address: Address6) -> Option<Found6> {
 
 #[inline(always)]
 fn below(set: &impl Set, network: u64) -> Below {
-    let last_word = || set.small_setting(|settings| &settings.six.last_level_word);
-    set.levels().map_or(Below::Nothing, |words| levels::below(&words, last_word, network))
+    let last_start = || set.setting(|settings| &settings.six.last_level_start);
+    set.levels().map_or(Below::Nothing, |words| levels::below(&words, last_start, network))
 }
 
 #[inline(always)]

@@ -90,8 +90,8 @@ pub struct AddressSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SixSettings {
-    /// The last word of the levels in front of it; 0 if nothing is looked up.
-    pub last_level_word: u64,
+    /// The last byte of the levels in front of it at which a page or a node may begin; 0 if nothing is looked up.
+    pub last_level_start: u64,
     /// Is there a table behind them? (0 or 1)
     pub has_table: u64,
     /// The lengths up to 64 that are looked up in it: that of n bits is the bit 64 - n.
@@ -272,7 +272,7 @@ impl AddressSettings {
 impl SixSettings {
     /// Looks nothing up.
     pub const OFF: Self = Self {
-        last_level_word: 0,
+        last_level_start: 0,
         has_table: 0,
         to_64: 0,
         shorter: 0,
@@ -287,13 +287,13 @@ impl SixSettings {
     };
 
     fn read(next: &mut impl FnMut() -> u64) -> Self {
-        let [last_level_word, has_table, to_64, shorter, longer] = from_fn(|_| next());
+        let [last_level_start, has_table, to_64, shorter, longer] = from_fn(|_| next());
         let [buckets, index_bits, label_words, level_pages] = from_fn(|_| next());
         let key64 = from_fn(|_| next());
         let pairs = from_fn(|_| from_fn(|_| next()));
         let lengths = from_fn(|_| LengthSettings::read(next));
         Self {
-            last_level_word,
+            last_level_start,
             has_table,
             to_64,
             shorter,
@@ -309,9 +309,9 @@ impl SixSettings {
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        let Self { last_level_word, has_table, to_64, shorter, longer, .. } = *self;
+        let Self { last_level_start, has_table, to_64, shorter, longer, .. } = *self;
         let Self { buckets, index_bits, label_words, level_pages, key64, pairs, lengths, .. } = *self;
-        let head = [last_level_word, has_table, to_64, shorter, longer];
+        let head = [last_level_start, has_table, to_64, shorter, longer];
         let head = head.into_iter().chain([buckets, index_bits, label_words, level_pages]).chain(key64);
         head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
     }
@@ -375,7 +375,7 @@ mod tests {
         set!(sets.block.addresses4.label_words);
         set!(sets.block.addresses4.lanes);
         set!(sets.block.addresses4.last_lane);
-        set!(sets.block.six.last_level_word);
+        set!(sets.block.six.last_level_start);
         set!(sets.block.six.has_table);
         set!(sets.block.six.to_64);
         set!(sets.block.six.shorter);
@@ -400,7 +400,7 @@ mod tests {
         expected.push((offset_of!(Settings, sets.block.six.lengths) / 8 + 63 * 5 + 1, last.mask_low));
         expected.push((offset_of!(Settings, sets.allow) / 8 - 1, last.salts[2]));
         set!(sets.allow.networks4);
-        set!(sets.allow.six.last_level_word);
+        set!(sets.allow.six.last_level_start);
         settings.sets.clauses[SLOTS - 1].six.lengths[63].salts[2] = number();
         let end = offset_of!(Settings, ports) / 8;
         expected.push((end - 1, settings.sets.clauses[SLOTS - 1].six.lengths[63].salts[2]));

@@ -12,6 +12,12 @@ pub trait Words {
     fn rest(&self, first: u32) -> impl Words {
         Rest { words: self, first }
     }
+
+    /// Those from this byte on, with which a word begins.
+    #[inline(always)]
+    fn rest_at(&self, byte: u64) -> impl Words {
+        Rest { words: self, first: (byte / 8) as u32 }
+    }
 }
 
 /// Words that can also be changed, each by a single store.
@@ -79,6 +85,11 @@ impl<W: Words + ?Sized> Words for &W {
     #[inline(always)]
     fn rest(&self, first: u32) -> impl Words {
         (**self).rest(first)
+    }
+
+    #[inline(always)]
+    fn rest_at(&self, byte: u64) -> impl Words {
+        (**self).rest_at(byte)
     }
 }
 

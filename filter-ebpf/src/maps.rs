@@ -586,4 +586,9 @@ impl Words for Window {
     fn rest(&self, first: u32) -> impl Words {
         Self(self.0.wrapping_add(first as usize))
     }
+
+    #[inline(always)]
+    fn rest_at(&self, byte: u64) -> impl Words {
+        Self(self.0.wrapping_byte_add(byte as usize))
+    }
 }

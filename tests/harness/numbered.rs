@@ -54,6 +54,7 @@ impl Numbered {
                 Target::V4(prefix) => block.addresses += 1 << (32 - prefix.length()),
                 Target::V6(prefix) => {
                     block.levels = true;
+                    block.ways.add(*prefix);
                     if prefix.length() > 32 {
                         block.six += 1;
                         block.lengths.insert(prefix.length());
@@ -123,8 +124,8 @@ impl Side {
     /// from the shortest on.
     fn first_asked6(&self, host: Prefix6) -> Option<Label> {
         let order = |length: u8| match length {
-            0..=16 => (0, 16 - length),
-            17..=24 => (1, 24 - length),
+            0..=14 => (0, 14 - length),
+            15..=24 => (1, 24 - length),
             25..=32 => (2, 32 - length),
             64 => (3, 0),
             33..64 => (4, 64 - length),

@@ -2,9 +2,9 @@
  * IPv6 from the top (filter-common/levels) under a running packet: prefixes come and go in any order, one store after the
  * other, and the packet may load any word between any two of them.
  *
- * One source is watched. Its /16 has a word in the root, its /24 one in a page, its /32 two bits in a node, and each prefix
+ * One source is watched. Its /14 has a word in the root, its /24 one in a page, its /32 two bits in a node, and each prefix
  * around it that stands in the table an entry of its own. Others share these words and do not cover it: one of another /32
- * of its /24, one of another /24 of its /16, and those of another /16, at the same places of pages and nodes of their own.
+ * of its /24, one of another /24 of its /14, and those of another /14, at the same places of pages and nodes of their own.
  * (How entries of the table move is in batch.pml.)
  *
  * The promise: a packet that comes while the source is listed, and goes while it still is, finds it, whatever covers it
@@ -14,21 +14,21 @@
 
 /* Around the source. The two first share a bit, and so do both of the node. */
 #define SLASH12 0
-#define SLASH16 1
+#define SLASH14 1
 #define SLASH20 2
 #define SLASH29 3
 #define SLASH32 4
 #define SLASH36 5
 #define SLASH48 6
 #define SLASH64 7
-/* Not around it: a /48 in its /24, a /20 in its /16, and two in another /16. */
+/* Not around it: a /48 in its /24, a /20 in its /14, and two in another /14. */
 #define NEAR 8
 #define BESIDE 9
 #define FAR20 10
 #define FAR32 11
 #define TARGETS 12
 
-#define is_of_root(target) ((target) <= SLASH16)
+#define is_of_root(target) ((target) <= SLASH14)
 #define is_of_page(target) ((target) == SLASH20 || (target) == BESIDE || (target) == FAR20)
 #define is_of_node(target) ((target) == SLASH29 || (target) == SLASH32 || (target) == FAR32)
 #define covers(target) ((target) <= SLASH64)
@@ -36,7 +36,7 @@
 /* Which of them there are: all together have too many states. */
 #define one(target) (1 << (target))
 #ifdef WIDE
-#define WHO (one(SLASH12) | one(SLASH16) | one(SLASH20) | one(SLASH48))
+#define WHO (one(SLASH12) | one(SLASH14) | one(SLASH20) | one(SLASH48))
 #elif defined(DEEP)
 #define WHO (one(SLASH20) | one(SLASH29) | one(SLASH32) | one(SLASH48))
 #elif defined(CLASSED)
@@ -76,7 +76,7 @@
 #define PAGES 2
 #define NODES 3
 
-/* Two words of the root: that of the source, and that of the other /16. Each field of a word is stored with all others. */
+/* Two words of the root: that of the source, and that of the other /14. Each field of a word is stored with all others. */
 bit root_whole;
 byte root_page[2];
 byte root_lengths[2];
@@ -93,7 +93,7 @@ bit stands[LENGTHS];
 
 /* The truth. */
 bit wanted[TARGETS];
-#define is_wanted_around (wanted[SLASH12] || wanted[SLASH16] || wanted[SLASH20] || wanted[SLASH29] || \
+#define is_wanted_around (wanted[SLASH12] || wanted[SLASH14] || wanted[SLASH20] || wanted[SLASH29] || \
     wanted[SLASH32] || wanted[SLASH36] || wanted[SLASH48] || wanted[SLASH64])
 #define is_wanted_in_slash32 (wanted[SLASH36] || wanted[SLASH48] || wanted[SLASH64])
 #define is_wanted_in_slash24(where) \
@@ -505,8 +505,8 @@ inline hide(target)
 {
     where = where_is(target);
     if
-    :: is_of_root(target) && unless(wanted[SLASH12] || wanted[SLASH16]) -> root_whole = 0
-    :: is_of_root(target) && !unless(wanted[SLASH12] || wanted[SLASH16])
+    :: is_of_root(target) && unless(wanted[SLASH12] || wanted[SLASH14]) -> root_whole = 0
+    :: is_of_root(target) && !unless(wanted[SLASH12] || wanted[SLASH14])
     :: !is_of_root(target) ->
 #ifdef TABLE_BEFORE_BIT
         leave_table(target);

@@ -25,8 +25,8 @@ HIT = "filterd_follow6"
 STANDS, REPLY, ALLOWED, NEIGHBOURS = range(4)
 ANSWER = unknown("followed", 32)
 BY_NET64 = 1
-# Lengths that the levels may leave to the table, but for /64: /17 to /63, and how many these are.
-SHORTER, MOST_SHORTER = word((1 << 48) - 2), 47
+# Lengths that the levels may leave to the table, but for /64: /15 to /63, and how many these are.
+SHORTER, MOST_SHORTER = word((1 << 50) - 2), 49
 # How many bits a number has. Lemma `counting_bits` says what is assumed of it.
 COUNT = z3.Function("count", WORD, WORD)
 TABLE, CIRCLES = "table", ("shorter", "longer")
@@ -128,7 +128,7 @@ class Judge:
 
     def levels(self, begin):
         found = six.levels(self.high, self.world.table("LEVELS"), self.settings)
-        on = self.settings.last_level_word != 0
+        on = self.settings.last_level_start != 0
         numbers = {"high": self.high, "low": self.low, "lengths": found.lengths, "beyond": found.beyond}
         told = z3.Or(found.nothing, found.everything)
         reads = [("LEVELS", at) for at in found.words]

@@ -177,7 +177,7 @@ def theorems(judge, others):
 
 def faults(judge):
     """The same of what must be refuted."""
-    yield "settings: one more shorter length than there is", of_settings, ({NAMES["shorter"]: 48},)
+    yield "settings: one more shorter length than there is", of_settings, ({NAMES["shorter"]: 50},)
     yield "the object for another machine has the same functions: one instruction differs", of_other_machine, (judge, judge, one_differs)
     yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])

@@ -12,7 +12,7 @@ from words import WORD, low, unknown, word
 NAMES = {
     "enforce": 0, "paused_until": 1, "overlap": 2, "match_new": 3, "lists": 4, "last_processor": 5, "samples": 6,
     "networks4": 7, "in_use": 9, "buckets": 10, "remainder_mask": 11, "place_mask": 12, "lane_ones": 13, "lane_highs": 14,
-    "lanes_of_labels": 16, "last_lane": 17, "last_level_word": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25,
+    "lanes_of_labels": 16, "last_lane": 17, "last_level_start": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25,
     "buckets6": 26, "index_bits6": 27,
 }
 # From the first of these words on lie the sets, each with so many words, of which those above are the set to block's. Here is its IPv4
@@ -60,9 +60,9 @@ class Settings:
             z3.ULT(self.last_processor, 1 << 16),
             z3.Implies(self.has_table6 != 0, z3.And(z3.ULE(1 << 7, self.buckets6), z3.ULE(self.buckets6, 1 << 24),
                                                     z3.LShR(self.buckets6, self.index_bits6) == 1)),
-            # From /17 on, and some of 64 lengths beyond /64.
-            z3.ULT(self.to_64, 1 << 48), z3.ULE(self.longer, MOST_LENGTHS), z3.ULT(self.shorter, 48),
-            z3.ULT(self.last_level_word, 1 << 24),
+            # From /15 on, and some of 64 lengths beyond /64.
+            z3.ULT(self.to_64, 1 << 50), z3.ULE(self.longer, MOST_LENGTHS), z3.ULT(self.shorter, 50),
+            z3.ULT(self.last_level_start, 1 << 27),
         ]
 
     def of_set(self, number):

@@ -45,39 +45,43 @@ class Levels:
 
 
 def levels(high, words, settings):
-    """A root word for each /16, a page of words for each /24 of it, a node of bits for each /32 of that. No number leads out of the
-    map: only so many bits of it count."""
-    last = wide(low(settings.last_level_word, 32))
-    byte = lambda number: (number & last) << 3
+    """A root word for each /14, a page of words for each /24 of it, a node of bits for each /32 of that. Where a number leads to a
+    page or a node that would begin behind the last one that the map has room for, nothing is listed."""
+    is_there = lambda start: z3.ULE(start, settings.last_level_start)
     is_whole, has = lambda text: z3.LShR(text, 63) == 1, lambda at, bit: z3.LShR(words(at), bit) & 1 == 1
     within = lambda bits: word((1 << bits) - 1)
 
-    slash24, slash32 = z3.LShR(high, 40) & 0xFF, z3.LShR(high, 32) & 0xFF
-    root_at = z3.LShR(high, 48) << 3
+    slash24, slash32 = z3.LShR(high, 40) & 0x3FF, z3.LShR(high, 32) & 0xFF
+    root_at = z3.LShR(high, 50) << 3
     root = words(root_at)
-    page = z3.LShR(root, 49) & within(14)
-    page_at = byte(page << 8 | slash24)
+    page = z3.LShR(root, 51) & within(12)
+    page_start = page << 10 + 3
+    page_at = page_start + (slash24 << 3)
     entry = words(page_at)
     node = z3.LShR(entry, 41) & within(21)
-    listed_at = byte(node << 3 | z3.LShR(slash32, 6))
-    longer_at = byte(node << 3 | z3.LShR(slash32, 6) | 4)
+    node_start = node << 3 + 3
+    listed_at = node_start + (z3.LShR(slash32, 6) << 3)
+    longer_at = listed_at + 4 * 8
     is_classed = z3.LShR(entry, 62) & 1 == 1
     # Of a node without classes a word is read of which nothing is kept.
-    class_at = z3.If(is_classed, byte((node << 3) + 8 + z3.LShR(slash32, 5)), word(0))
+    class_at = node_start + z3.If(is_classed, 8 * 8 + (z3.LShR(slash32, 5) << 3), word(0))
     kind = z3.If(is_classed, z3.LShR(words(class_at), (slash32 & 31) << 1) & 3, word(0))
     # Any length, /48, /33 to /40, /41 to /64.
     kept = z3.If(kind == 1, word(1 << 16), z3.If(kind == 2, word(0xFF << 24), z3.If(kind == 3, within(24), word(2**64 - 1))))
 
     by_root = z3.And(root != 0, z3.Not(is_whole(root)))
-    by_page = z3.And(by_root, page != 0, entry != 0, z3.Not(is_whole(entry)))
-    by_node = z3.And(by_page, node != 0)
+    has_page = z3.And(by_root, page != 0, is_there(page_start))
+    by_page = z3.And(has_page, entry != 0, z3.Not(is_whole(entry)))
+    has_node = z3.And(by_page, node != 0)
+    by_node = z3.And(has_node, is_there(node_start))
     is_listed, is_longer = has(listed_at, slash32 & 63), has(longer_at, slash32 & 63)
-    everything = z3.Or(z3.And(root != 0, is_whole(root)), z3.And(by_root, page != 0, entry != 0, is_whole(entry)),
+    everything = z3.Or(z3.And(root != 0, is_whole(root)), z3.And(has_page, entry != 0, is_whole(entry)),
                        z3.And(by_node, is_listed))
-    nothing = z3.Or(root == 0, z3.And(by_root, page != 0, entry == 0), z3.And(by_node, z3.Not(is_listed), z3.Not(is_longer)))
+    nothing = z3.Or(root == 0, z3.And(by_root, page != 0, z3.Not(is_there(page_start))), z3.And(has_page, entry == 0),
+                    z3.And(has_node, z3.Not(is_there(node_start))), z3.And(by_node, z3.Not(is_listed), z3.Not(is_longer)))
     left = z3.If(node == 0, entry, entry & kept)
     lengths = z3.If(page == 0, root, left & within(40))
-    beyond = z3.If(page == 0, z3.LShR(root, 48) & 1, z3.LShR(left, 40) & 1)
+    beyond = z3.If(page == 0, z3.LShR(root, 50) & 1, z3.LShR(left, 40) & 1)
     return Levels(nothing, everything, lengths, beyond, [[at] for at in (root_at, page_at, listed_at, longer_at, class_at)])
 
 

@@ -4,7 +4,8 @@ use std::fmt;
 
 use filter_common::labels::Counters;
 use filter_common::sets::{MOST_CLAUSES, PerSet, SLOTS};
-use filterd::kernel::{Needs, SetNeeds};
+use filter_common::target::Prefix6;
+use filterd::kernel::{Needs, SetNeeds, Ways};
 
 /// Up to here prefixes are told by the levels.
 const TOLD: u8 = 32;
@@ -111,7 +112,7 @@ impl Combination {
         numbers.flat_map(|lengths| [false, true].map(|is_on| combination(lengths, is_on))).collect()
     }
 
-    /// Sizes of the IPv6 table, with few lengths and with many.
+    /// Sizes of the IPv6 table and of the levels in front, with few lengths and with many.
     pub fn sizes() -> Vec<Self> {
         let combination = |six, lengths| Self {
             paused: false,
@@ -148,7 +149,15 @@ impl Combination {
     fn block(&self) -> SetNeeds {
         let lengths = (TOLD + 1..=128).rev().take(self.lengths).collect();
         let six = self.six.max(self.lengths as u64 + u64::from(self.levels));
-        SetNeeds { addresses: self.lanes.0, networks: self.networks, levels: six > 0, six, lengths }
+        let (addresses, networks) = (self.lanes.0, self.networks);
+        SetNeeds { addresses, networks, levels: six > 0, ways: self.ways(), six, lengths }
+    }
+
+    /// To one prefix in ten, each in a /24 of its own: so the levels have as many sizes as the table.
+    fn ways(&self) -> Ways {
+        let mut ways = Ways::default();
+        (0..self.six / 10).for_each(|number| ways.add(Prefix6::covering(u128::from(number) << 104, 48)));
+        ways
     }
 }
 

@@ -6,8 +6,8 @@
 
 use super::class::{self, ANY, CLASS};
 use super::{
-    BIT_BITS, BITS, CLASS_WORDS, CLASSED, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, OF_PAGE, OF_ROOT, PAGE,
-    PAGE_BITS, ROOT, ROOT_WORDS, WHOLE,
+    BIT_BITS, BITS, BYTE_BITS, CLASS_WORDS, CLASSED, Cut, LONGER_WORDS, LONGEST_TOLD, NODE_BITS, OF_PAGE,
+    OF_ROOT, PAGE, PAGE_BITS, ROOT, ROOT_WORDS, WHOLE, Way, size, way,
 };
 use crate::WordsMut;
 use crate::target::{Prefix, Prefix6};
@@ -16,7 +16,7 @@ use crate::target::{Prefix, Prefix6};
 const OF_NODE: u8 = LONGEST_TOLD;
 
 /// Pages beyond this one would not fit into a word of the root.
-const LAST_PAGE: u32 = (1 << 14) - 1;
+const LAST_PAGE: u32 = (1 << ROOT.number) - 1;
 
 /// What else is listed, when somebody leaves.
 pub trait Others {
@@ -31,7 +31,8 @@ pub trait Others {
 #[derive(Clone, Debug)]
 pub struct Levels<W> {
     words: W,
-    size_bits: u32,
+    /// How many these are.
+    size: u32,
     /// The page that comes next: from the root upwards.
     page: u32,
     /// The node that came last: from the end downwards.
@@ -43,10 +44,10 @@ pub struct Levels<W> {
 }
 
 impl<W: WordsMut> Levels<W> {
-    /// None yet, in `2^size_bits` words, all of them zero.
-    pub const fn new(words: W, size_bits: u32) -> Self {
-        let node = 1 << (size_bits - NODE_BITS);
-        Self { words, size_bits, page: ROOT_WORDS >> PAGE_BITS, node, lost: 0, is_short: false }
+    /// None yet, in so many words, all of them zero.
+    pub const fn new(words: W, size: u32) -> Self {
+        let node = (size::last_start(size) >> (NODE_BITS + BYTE_BITS)) as u32 + 1;
+        Self { words, size, page: ROOT_WORDS >> PAGE_BITS, node, lost: 0, is_short: false }
     }
 
     /// Where they are.
@@ -54,14 +55,30 @@ impl<W: WordsMut> Levels<W> {
         &self.words
     }
 
-    /// How many bits the number of words has.
-    pub const fn size_bits(&self) -> u32 {
-        self.size_bits
+    /// How many these are.
+    pub const fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Words that nobody has yet.
+    pub const fn free(&self) -> u32 {
+        (self.node << NODE_BITS) - (self.page << PAGE_BITS)
+    }
+
+    /// Words that a copy takes.
+    pub const fn packed(&self) -> u32 {
+        self.size - self.free() - self.lost
+    }
+
+    /// The words that these ways take beyond those: no two of them to one /24, and all to one /14 together. Where it is more
+    /// than `most`, it does not matter how many.
+    pub fn words_for(&self, ways: impl Iterator<Item = Way>, most: u32) -> u32 {
+        way::words_for(&self.words, ways, most)
     }
 
     /// Would a copy have room for whom there is none here?
     pub const fn is_worth_copying(&self) -> bool {
-        self.is_short && self.lost > (1 << self.size_bits) / 4
+        self.is_short && self.lost > (self.size - size::AROUND) / 4
     }
 
     /// Is all that is to be known of such a prefix told here, and nothing of it by the table?
@@ -151,7 +168,8 @@ impl<W: WordsMut> Levels<W> {
     /// Says of the /32 of this number in the node that `word` names that something of this class is below it: the first, or
     /// one more.
     fn class(&self, word: u64, slash32: u32, class: u64, is_first: bool) {
-        let (at, bit) = super::class_place(PAGE.number(word), slash32);
+        let (at, bit) = super::class_place(slash32);
+        let at = (PAGE.number(word) << NODE_BITS) + at;
         let before = self.words.load(at);
         let after = if is_first || before >> bit & CLASS == class { class } else { ANY };
         self.words.change(at, before & !(CLASS << bit) | after << bit);
@@ -283,7 +301,7 @@ impl<W: WordsMut> Levels<W> {
     }
 
     const fn has_room(&self, words: u32) -> bool {
-        (self.page << PAGE_BITS) + words <= self.node << NODE_BITS
+        words <= self.free()
     }
 
     fn set(&self, at: u32, bits: u64) {
@@ -338,7 +356,7 @@ fn uncovered(
 }
 
 fn root_of(prefix: Prefix6) -> u32 {
-    (prefix.address() >> 112) as u32
+    super::slash14(network(prefix))
 }
 
 fn page_word(page: u32, prefix: Prefix6) -> u32 {

@@ -4,12 +4,12 @@
 //! Nodes are eight words, so the entry of a node takes the place of the bytes beside its words.
 
 use super::{
-    BIT_BITS, BITS, LONGEST_TOLD, NODE_BITS, OF_NODE, OF_PAGE, OF_ROOT, PAGE, PAGE_BITS, ROOT, Told, WHOLE,
-    slash24, slash32,
+    BIT_BITS, BITS, BYTE_BITS, LONGEST_TOLD, NODE_BITS, OF_NODE, OF_PAGE, OF_ROOT, PAGE, PAGE_BITS, ROOT,
+    Told, WHOLE, size, slash14, slash24, slash32,
 };
 use crate::Words;
 use crate::labels::pages::{self, label};
-use crate::labels::{Bytes, Label, Labels as _};
+use crate::labels::{Bytes, Label, Labels as _, OTHER};
 use crate::target::{Prefix, Prefix6};
 
 /// Labels in a node.
@@ -31,14 +31,19 @@ pub enum Place {
     Node(u32, u32),
 }
 
-/// The label of an address that the levels told here to be listed. `last_word` is one less than a power of two.
+/// The label of an address that the levels told here to be listed. `last_start` is as of [`below`](super::below), and asked for
+/// the same reason.
 #[inline(always)]
-pub fn told(labels: &(impl Words + ?Sized), last_word: u32, pages: u32, network: u64, told: Told) -> Label {
+pub fn told(labels: &(impl Words + ?Sized), last_start: u64, pages: u32, network: u64, told: Told) -> Label {
+    let size = size::of_last_start(last_start);
     if told & OF_NODE == 0 {
-        return beside(labels, told & last_word);
+        return if told < size { beside(labels, told) } else { OTHER };
     }
-    let node = told & last_word >> NODE_BITS;
-    label(labels, directory(last_word + 1), pages, node * ENTRIES, slash32(network))
+    let node = told ^ OF_NODE;
+    if u64::from(node) > last_start >> (NODE_BITS + BYTE_BITS) {
+        return OTHER;
+    }
+    label(labels, directory(size), pages, node * ENTRIES, slash32(network))
 }
 
 /// The byte beside a word: written out, since a reference to words is no words of its own.
@@ -54,7 +59,7 @@ pub fn places(
     prefix: Prefix6,
 ) -> Option<impl Iterator<Item = (Place, Prefix6)>> {
     let (length, network) = (prefix.length(), (prefix.address() >> 64) as u64);
-    let root = (network >> 48) as u32;
+    let root = slash14(network);
     let page = ROOT.number(words.load(root));
     let first = page << PAGE_BITS | slash24(network);
     let (shown, at, node) = if length <= OF_ROOT {
@@ -80,7 +85,7 @@ pub fn places(
 /// The node below which a prefix of more than 24 bits is, if there is one.
 pub fn node_of(words: &(impl Words + ?Sized), prefix: Prefix6) -> Option<u32> {
     let network = (prefix.address() >> 64) as u64;
-    let page = ROOT.number(words.load((network >> 48) as u32));
+    let page = ROOT.number(words.load(slash14(network)));
     let node = if page == 0 || prefix.length() <= OF_PAGE {
         0
     } else {
@@ -113,7 +118,7 @@ pub fn listed(words: &(impl Words + ?Sized), node: u32) -> [u64; (SLASH32S / BIT
 pub fn all<W: Words + ?Sized>(words: &W) -> impl Iterator<Item = (Place, Prefix6)> {
     let roots = (0..1_u32 << OF_ROOT).map(move |at| (at, words.load(at)));
     roots.filter(|(_, root)| *root != 0).flat_map(move |(at, root)| {
-        let address = u128::from(at) << 112;
+        let address = u128::from(at) << (128 - OF_ROOT);
         let whole = (root & WHOLE != 0).then(|| (Place::Word(at), Prefix::covering(address, OF_ROOT)));
         whole.into_iter().chain(in_page(words, ROOT.number(root), address))
     })

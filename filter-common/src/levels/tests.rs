@@ -32,8 +32,8 @@ impl Listed {
 const TABLE: u32 = 1 << 30;
 
 /// Is `address` listed, says a reader of these words?
-fn is_met(words: &impl Words, last_word: u32, table: &HashMap<Prefix6, u32>, address: u128) -> bool {
-    let lengths = match below(words, || last_word, (address >> 64) as u64) {
+fn is_met(words: &impl Words, size: u32, table: &HashMap<Prefix6, u32>, address: u128) -> bool {
+    let lengths = match below(words, || size::last_start(size), (address >> 64) as u64) {
         Below::Nothing => return false,
         Below::Everything(_) => return true,
         Below::Some(lengths) => lengths,
@@ -53,12 +53,8 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(size_bits: u32) -> Self {
-        Self {
-            levels: vec![Cell::new(0); 1 << size_bits],
-            table: RefCell::default(),
-            log: RefCell::default(),
-        }
+    fn new(size: u32) -> Self {
+        Self { levels: vec![Cell::new(0); size as usize], table: RefCell::default(), log: RefCell::default() }
     }
 }
 
@@ -89,8 +85,8 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    fn new(memory: &'a Memory, size_bits: u32) -> Self {
-        let levels = Levels::new(memory, size_bits);
+    fn new(memory: &'a Memory, size: u32) -> Self {
+        let levels = Levels::new(memory, size);
         Self { levels, table: HashMap::new(), listed: Listed::default() }
     }
 
@@ -118,8 +114,7 @@ impl<'a> World<'a> {
     }
 
     fn meets(&self, address: u128) -> bool {
-        let last_word = (1 << self.levels.size_bits()) - 1;
-        is_met(self.levels.words(), last_word, &self.table, address)
+        is_met(self.levels.words(), self.levels.size(), &self.table, address)
     }
 }
 
@@ -135,24 +130,28 @@ impl Random {
 
     /// Near `base`: it differs in a few bits, the higher ones more seldom.
     fn near(&mut self, base: u128) -> u128 {
-        const WHERE: [u32; 12] = [127, 112, 111, 105, 104, 103, 97, 96, 95, 80, 64, 0];
+        const WHERE: [u32; 12] = [127, 114, 113, 105, 104, 103, 97, 96, 95, 80, 64, 0];
         (0..3).fold(base, |address, _| address ^ (self.below(2) as u128) << WHERE[self.below(12) as usize])
     }
 
     fn prefix(&mut self, base: u128) -> Prefix6 {
         const LENGTHS: [u8; 22] =
-            [0, 1, 12, 15, 16, 17, 20, 23, 24, 25, 29, 31, 32, 33, 40, 48, 63, 64, 65, 96, 127, 128];
+            [0, 1, 12, 13, 14, 15, 20, 23, 24, 25, 29, 31, 32, 33, 40, 48, 63, 64, 65, 96, 127, 128];
         Prefix::covering(self.near(base), LENGTHS[self.below(22) as usize])
     }
 }
+
+/// Sizes with room for everybody, and for few. Neither is a power of two.
+const ROOMY: u32 = 4 * SCANT;
+const SCANT: u32 = size::SMALLEST / 64 * 81;
 
 const BASE: u128 = 0x2a02_0db8_1234_5678 << 64;
 
 /// A life of nested prefixes; now and then everything leaves. Says how often somebody stood in the table who is no longer
 /// than /32: for want of pages or nodes.
-fn live(size_bits: u32, spread: u64, steps: u64, seed: u64) -> usize {
-    let memory = Memory::new(size_bits);
-    let (mut world, mut random) = (World::new(&memory, size_bits), Random(seed));
+fn live(size: u32, spread: u64, steps: u64, seed: u64) -> usize {
+    let memory = Memory::new(size);
+    let (mut world, mut random) = (World::new(&memory, size), Random(seed));
     for step in 0..steps {
         let base = BASE ^ u128::from(random.below(spread)) << 104;
         if random.below(3) == 0 {
@@ -166,7 +165,7 @@ fn live(size_bits: u32, spread: u64, steps: u64, seed: u64) -> usize {
         if step % 97 == 96 {
             let all: Vec<_> = world.listed.0.iter().copied().collect();
             all.into_iter().for_each(|prefix| world.remove(prefix));
-            assert!((0..1 << 16).all(|at| memory.load(at) == 0), "nothing is left in the root");
+            assert!((0..ROOT_WORDS).all(|at| memory.load(at) == 0), "nothing is left in the root");
         }
         memory.log.borrow_mut().clear();
         for _ in 0..8 {
@@ -183,20 +182,20 @@ fn live(size_bits: u32, spread: u64, steps: u64, seed: u64) -> usize {
 
 #[test]
 fn every_address_meets_what_covers_it() {
-    let short = (0..6).map(|seed| live(18, 3, 1000, seed)).sum::<usize>();
+    let short = (0..6).map(|seed| live(ROOMY, 3, 1000, seed)).sum::<usize>();
     assert_eq!(short, 0, "there is room for all");
 }
 
 #[test]
 fn where_pages_and_nodes_run_out_the_table_holds_short_prefixes_too() {
-    let short = (0..3).map(|seed| live(17, 1 << 12, 6000, seed)).sum::<usize>();
+    let short = (0..3).map(|seed| live(SCANT, 1 << 12, 6000, seed)).sum::<usize>();
     assert!(short > 100, "{short} only");
 }
 
 #[test]
 fn a_copy_tells_the_same_and_has_room_again() {
-    let (memory, fresh) = (Memory::new(17), Memory::new(17));
-    let (mut world, mut random) = (World::new(&memory, 17), Random(5));
+    let (memory, fresh) = (Memory::new(SCANT), Memory::new(SCANT));
+    let (mut world, mut random) = (World::new(&memory, SCANT), Random(5));
     while !world.levels.is_worth_copying() {
         let base = BASE ^ u128::from(random.below(1 << 12)) << 104;
         let prefix = random.prefix(base);
@@ -205,7 +204,7 @@ fn a_copy_tells_the_same_and_has_room_again() {
             world.remove(prefix);
         }
     }
-    let mut copy = Levels::new(&fresh, 17);
+    let mut copy = Levels::new(&fresh, SCANT);
     world.levels.copy_to(&mut copy);
     assert!(!copy.is_worth_copying());
     for listed in &world.listed.0 {
@@ -219,8 +218,28 @@ fn a_copy_tells_the_same_and_has_room_again() {
     for listed in &world.listed.0 {
         let beside = [listed.first().wrapping_sub(1), listed.last().wrapping_add(1)];
         for address in [listed.first(), listed.last()].into_iter().chain(beside) {
-            let met = is_met(&&fresh, (1 << 17) - 1, &world.table, address);
+            let met = is_met(&&fresh, SCANT, &world.table, address);
             assert_eq!(met, world.listed.blocks(address), "{address:x}");
+        }
+    }
+}
+
+/// Two batches, of which the second finds pages and nodes, some of these classed, and words that say "all of it".
+#[test]
+fn as_many_words_are_taken_as_were_counted_before() {
+    for seed in 0..40 {
+        let memory = Memory::new(ROOMY);
+        let (mut world, mut random) = (World::new(&memory, ROOMY), Random(seed));
+        for _ in 0..2 {
+            let batch: Vec<Prefix6> = (0..60).map(|_| random.prefix(BASE)).collect();
+            let mut ways: Vec<Way> = batch.iter().filter_map(|prefix| Way::to(*prefix)).collect();
+            ways.sort_unstable();
+            let joined = ways.chunk_by(|one, other| one.joined(*other).is_some());
+            let joined = joined
+                .map(|row| row.iter().copied().reduce(|one, other| one.joined(other).expect("one /24")));
+            let (counted, before) = (world.levels.words_for(joined.flatten(), u32::MAX), world.levels.free());
+            batch.into_iter().for_each(|prefix| world.add(prefix));
+            assert_eq!(before - world.levels.free(), counted, "seed {seed}");
         }
     }
 }
@@ -259,13 +278,12 @@ fn verdicts(
     world: &World,
     address: u128,
 ) -> BTreeSet<bool> {
-    let last_word = (1 << world.levels.size_bits()) - 1;
     let mut met = BTreeSet::new();
     for begin in from..=log.len() {
         let script = RefCell::new(Vec::new());
         loop {
             let reader = Reader { before, log, now: Cell::new(begin), script: &script, at: Cell::new(0) };
-            met.insert(is_met(&reader, last_word, &world.table, address));
+            met.insert(is_met(&reader, world.levels.size(), &world.table, address));
             // The next script, as an odometer counts.
             let mut digits = script.borrow_mut();
             while digits.last().is_some_and(|(digit, base)| digit + 1 == *base) {
@@ -285,13 +303,13 @@ fn verdicts(
 fn wrong(seeds: core::ops::Range<u64>, has_grace: bool) -> Option<std::string::String> {
     for seed in seeds {
         let mut random = Random(seed);
-        let memory = Memory::new(17);
-        let mut world = World::new(&memory, 17);
+        let memory = Memory::new(SCANT);
+        let mut world = World::new(&memory, SCANT);
         for _ in 0..random.below(6) {
             world.add(random.prefix(BASE));
         }
         for _ in 0..4 {
-            let before = Memory::new(17);
+            let before = Memory::new(SCANT);
             before.levels.iter().zip(&memory.levels).for_each(|(to, from)| to.set(from.get()));
             before.table.replace(memory.table.borrow().clone());
             memory.log.borrow_mut().clear();

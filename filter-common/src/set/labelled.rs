@@ -182,7 +182,7 @@ pub(super) fn number_of_label4(set: &impl Set, Seen4 { buckets: [first, second],
 /// The label of an IPv6 address that `set` holds so.
 #[inline(always)]
 pub fn label6(set: &impl Set, labels: &impl SetLabels, address: Address6, found: Found6) -> Label {
-    if set.setting(|settings| &settings.six.last_level_word) == 0 {
+    if set.setting(|settings| &settings.six.last_level_start) == 0 {
         return OTHER;
     }
     match found {
@@ -196,9 +196,9 @@ pub fn label6(set: &impl Set, labels: &impl SetLabels, address: Address6, found:
 #[inline(always)]
 fn label_of_told6(set: &impl Set, labels: &impl SetLabels, network: u64, told: Told) -> Label {
     let pages = set.small_setting(|settings| &settings.six.level_pages);
-    let last_word = set.small_setting(|settings| &settings.six.last_level_word);
+    let last_start = set.setting(|settings| &settings.six.last_level_start);
     match labels.levels() {
-        Some(labels) if pages != 0 => levels::labels::told(&labels, last_word, pages, network, told),
+        Some(labels) if pages != 0 => levels::labels::told(&labels, last_start, pages, network, told),
         _ => OTHER,
     }
 }

@@ -56,8 +56,8 @@ pub fn weight(target: Target) -> u64 {
         Target::V4(prefix) => 1 << (32 - prefix.length()),
         // By bits, of which a word has more or fewer (`filter_common::levels`).
         Target::V6(prefix) => match prefix.length() {
-            length @ 0..=16 => 1 << (16 - length),
-            length @ 17..=24 => 1 << (24 - length),
+            length @ 0..=14 => 1 << (14 - length),
+            length @ 15..=24 => 1 << (24 - length),
             _ => 1,
         },
     }

@@ -1,12 +1,14 @@
 //! The map that tells IPv6 from the top: packets see each change at once. And its labels, if any are kept.
 
 mod labels;
+mod room;
+mod ways;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::labels::Label;
-use filter_common::labels::pages::{self, SIZES as PAGE_SIZES};
+use filter_common::labels::pages::SIZES as PAGE_SIZES;
 use filter_common::levels::labels::{all, directory, is_told, node_of, places};
-use filter_common::levels::{Levels, Others, SIZES};
+use filter_common::levels::{Levels, Others, size};
 use filter_common::sets::SetName;
 use filter_common::target::Prefix6;
 
@@ -17,9 +19,8 @@ use super::needs::{Labels, SixTargets, Wanted};
 use super::pages::LabelPages;
 use super::staged::{Both, InMap, OrderedBoth, Staged};
 use super::window::Window;
-
-/// Beside a table of this many times their words they are small.
-const SMALL_PART: u32 = 4;
+use room::{larger_for, words_of_labels};
+pub use ways::Ways;
 
 /// The map in use, and the one that is about to take its place.
 pub struct LevelMaps {
@@ -30,7 +31,7 @@ pub struct LevelMaps {
 /// A larger map that is being made, with one for its labels, if any are kept.
 struct Larger {
     generation: u64,
-    size_bits: u32,
+    size: u32,
     label_bits: u32,
     map: OrderedBoth,
     /// It is there.
@@ -48,8 +49,8 @@ struct Built {
 pub struct LevelsMap {
     /// Which map.
     pub generation: u64,
-    /// How many bits the number of its words has.
-    pub size_bits: u32,
+    /// How many words it has.
+    pub size: u32,
     /// How many bits the number of pages of its labels has, if it has any.
     pub label_bits: Option<u32>,
 }
@@ -64,7 +65,7 @@ impl LevelMaps {
     pub fn spec(&self) -> Option<LevelsMap> {
         self.maps.newest().map(|map| LevelsMap {
             generation: map.generation,
-            size_bits: map.levels.size_bits(),
+            size: map.levels.size(),
             label_bits: map.labels.as_ref().map(LabelPages::size_bits),
         })
     }
@@ -81,8 +82,8 @@ impl LevelMaps {
 
     /// Has a copy made that has labels, unless the map has them.
     pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
-        match self.maps.newest().map(|map| map.levels.size_bits()) {
-            Some(size_bits) if !self.is_labelled() => self.rebuild(size_bits, maps, wanted),
+        match self.size() {
+            Some(size) if !self.is_labelled() => self.rebuild(size, maps, wanted),
             Some(_) | None => Ok(()),
         }
     }
@@ -97,18 +98,21 @@ impl LevelMaps {
         self.maps.current().map(|map| map.levels.words())
     }
 
-    /// Begins to have the map made that [`make_room`](Self::make_room) beside a table of this geometry will ask for, if that
-    /// is a large one.
-    pub fn order(&mut self, table: Geometry, maps: &mut Maps) -> Result<(), KernelError> {
-        let size_bits = size_beside(Some(table));
-        let is_there = self.maps.newest().is_some_and(|map| map.levels.size_bits() >= size_bits);
-        if is_there || self.ordered.is_some() || maps.are_quick(1 << size_bits) {
+    /// Is there room for whatever takes these ways? Or as much as there may be, beside a table of this geometry.
+    pub fn has_room(&self, table: Option<Geometry>, ways: &Ways) -> bool {
+        self.maps.newest().is_none() || self.size_for(table, ways).is_none()
+    }
+
+    /// Begins to have the map made, beside a table of this geometry that is being made, in which whatever takes these ways has
+    /// room; if it has none yet.
+    pub fn order(&mut self, table: Geometry, ways: &Ways, maps: &mut Maps) -> Result<(), KernelError> {
+        let Some(size) = self.size_for(Some(table), ways).filter(|_| self.ordered.is_none()) else {
             return Ok(());
-        }
+        };
         let (generation, label_bits) = (maps.number(), self.label_bits());
-        let of_labels = words_of_labels(size_bits, label_bits);
-        let map = self.maps.order_with_labels(generation, 1 << size_bits, of_labels, maps)?;
-        self.ordered = Some(Larger { generation, size_bits, label_bits, map, made: None });
+        let of_labels = words_of_labels(size, label_bits);
+        let map = self.maps.order_with_labels(generation, size, of_labels, maps)?;
+        self.ordered = Some(Larger { generation, size, label_bits, map, made: None });
         Ok(())
     }
 
@@ -139,7 +143,7 @@ impl LevelMaps {
         let larger = self.ordered.as_ref()?;
         let (_, labels) = larger.made.as_ref()?;
         let label_bits = labels.as_ref().map(|_| larger.label_bits);
-        Some(LevelsMap { generation: larger.generation, size_bits: larger.size_bits, label_bits })
+        Some(LevelsMap { generation: larger.generation, size: larger.size, label_bits })
     }
 
     /// Nobody wants it any more.
@@ -149,40 +153,52 @@ impl LevelMaps {
         }
     }
 
-    /// Has the map made, if there is none. It is made anew where it is small beside a table of this geometry, or where it
-    /// is crowded by what has left.
+    /// Has the map made, if there is none. It is made anew where whatever takes these ways has no room, beside a table of this
+    /// geometry; where a larger one has been made aside; or where it is crowded by what has left.
     pub fn make_room(
         &mut self,
         table: Option<Geometry>,
+        ways: &Ways,
         maps: &mut Maps,
         truth: &impl Wanted,
     ) -> Result<(), KernelError> {
-        let wanted = size_beside(table);
-        match self.maps.newest().map(|map| &map.levels) {
-            Some(levels) if levels.size_bits() >= wanted && !levels.is_worth_copying() => Ok(()),
-            Some(levels) => self.rebuild(wanted.max(levels.size_bits()), maps, truth),
-            None => self.rebuild(wanted, maps, truth),
+        let aside = self.ordered.as_ref().filter(|larger| larger.made.is_some()).map(|larger| larger.size);
+        let wanted = self.size_for(table, ways).max(aside);
+        match (self.maps.newest().map(|map| &map.levels), wanted) {
+            (None, Some(size)) => self.rebuild(size, maps, truth),
+            (Some(levels), Some(size)) if size > levels.size() => self.rebuild(size, maps, truth),
+            (Some(levels), _) if levels.is_worth_copying() => self.rebuild(levels.size(), maps, truth),
+            (Some(_), _) | (None, None) => Ok(()),
         }
+    }
+
+    fn size_for(&self, table: Option<Geometry>, ways: &Ways) -> Option<u32> {
+        larger_for(self.maps.newest().map(|map| &map.levels), table, ways)
+    }
+
+    /// How many words the map has, if there is one.
+    fn size(&self) -> Option<u32> {
+        self.maps.newest().map(|map| map.levels.size())
     }
 
     /// Has the smallest map made, if there is none.
     pub fn make_any(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
-        if self.maps.newest().is_some() { Ok(()) } else { self.rebuild(*SIZES.start(), maps, wanted) }
+        if self.maps.newest().is_some() { Ok(()) } else { self.rebuild(size::SMALLEST, maps, wanted) }
     }
 
     /// Has it made anew with more pages, where labels of what enters might have none.
     pub fn make_pages(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         let Some(map) = self.maps.newest() else { return Ok(()) };
         match map.labels.as_ref().and_then(|labels| labels.too_small_for(1)) {
-            Some(larger) => self.make_anew(map.levels.size_bits(), larger, maps, wanted),
+            Some(larger) => self.make_anew(map.levels.size(), larger, maps, wanted),
             None => Ok(()),
         }
     }
 
     /// Has a copy of the map made, unless there is none, or a fresh one already.
     pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
-        match self.maps.newest().map(|map| map.levels.size_bits()) {
-            Some(size_bits) if self.maps.fresh().is_none() => self.rebuild(size_bits, maps, wanted),
+        match self.size() {
+            Some(size) if self.maps.fresh().is_none() => self.rebuild(size, maps, wanted),
             Some(_) | None => Ok(()),
         }
     }
@@ -237,8 +253,8 @@ impl LevelMaps {
         self.maps.publish();
     }
 
-    fn rebuild(&mut self, size_bits: u32, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
-        self.make_anew(size_bits, self.label_bits(), maps, wanted)
+    fn rebuild(&mut self, size: u32, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
+        self.make_anew(size, self.label_bits(), maps, wanted)
     }
 
     /// The bits of the number of pages of labels that a copy of the newest map takes.
@@ -250,14 +266,14 @@ impl LevelMaps {
     /// A copy of the newest map, with so many pages of labels, if any are to be kept.
     fn make_anew(
         &mut self,
-        size_bits: u32,
+        size: u32,
         label_bits: u32,
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        let (generation, (window, labels)) = self.empty(size_bits, label_bits, maps)?;
-        let labels = labels.map(|labels| LabelPages::new(labels.0, directory(1 << size_bits), label_bits));
-        let mut copy = Built { generation, levels: Levels::new(window, size_bits), labels };
+        let (generation, (window, labels)) = self.empty(size, label_bits, maps)?;
+        let labels = labels.map(|labels| LabelPages::new(labels.0, directory(size), label_bits));
+        let mut copy = Built { generation, levels: Levels::new(window, size), labels };
         self.maps.newest().into_iter().for_each(|map| map.levels.copy_to(&mut copy.levels));
         copy.label_all(wanted);
         self.maps.put(copy, maps);
@@ -265,21 +281,16 @@ impl LevelMaps {
     }
 
     /// A map of zeroes, and one for labels, if any are to be kept: those that were begun, if they are of these sizes.
-    fn empty(
-        &mut self,
-        size_bits: u32,
-        label_bits: u32,
-        maps: &mut Maps,
-    ) -> Result<(u64, Both), KernelError> {
+    fn empty(&mut self, size: u32, label_bits: u32, maps: &mut Maps) -> Result<(u64, Both), KernelError> {
         let is_it = |larger: &mut Larger| {
-            larger.made.is_some() && (larger.size_bits, larger.label_bits) == (size_bits, label_bits)
+            larger.made.is_some() && (larger.size, larger.label_bits) == (size, label_bits)
         };
         if let Some(Larger { generation, made: Some(made), .. }) = self.ordered.take_if(is_it) {
             return Ok((generation, made));
         }
         let generation = maps.number();
-        let window = self.maps.make(generation, 1 << size_bits, maps)?;
-        let labels = self.maps.make_labels(generation, words_of_labels(size_bits, label_bits), maps)?;
+        let window = self.maps.make(generation, size, maps)?;
+        let labels = self.maps.make_labels(generation, words_of_labels(size, label_bits), maps)?;
         Ok((generation, (window, labels)))
     }
 }
@@ -331,18 +342,6 @@ impl InMap for Built {
     fn is_labelled(&self) -> bool {
         self.labels.is_some()
     }
-}
-
-/// The words of the map that has the labels of levels of such a size.
-fn words_of_labels(size_bits: u32, label_bits: u32) -> u32 {
-    pages::words(directory(1 << size_bits), label_bits)
-}
-
-/// The bits of a size that is small beside a table of this geometry; the smallest there is otherwise.
-fn size_beside(table: Option<Geometry>) -> u32 {
-    let words = table.map_or(0, |geometry| geometry.words() / SMALL_PART);
-    let largest = SIZES.rev().find(|bits| 1 << bits <= words);
-    largest.unwrap_or(*SIZES.start())
 }
 
 /// Who else is wanted.

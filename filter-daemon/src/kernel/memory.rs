@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::judge::judge_source;
 use filter_common::labels::{self, Label};
-use filter_common::networks;
 use filter_common::packet::Source;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::set::LabelView;
 use filter_common::sets::{PerSet, SetName};
-use filter_common::settings::{self, Settings};
+use filter_common::settings::{self, SetSettings, Settings};
+use filter_common::{levels, networks};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::broker::Broker;
@@ -323,17 +323,19 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
     match map.part {
         MapPart::Addresses => size::table(addresses()),
         MapPart::Networks => networks::WORDS,
-        MapPart::Levels => set.six.last_level_word as u32 + 1,
+        MapPart::Levels => levels_size(&set),
         MapPart::Six => size::table(six()),
         MapPart::Overlap => 1,
         MapPart::Lists => (settings.last_processor as u32 + 1) * labels::COUNTERS,
         MapPart::AddressLabels => size::labels_beside(addresses()),
         MapPart::SixLabels => size::labels_beside(six()),
         MapPart::NetworkLabels => size::network_labels(set.network_pages.ilog2()),
-        MapPart::LevelLabels => {
-            size::level_labels(set.six.last_level_word as u32 + 1, set.six.level_pages.ilog2())
-        }
+        MapPart::LevelLabels => size::level_labels(levels_size(&set), set.six.level_pages.ilog2()),
     }
+}
+
+fn levels_size(set: &SetSettings) -> u32 {
+    levels::size::of_last_start(set.six.last_level_start)
 }
 
 fn settings_of(words: &[u64]) -> Settings {

@@ -42,6 +42,7 @@ pub use error::KernelError;
 pub use filter::Filter;
 pub use growth::Growing;
 pub use interface::Interface;
+pub use levels::Ways;
 pub use lists::Count as ListCount;
 pub use needs::{Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
 

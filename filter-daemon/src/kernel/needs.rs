@@ -8,6 +8,8 @@ use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6};
 
+use super::levels::Ways;
+
 /// What there must be room for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
@@ -26,6 +28,8 @@ pub struct SetNeeds {
     pub networks: bool,
     /// Is there any IPv6 prefix?
     pub levels: bool,
+    /// The ways to those of them that are to come.
+    pub ways: Ways,
     /// IPv6 prefixes longer than /32.
     pub six: u64,
     /// The lengths that they have.

@@ -7,6 +7,7 @@ mod relabel;
 
 use std::collections::BTreeSet;
 
+use filter_common::cuckoo::geometry::Geometry;
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::set::LabelView;
 use filter_common::sets::SetName;
@@ -16,7 +17,7 @@ use super::KernelError;
 use super::family::Family;
 use super::growth::Growing;
 use super::kind::{Addresses, Kind, SixTable};
-use super::levels::{Beyond, LevelMaps};
+use super::levels::{Beyond, LevelMaps, Ways};
 use super::maps::Maps;
 use super::needs::{SetNeeds, Wanted};
 use super::networks::Networks;
@@ -56,7 +57,9 @@ impl Set {
 
     /// Is there room for `needs` in the tables as they are?
     pub fn has_room(&self, needs: &SetNeeds) -> bool {
-        self.addresses.has_room(needs.addresses) && self.six.has_room(self.six_entries(needs))
+        self.addresses.has_room(needs.addresses)
+            && self.six.has_room(self.six_entries(needs))
+            && self.levels.has_room(self.table_for(needs), &needs.ways)
     }
 
     /// Is everything of `needs` looked up already?
@@ -79,7 +82,7 @@ impl Set {
         }
         if needs.levels {
             let is_first = self.levels.spec().is_none();
-            self.levels.make_room(SixTable::smallest_for(needs.six), maps, wanted)?;
+            self.levels.make_room(self.table_for(needs), &needs.ways, maps, wanted)?;
             // The table is made out of what is wanted, and so must know who of that is told before it.
             if is_first {
                 let short = wanted.six_after(None).filter(|prefix| prefix.length() <= LONGEST_TOLD);
@@ -96,7 +99,7 @@ impl Set {
         let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
         let six = self.six.grow_aside(self.six_entries(needs), maps)?;
         if let Some(larger) = self.six.growing_to() {
-            self.levels.order(larger, maps)?;
+            self.levels.order(larger, &needs.ways, maps)?;
         }
         Ok(Growing { addresses, six })
     }
@@ -121,7 +124,7 @@ impl Set {
         }
         self.six.step(maps, &Beyond { levels: &self.levels, wanted })?;
         if self.six.store.has_fresh() {
-            self.levels.make_room(self.six.store.geometry(), maps, wanted)
+            self.levels.make_room(self.six.store.geometry(), &Ways::default(), maps, wanted)
         } else {
             Ok(())
         }
@@ -187,6 +190,12 @@ impl Set {
         self.tidy(&SetNeeds::default(), maps);
         self.six.drop_next(maps);
         self.addresses.drop_next(maps);
+    }
+
+    /// The table of IPv6 that there is, or that there will be for `needs`, if that is larger.
+    fn table_for(&self, needs: &SetNeeds) -> Option<Geometry> {
+        let tables = [self.six.store.geometry(), SixTable::smallest_for(needs.six)];
+        tables.into_iter().flatten().max_by_key(Geometry::words)
     }
 
     /// Entries for which the table of IPv6 is needed: short prefixes, too, where the levels had no room for them.

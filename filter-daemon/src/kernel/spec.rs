@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use filter_common::labels::Counters;
+use filter_common::levels::size;
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::settings::{self as words, AddressSettings, PortSettings, SetSettings, SixSettings};
@@ -142,7 +143,7 @@ impl SetSpec {
             network_pages: self.networks.and_then(|map| map.label_bits).map_or(0, |bits| 1 << bits),
             addresses4: self.addresses.as_ref().map_or(AddressSettings::OFF, Addresses::settings),
             six: SixSettings {
-                last_level_word: self.levels.map_or(0, |map| (1 << map.size_bits) - 1),
+                last_level_start: self.levels.map_or(0, |map| size::last_start(map.size)),
                 level_pages: self.levels.and_then(|map| map.label_bits).map_or(0, |bits| 1 << bits),
                 ..self.six.as_ref().map_or(SixSettings::OFF, |table| table.settings(&self.lengths))
             },

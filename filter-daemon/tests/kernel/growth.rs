@@ -15,29 +15,37 @@ use filterd::kernel::{Filter, Growing, KernelError};
 
 use crate::world::{at, nothing, release, want};
 
-struct Owner {
+/// The owner task's part of it, without the task.
+pub struct Owner {
     kernel: Memory,
     protection: Protection,
 }
 
 impl Owner {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let kernel = Memory::default();
         let filter = Filter::through(kernel.broker());
         let protection = Protection::begin(nothing(), filter).expect("the kernel is well");
         Self { kernel, protection }
     }
 
-    fn filter(&self) -> &Filter {
+    pub fn filter(&self) -> &Filter {
         self.protection.filter()
     }
 
-    fn add(&mut self, targets: impl Iterator<Item = Target>) -> Result<(), NotDone> {
+    pub fn add(&mut self, targets: impl Iterator<Item = Target>) -> Result<(), NotDone> {
         self.protection.commit(&want(targets.collect()), at(1)).map(drop)
     }
 
-    fn remove(&mut self, targets: impl Iterator<Item = Target>) {
+    pub fn remove(&mut self, targets: impl Iterator<Item = Target>) {
         self.protection.commit(&release(targets.collect()), at(1)).expect("who leaves is not refused");
+    }
+
+    /// Room for all of these at once, before any comes.
+    pub fn reserve(&mut self, more: impl Iterator<Item = Target>) -> Result<(), KernelError> {
+        let needs = self.protection.needs_with(SetName::Block, &more.collect());
+        let (filter, blocklist) = self.protection.parts();
+        filter.reserve(&needs, blocklist)
     }
 
     /// Begins to grow until there is room for these, too. Does not wait.
@@ -57,7 +65,7 @@ impl Owner {
         }
     }
 
-    fn drops(&self, target: Target) -> bool {
+    pub fn drops(&self, target: Target) -> bool {
         let source = match target {
             Target::V4(prefix) => Source::V4(prefix.address()),
             Target::V6(prefix) => Source::V6(prefix.address().into()),
@@ -72,6 +80,12 @@ fn six(number: u32) -> Target {
 
 fn net64(number: u32) -> Target {
     Target::V6(Prefix::covering(0x2001_0db8 << 96 | u128::from(number) << 64, 64))
+}
+
+/// In so many /24s that the levels for them are large.
+fn far(number: u32) -> Target {
+    let net = (0x2001_0d00 << 32) + (u64::from(number % 50_000) << 40) + u64::from(number / 50_000);
+    Target::V6(Prefix::covering(u128::from(net) << 64, 64))
 }
 
 fn four(number: u32) -> Target {
@@ -144,7 +158,7 @@ fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
     assert_eq!(owner.kernel.waits_for_judges(), before, "and everybody is looked up in them");
 }
 
-/// A table so large gets larger levels in front, which the judge is told of.
+/// What comes into such a table from everywhere wants larger levels in front, too, which the judge is told of.
 #[test]
 fn nor_until_that_of_larger_levels_is() {
     let mut owner = Owner::new();
@@ -152,7 +166,7 @@ fn nor_until_that_of_larger_levels_is() {
         .add((0..480).map(net64).chain(["2001:db8::/32".parse().expect("a target")]))
         .expect("the kernel is well");
     let (before, levels) = (owner.kernel.waits_for_judges(), owner.filter().levels_bytes());
-    assert!(owner.grow_for((480..2_100_000).map(net64)).expect("there is memory").six);
+    assert!(owner.grow_for((480..2_100_000).map(far)).expect("there is memory").six);
     while owner.filter().is_growing() {
         owner.settle(1);
     }

@@ -6,6 +6,7 @@
 
 mod growth;
 mod labels;
+mod levels;
 #[path = "../../../tests/harness/numbered.rs"]
 mod numbered;
 #[path = "../../../tests/harness/random.rs"]

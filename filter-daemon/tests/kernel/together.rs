@@ -56,8 +56,8 @@ fn what_nothing_is_listed_with_any_more_is_looked_up_no_more() {
     let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).expect("it is well");
     let looked_up = || {
         let set = kernel.settings().expect("a judge is published").sets.block;
-        let SixSettings { to_64, longer, has_table, last_level_word, .. } = set.six;
-        [set.networks4, to_64, longer, has_table, last_level_word.min(1)]
+        let SixSettings { to_64, longer, has_table, last_level_start, .. } = set.six;
+        [set.networks4, to_64, longer, has_table, last_level_start.min(1)]
     };
     protection.commit(&want(targets(&BEFORE)), at(1)).expect("the kernel is well");
     // A /48 and a /64, and a /128.

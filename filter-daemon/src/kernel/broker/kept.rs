@@ -167,8 +167,8 @@ mod tests {
             (MapPart::SixLabels, labels_beside(Geometry::LARGEST_SIX)),
             (MapPart::Networks, networks::WORDS),
             (MapPart::NetworkLabels, network_labels(*pages::SIZES.end())),
-            (MapPart::Levels, 1 << *levels::SIZES.end()),
-            (MapPart::LevelLabels, level_labels(1 << *levels::SIZES.end(), *pages::SIZES.end())),
+            (MapPart::Levels, levels::size::LARGEST),
+            (MapPart::LevelLabels, level_labels(levels::size::LARGEST, *pages::SIZES.end())),
             (MapPart::Lists, processors::MOST * labels::COUNTERS),
         ];
         for generation in 1..=3 {

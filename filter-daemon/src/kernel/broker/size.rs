@@ -29,7 +29,7 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
     let is_a_size = match map.part {
         MapPart::Addresses => Geometry::all_exact4().map(table).any(|size| size == words),
         MapPart::Networks => words == networks::WORDS,
-        MapPart::Levels => levels::SIZES.map(|bits| 1 << bits).any(|size: u32| size == words),
+        MapPart::Levels => levels::size::all().any(|size| size == words),
         MapPart::Six => Geometry::all_six().map(table).any(|size| size == words),
         MapPart::Overlap => words == 1 && map.set == SetName::Allow,
         MapPart::Lists => {
@@ -49,8 +49,8 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
             map.set != SetName::Allow && pages::SIZES.map(network_labels).any(|size| size == words)
         }
         MapPart::LevelLabels => {
-            let sizes = |levels| pages::SIZES.map(move |bits| level_labels(1_u32 << levels, bits));
-            map.set != SetName::Allow && levels::SIZES.flat_map(sizes).any(|size| size == words)
+            let sizes = |levels| pages::SIZES.map(move |bits| level_labels(levels, bits));
+            map.set != SetName::Allow && levels::size::all().flat_map(sizes).any(|size| size == words)
         }
     };
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
@@ -80,14 +80,14 @@ const fn largest(part: MapPart) -> u64 {
     let words = match part {
         MapPart::Addresses => table(Geometry::LARGEST_EXACT4),
         MapPart::Networks => networks::WORDS,
-        MapPart::Levels => 1 << *levels::SIZES.end(),
+        MapPart::Levels => levels::size::LARGEST,
         MapPart::Six => table(Geometry::LARGEST_SIX),
         MapPart::Overlap => 1,
         MapPart::Lists => processors::MOST * labels::COUNTERS,
         MapPart::AddressLabels => labels_beside(Geometry::LARGEST_EXACT4),
         MapPart::SixLabels => labels_beside(Geometry::LARGEST_SIX),
         MapPart::NetworkLabels => network_labels(*pages::SIZES.end()),
-        MapPart::LevelLabels => level_labels(1 << *levels::SIZES.end(), *pages::SIZES.end()),
+        MapPart::LevelLabels => level_labels(levels::size::LARGEST, *pages::SIZES.end()),
     };
     words as u64 * 8
 }
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(bytes(MapPart::Addresses, four), Some(u64::from(four) * 8));
         let six = table(Geometry::six(65 << 10));
         assert_eq!(bytes(MapPart::Six, six), Some(u64::from(six) * 8));
-        assert_eq!(bytes(MapPart::Levels, 1 << 18), Some(2 << 20));
+        assert_eq!(bytes(MapPart::Levels, 65 << 12), Some(65 << 15));
         assert_eq!(bytes(MapPart::Networks, networks::WORDS), Some(u64::from(networks::WORDS) * 8));
         for part in [MapPart::Addresses, MapPart::Networks, MapPart::Levels, MapPart::Six] {
             for words in [

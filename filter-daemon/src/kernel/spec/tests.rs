@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use std::{env, fs};
 
 use filter_common::cuckoo::geometry::Geometry;
+use filter_common::levels::size;
 use filter_common::settings::Settings;
 
 use super::SetSpec;
@@ -27,18 +28,22 @@ fn the_settings_of_judges_are_those_that_the_proof_is_about() {
     );
 }
 
+/// So many sizes of levels from one of those that come to the next: the smallest is the first of them, and all come in turn.
+const LEVELS_APART: usize = 64;
+
 /// Nothing; then each size of IPv4 with one of IPv6, the smaller of which come again with other lengths.
 fn specs() -> impl Iterator<Item = SetSpec> {
     let some = |lengths: &[u8]| lengths.iter().copied().collect::<BTreeSet<u8>>();
     let lengths =
-        [some(&[64]), some(&[128]), some(&[17, 32, 48, 64, 65, 128]), some(&[]), (17..=128).collect()];
+        [some(&[64]), some(&[128]), some(&[15, 32, 48, 64, 65, 128]), some(&[]), (15..=128).collect()];
     let four = turns(Geometry::all_exact4());
+    let mut levels = size::all().cycle().step_by(LEVELS_APART);
     let mut six = turns(Geometry::all_six()).into_iter().cycle();
     let mut lengths = lengths.into_iter().cycle();
-    let sized = four.into_iter().zip(0_u32..).map(move |(geometry, number)| SetSpec {
+    let sized = four.into_iter().map(move |geometry| SetSpec {
         networks: None,
         addresses: Some(Addresses::new(1, geometry, false)),
-        levels: Some(LevelsMap { generation: 1, size_bits: 18 + number % 7, label_bits: None }),
+        levels: levels.next().map(|size| LevelsMap { generation: 1, size, label_bits: None }),
         six: six.next().map(|geometry| SixTable::new(1, geometry, false)),
         lengths: lengths.next().expect("it begins again"),
     });

@@ -9,7 +9,7 @@ use filter_common::cuckoo::geometry::Geometry;
 use filter_common::cuckoo::six::{self, Six};
 use filter_common::cuckoo::{Table, exact};
 use filter_common::hash::Hash;
-use filter_common::levels::Levels;
+use filter_common::levels::{Levels, Way};
 use filter_common::set::{self, View};
 use filter_common::settings::{AddressSettings, LengthSettings, SetSettings, SixSettings};
 use filter_common::target::{Prefix4, Prefix6, Target};
@@ -19,9 +19,6 @@ use pages::clock;
 
 use super::Sample;
 use super::lists::List;
-
-/// The levels' smallest size is the one that the daemon takes for such lists.
-const SIZE_BITS: u32 = *levels::SIZES.start();
 
 /// A table with its stashes before it.
 type Memory = Box<[Cell<u64>]>;
@@ -130,8 +127,9 @@ fn of_addresses(prefixes: &[Prefix4]) -> (AddressSettings, Memory) {
 
 /// As the daemon fills them: short prefixes have the first say in what the levels tell, and the rest goes into the table.
 fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
-    let level_words = zeros(1 << SIZE_BITS);
-    let mut levels = Levels::new(&level_words[..], SIZE_BITS);
+    let size = size_for(prefixes);
+    let level_words = zeros(size);
+    let mut levels = Levels::new(&level_words[..], size);
     let (short, long): (Vec<Prefix6>, Vec<Prefix6>) =
         prefixes.iter().partition(|prefix| prefix.length() <= 32);
     short.iter().chain(&long).for_each(|prefix| levels.make_way(*prefix));
@@ -147,7 +145,7 @@ fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
     let lengths: BTreeSet<u8> = beyond.iter().map(|prefix| prefix.length()).collect();
     let longer = lengths.range(65..);
     let mut settings = SixSettings {
-        last_level_word: (1 << SIZE_BITS) - 1,
+        last_level_start: levels::size::last_start(size),
         has_table: 1,
         to_64: lengths.range(1..=64).fold(0, |bits, length| bits | 1 << (64 - length)),
         shorter: lengths.range(..64).count() as u64,
@@ -162,6 +160,20 @@ fn of_six(prefixes: &[Prefix6]) -> (SixSettings, Memory, Memory) {
         *place = LengthSettings::new(&hash, *length);
     }
     (settings, level_words, words)
+}
+
+/// As the daemon makes the levels: with little more room than these take.
+fn size_for(prefixes: &[Prefix6]) -> u32 {
+    let mut ways: Vec<Way> = prefixes.iter().filter_map(|prefix| Way::to(*prefix)).collect();
+    ways.sort_unstable();
+    let mut joined: Vec<Way> = Vec::new();
+    for way in ways {
+        match joined.last().and_then(|last| last.joined(way)) {
+            Some(both) => *joined.last_mut().expect("it was joined with that") = both,
+            None => joined.push(way),
+        }
+    }
+    levels::size::for_words(levels::words_of(joined.into_iter(), u32::MAX))
 }
 
 fn zeros(words: u32) -> Memory {

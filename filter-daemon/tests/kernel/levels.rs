@@ -1,0 +1,125 @@
+//! How much the levels of IPv6 take of lists shaped like real ones, and that what comes later finds room in them.
+
+use filter_common::target::{Prefix6, Target};
+use filterd::kernel::Filter;
+use real::bans::{self, Around};
+
+use crate::growth::Owner;
+
+/// As the benchmarks' lists.
+const SEED: u64 = 1;
+
+/// So many targets come at a time, as out of a file (`blocklist::PAGE`).
+const PAGE: usize = 4096;
+
+/// Beside such a large table the levels may have a quarter of it; beside others 2 MiB.
+const ALWAYS: u64 = 2 << 20;
+const PART: u64 = 4;
+
+#[test]
+fn a_prefix_of_all_countries_takes_twenty_bytes_at_most() {
+    let world = real::world6(SEED);
+    let mut owner = Owner::new();
+    owner.reload(targets(&world)).expect("the kernel is well");
+    let each = bytes(owner.filter()) / world.len() as f64;
+    println!(
+        "{each:.2} bytes a prefix, of which the table takes {:.2}",
+        table(owner.filter()) / world.len() as f64
+    );
+    assert!(each <= 20.0, "{each:.2} bytes a prefix");
+    all_are_dropped(&owner, &world);
+}
+
+/// By commands, each of which has to find room in what is there.
+#[test]
+fn nor_does_it_take_more_after_live_growth() {
+    let world = real::world6(SEED);
+    let mut owner = Owner::new();
+    // In no order, as live additions come: else each /14 would be done with before the next one begins.
+    let mut mixed = world.clone();
+    mixed.sort_by_key(|prefix| prefix.address().wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835));
+    for page in mixed.chunks(1000) {
+        owner.add(targets(page).into_iter()).expect("the kernel is well");
+    }
+    let each = bytes(owner.filter()) / world.len() as f64;
+    println!("{each:.2} bytes a prefix after growth");
+    assert!(each <= 20.0, "{each:.2} bytes a prefix");
+    all_are_dropped(&owner, &world);
+}
+
+/// One in a hundred is another one tomorrow. There is room for that: no new map, and no judge for it.
+#[test]
+fn a_list_that_changes_a_little_finds_room() {
+    let world = real::world6(SEED);
+    let (mut later, mut first) = (Vec::new(), Vec::new());
+    world.iter().enumerate().for_each(
+        |(at, prefix)| {
+            if at % 100 == 0 { later.push(*prefix) } else { first.push(*prefix) }
+        },
+    );
+    let mut owner = Owner::new();
+    owner.reload(targets(&first)).expect("the kernel is well");
+    let before = owner.filter().levels_bytes();
+    owner.reload(targets(&later)).expect("the kernel is well");
+    assert_eq!(owner.filter().levels_bytes(), before, "they are as large as before");
+    all_are_dropped(&owner, &world);
+}
+
+/// A thousand prefixes in one region: that took 2 MiB while a word of the root stood for a /16, and sizes were powers of two.
+#[test]
+fn a_short_list_takes_half_a_mebibyte() {
+    let mut owner = Owner::new();
+    owner.reload(targets(&real::world6(SEED)[..1000])).expect("the kernel is well");
+    assert_eq!(owner.filter().levels_bytes(), 512 << 10);
+}
+
+#[test]
+fn beside_a_large_table_the_levels_take_a_quarter_of_it_at_most() {
+    let world = real::world6(SEED);
+    let around = Around::Announced(&world);
+    let mut owner = Owner::new();
+    owner.reload(targets(&world)).expect("the kernel is well");
+    for (length, count) in [(64, 50_000), (128, 50_000), (64, 1_000_000)] {
+        owner
+            .reload(targets(&bans::six(around, length, count, SEED + count as u64)))
+            .expect("the kernel is well");
+        let (levels, table) = (owner.filter().levels_bytes(), table(owner.filter()));
+        println!("{count} /{length} more: levels {levels} bytes, table {table}");
+        assert!(levels <= ALWAYS.max(table as u64 / PART), "{levels} bytes beside {table}");
+    }
+    // At random there is never room for all of them, and whoever has none is dropped all the same.
+    let anywhere = bans::six(Around::Anywhere, 64, 400_000, SEED);
+    owner.reload(targets(&anywhere)).expect("the kernel is well");
+    let (levels, table) = (owner.filter().levels_bytes(), table(owner.filter()));
+    assert!(levels <= ALWAYS.max(table as u64 / PART), "{levels} bytes beside {table}");
+    all_are_dropped(&owner, &anywhere);
+    all_are_dropped(&owner, &world);
+}
+
+fn targets(prefixes: &[Prefix6]) -> Vec<Target> {
+    prefixes.iter().copied().map(Target::V6).collect()
+}
+
+/// Of table and levels.
+fn bytes(filter: &Filter) -> f64 {
+    filter.levels_bytes() as f64 + table(filter)
+}
+
+fn table(filter: &Filter) -> f64 {
+    filter.six().bytes as f64
+}
+
+fn all_are_dropped(owner: &Owner, prefixes: &[Prefix6]) {
+    for prefix in prefixes {
+        assert!(owner.drops(Target::V6(*prefix)), "{prefix}");
+    }
+}
+
+impl Owner {
+    /// As a reload does it: room for all of them first, then page by page.
+    fn reload(&mut self, mut all: Vec<Target>) -> Result<(), filterd::daemon::commit::NotDone> {
+        all.sort_unstable();
+        self.reserve(all.iter().copied())?;
+        all.chunks(PAGE).try_for_each(|page| self.add(page.iter().copied()))
+    }
+}
