@@ -46,7 +46,10 @@ impl Foreign {
         let mut libraries = Vec::new();
         while let Some(file) = unread.pop() {
             let needed = needed(&file).with_context(|| format!("cannot read {}", file.display()))?;
-            for name in needed.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>() {
+            for name in needed {
+                if names.contains(&name) {
+                    continue;
+                }
                 let (library, place) = self.library(&name)?;
                 unread.push(library.clone());
                 libraries.push((library, place));

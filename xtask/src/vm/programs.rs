@@ -26,6 +26,9 @@ const DAEMON: &str = "filterd";
 /// (51 ms, else 13), and a story starts it ten times.
 const ONE_PLACE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"];
 
+/// Stories wait for filterd and for packets, and not for themselves; so they are not waited for, either.
+const NOT_OPTIMISED: &str = "profile.release.package.filterd-tests.opt-level=0";
+
 /// Builds the daemon, and the test programs of these rings, for guests with this processor.
 pub fn build(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
     ensure!(cfg!(target_arch = "x86_64"), "guests are x86_64 machines, and this one cannot build for them");
@@ -59,6 +62,7 @@ fn packed(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
     process::run_quietly(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&unpacked))?;
     let builder = Builder::of(processor)?;
     let mut tests = of(builder.cargo()?, "build", "filterd-tests");
+    tests.args(["--config", NOT_OPTIMISED]);
     tests.args(rings.iter().flat_map(|ring| ["--test", ring.program()]));
     tests.env("CARGO_TARGET_DIR", build::give_away()?).envs(dist::remapped(&builder)?);
     let mut programs = built(&mut tests, false)?;
