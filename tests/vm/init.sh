@@ -20,7 +20,10 @@ echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
 echo 'nobody:x:65534:65534::/:/bin/false' >>/etc/passwd
 echo 'root:x:0:' >/etc/group
 
-exec </dev/null >/dev/ttyS1 2>&1
+# A board for arm64 has one line of its own, so there the second is the first on a card.
+wire=/dev/ttyS1
+[ -e /dev/ttyAMA0 ] && wire=/dev/ttyS0
+exec </dev/null >$wire 2>&1
 ip link set lo up
 echo '@@ booted'
 
@@ -57,8 +60,8 @@ grep -q -E 'console|shell' /plan || hide_types
 while read -r name arguments; do
     case $name in
         # cttyhack would take the kernel's line. The first line that a session opens is the one it is controlled by.
-        shell) setsid sh -c 'exec sh </dev/ttyS1 >/dev/ttyS1 2>&1' ;;
-        console) console </dev/ttyS1 ;;
+        shell) setsid sh -c "exec sh <$wire >$wire 2>&1" ;;
+        console) console <$wire ;;
         program) stage "$name" /opt/program --show-output $arguments ;;
         # Two at a time: while one waits for a clock, the other goes on.
         network) stage "$name" /opt/network --test-threads=2 --show-output $arguments ;;

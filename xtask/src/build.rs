@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use bpf_build::{compiled, process, workspace};
 
+use crate::cross::Builder;
 use crate::piece;
 
 /// How the daemon is built.
@@ -24,22 +25,34 @@ const ONE_PIECE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "r
 
 /// Builds the daemon and tells where it lies.
 pub fn daemon(profile: Profile) -> Result<PathBuf> {
-    build(profile, workspace::cargo(), &workspace::daemon)
+    build(profile, workspace::cargo(), can_be_one_piece(), &workspace::daemon)
 }
 
 /// Builds it in a place of its own, since everything in it is told these variables: in one piece, that it runs everywhere.
-pub fn to_give_away(variables: &[(&str, String)]) -> Result<PathBuf> {
+pub fn to_give_away(builder: &Builder, variables: &[(&str, String)]) -> Result<PathBuf> {
     ensure!(
-        can_be_one_piece(),
+        builder.is_for_another() || can_be_one_piece(),
         "there is no archive of the C library\n       try: apt-get install libc6-dev"
     );
-    let target = workspace::target()?.join("give-away");
-    let mut cargo = workspace::cargo();
+    let target = give_away()?;
+    let mut cargo = builder.cargo()?;
     cargo.env("CARGO_TARGET_DIR", &target).envs(variables.iter().map(|(name, value)| (name, value)));
-    build(Profile::Release, cargo, &|directory| Ok(target.join(directory).join("filterd")))
+    build(Profile::Release, cargo, true, &|directory| {
+        Ok(builder.within(&target).join(directory).join("filterd"))
+    })
 }
 
-fn build(profile: Profile, mut cargo: Command, place: &dyn Fn(&str) -> Result<PathBuf>) -> Result<PathBuf> {
+/// Where that place is.
+pub fn give_away() -> Result<PathBuf> {
+    Ok(workspace::target()?.join("give-away"))
+}
+
+fn build(
+    profile: Profile,
+    mut cargo: Command,
+    one_piece: bool,
+    place: &dyn Fn(&str) -> Result<PathBuf>,
+) -> Result<PathBuf> {
     compiled::provide()?;
     cargo.args(["rustc", "--package", "filter-daemon", "--bin", "filterd"]);
     let directory = match profile {
@@ -53,7 +66,6 @@ fn build(profile: Profile, mut cargo: Command, place: &dyn Fn(&str) -> Result<Pa
             "release"
         }
     };
-    let one_piece = can_be_one_piece();
     if one_piece {
         cargo.args(ONE_PIECE);
     }

@@ -9,8 +9,10 @@ use bpf_build::{compiled, ebpf, process, toolchain, workspace};
 use clap::ValueEnum;
 
 use crate::build::{self, Profile};
+use crate::results::Results;
 use crate::test;
 use crate::tools::Tools;
+use crate::vm::Vm;
 use crate::{dist, fresh_root, life};
 
 /// What is told in full.
@@ -44,6 +46,8 @@ pub enum Soak {
     Dist,
     /// The package's life and the service's in fresh Debians that boot: install, upgrade under a flood, downgrade, remove, purge
     Package,
+    /// What is given to others for arm64, built here and told on kernels for arm64 that are interpreted
+    Arm64,
 }
 
 /// The tests of the package that has a story.
@@ -78,7 +82,7 @@ impl Soak {
             Self::Watched => &["watched::"],
             Self::Life => &["life::"],
             Self::Refusals => &["whatever_the_kernel_refuses"],
-            Self::Fuzz | Self::FreshRoot | Self::Dist | Self::Package => &[],
+            Self::Fuzz | Self::FreshRoot | Self::Dist | Self::Package | Self::Arm64 => &[],
         }
     }
 
@@ -96,7 +100,7 @@ impl Soak {
             | Self::Life => &TESTS,
             Self::Refusals => &UNITS,
             Self::Fuzz => &FUZZ,
-            Self::FreshRoot | Self::Dist | Self::Package => &[],
+            Self::FreshRoot | Self::Dist | Self::Package | Self::Arm64 => &[],
         }
     }
 }
@@ -108,6 +112,7 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
         Soak::FreshRoot => fresh_root::run(short),
         Soak::Dist => dist::twice::run(),
         Soak::Package => life::run(),
+        Soak::Arm64 => Ok(arm64()),
         Soak::Moves
         | Soak::Exact
         | Soak::Kill
@@ -119,6 +124,13 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
         | Soak::Life
         | Soak::Refusals => as_root(soak, short),
     }
+}
+
+/// On those kernels that this release of Debian offers.
+fn arm64() -> ExitCode {
+    let mut results = Results::default();
+    Vm::of_arm64().test_where_it_can(&mut results);
+    results.tell()
 }
 
 /// Needs neither root nor a daemon.

@@ -64,8 +64,8 @@ enum Task {
     Bench(bench::Bench),
     /// Run the rings on other kernels, each in a virtual machine
     Vm(vm::Vm),
-    /// Pack what is given to others: a .deb, the binary, the source, the bill of materials, and their signed checksums
-    Dist,
+    /// Pack what is given to others: a .deb and the binary for each processor, the source, the bill of materials, and their signed checksums
+    Dist(dist::Dist),
     /// See it block and unblock a visitor, in network namespaces of its own (as root)
     Demo,
 }
@@ -90,7 +90,7 @@ impl Xtask {
             Task::Bench(bench) => bench.run()?,
             Task::Run { arguments } => run::daemon(&arguments)?,
             Task::Vm(vm) => return vm.run(),
-            Task::Dist => println!("{}", dist::make()?.display()),
+            Task::Dist(dist) => println!("{}", dist.make()?.display()),
             Task::Demo => demo::show()?,
         }
         Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use bpf_build::{lock, process, workspace};
 
 use super::Release;
+use crate::processor::Processor;
 
 /// What is in what is given away.
 const PACKAGES: [&str; 2] = ["filter-daemon", "filter-ebpf"];
@@ -16,12 +17,14 @@ const PACKAGES: [&str; 2] = ["filter-daemon", "filter-ebpf"];
 /// A crate: its name, its version, and how it may be used.
 type Crate = (String, String, String);
 
-/// Writes it.
-pub fn write(release: &Release) -> Result<()> {
+/// Writes it: of what is packed for any of these.
+pub fn write(release: &Release, processors: impl Iterator<Item = Processor>) -> Result<()> {
     let lock = fs::read_to_string(workspace::root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
     let mut crates = BTreeSet::new();
-    for package in PACKAGES {
-        crates.extend(crates_of(package, release.machine.0)?);
+    for processor in processors {
+        for package in PACKAGES {
+            crates.extend(crates_of(package, processor)?);
+        }
     }
     let bill = bill(release, &crates, &sums(&lock))?;
     let path = release.file(&format!("filterd-{}.cdx.json", release.version));
@@ -29,7 +32,7 @@ pub fn write(release: &Release) -> Result<()> {
 }
 
 /// Those that end up in it, and not those that only build or test it.
-fn crates_of(package: &str, machine: &str) -> Result<Vec<Crate>> {
+fn crates_of(package: &str, processor: Processor) -> Result<Vec<Crate>> {
     let mut cargo = workspace::cargo();
     cargo.args([
         "tree",
@@ -42,8 +45,7 @@ fn crates_of(package: &str, machine: &str) -> Result<Vec<Crate>> {
         "none",
         "--no-dedupe",
     ]);
-    let target = format!("{machine}-unknown-linux-gnu");
-    let told = process::output(cargo.args(["--target", &target, "--format", "{p}|{l}"]))?;
+    let told = process::output(cargo.args(["--target", &processor.triple(), "--format", "{p}|{l}"]))?;
     told.lines().map(|line| line_of_tree(line).with_context(|| format!("cannot read `{line}`"))).collect()
 }
 
@@ -103,7 +105,6 @@ mod tests {
             version: "9.9".into(),
             seconds: 0,
             commit: String::new(),
-            machine: ("x86_64", "amd64"),
             directory: "/nowhere".into(),
         };
         let bill = bill(&release, &crates, &sums(lock)).unwrap();

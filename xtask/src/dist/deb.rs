@@ -10,6 +10,7 @@ use bpf_build::{process, workspace};
 use super::Release;
 use super::pack::{gzip, size};
 use super::staged::{Staged, files_below};
+use crate::processor::Processor;
 
 /// Of the tree, and where it lies on a machine.
 const FILES: [(&str, &str); 5] = [
@@ -59,8 +60,9 @@ const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 const CONFFILES: &str = "/etc/filterd/filterd.yaml\n";
 
 /// Lays it out and packs it.
-pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
-    let staged = Staged::new(release.stage("deb"))?;
+pub fn make(release: &Release, processor: Processor, binary: &Path) -> Result<PathBuf> {
+    let name = format!("filterd_{}_{}.deb", release.version, processor.debian());
+    let staged = Staged::new(release.stage(&name))?;
     staged.copy(binary, "usr/bin/filterd", 0o755)?;
     let root = workspace::root();
     for (from, to) in FILES {
@@ -70,14 +72,13 @@ pub fn make(release: &Release, binary: &Path) -> Result<PathBuf> {
     staged.write(&gzip(&root.join("CHANGELOG.md"))?, "usr/share/doc/filterd/changelog.gz", 0o644)?;
     generated(&staged, &root)?;
     let installed = staged.files()?.iter().map(|file| size(file)).sum::<Result<u64>>()? / 1024;
-    let control = control(release, installed);
+    let control = control(release, processor, installed);
     staged.write(control.as_bytes(), "DEBIAN/control", 0o644)?;
     staged.write(CONFFILES.as_bytes(), "DEBIAN/conffiles", 0o644)?;
     for script in SCRIPTS {
         staged.copy(&root.join("configs/debian").join(script), &format!("DEBIAN/{script}"), 0o755)?;
     }
     staged.settle(release.seconds)?;
-    let name = format!("filterd_{}_{}.deb", release.version, release.machine.1);
     let mut pack = Command::new("dpkg-deb");
     pack.args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"]).arg(&staged.root);
     let package = release.file(&name);
@@ -132,7 +133,7 @@ fn files_in(folder: &Path) -> Result<Vec<(PathBuf, String)>> {
     Ok(files)
 }
 
-fn control(release: &Release, installed: u64) -> String {
+fn control(release: &Release, processor: Processor, installed: u64) -> String {
     format!(
         "Package: filterd\n\
          Version: {}\n\
@@ -147,7 +148,8 @@ fn control(release: &Release, installed: u64) -> String {
          \x20out of lists of any size, and changes them while packets flow.\n\
          \x20.\n\
          \x20It blocks nobody and filters nowhere until /etc/filterd/filterd.yaml says so.\n",
-        release.version, release.machine.1
+        release.version,
+        processor.debian()
     )
 }
 

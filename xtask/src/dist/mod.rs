@@ -9,18 +9,18 @@ mod sign;
 mod staged;
 pub mod twice;
 
-use std::env;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use bpf_build::{process, workspace};
+use clap::Args;
 
 use crate::build;
-
-/// What Debian calls a machine of this kind, and what Rust does.
-const MACHINES: [(&str, &str); 2] = [("x86_64", "amd64"), ("aarch64", "arm64")];
+use crate::cross::Builder;
+use crate::processor::Processor;
 
 /// What is about to be given away.
 pub struct Release {
@@ -28,48 +28,77 @@ pub struct Release {
     /// When the commit was made: no other time is in what is packed.
     pub seconds: u64,
     pub commit: String,
-    /// As Rust calls the machine, and as Debian does.
-    pub machine: (&'static str, &'static str),
     /// Where it goes.
     pub directory: PathBuf,
 }
 
-/// Builds the binary, packs it in all forms, and tells where they lie.
-pub fn make() -> Result<PathBuf> {
-    must_be_committed()?;
-    let release = Release::of_this_tree()?;
-    release.clear()?;
-    let binary = build::to_give_away(&places::remapped()?)?;
-    places::must_be_nobodys(&binary)?;
-    // Building takes minutes, in which somebody may have gone on working.
-    must_be_committed()?;
-    ensure!(commit()? == release.commit, "another commit was checked out meanwhile\n       try again");
-    pack::binary(&release, &binary)?;
-    pack::source(&release)?;
-    deb::make(&release, &binary)?;
-    bill::write(&release)?;
-    sign::sums(&release)?;
-    Ok(release.directory)
+/// Whom to pack for: this machine's processor, and those that it can build for.
+#[derive(Debug, Args)]
+pub struct Dist {
+    /// Only for this processor; more than once for more
+    #[arg(long, value_enum, value_name = "PROCESSOR")]
+    arch: Vec<Processor>,
+}
+
+impl Dist {
+    /// Builds the binaries, packs them in all forms, and tells where they lie.
+    pub fn make(self) -> Result<PathBuf> {
+        must_be_committed()?;
+        let release = Release::of_this_tree()?;
+        let builders = self.processors()?.into_iter().map(Builder::of).collect::<Result<Vec<_>>>()?;
+        release.clear()?;
+        let binaries = builders.iter().map(|builder| Ok((builder.processor, binary(builder)?)));
+        let binaries = binaries.collect::<Result<BTreeMap<_, _>>>()?;
+        // Building takes minutes, in which somebody may have gone on working.
+        must_be_committed()?;
+        ensure!(commit()? == release.commit, "another commit was checked out meanwhile\n       try again");
+        for (processor, binary) in &binaries {
+            pack::binary(&release, *processor, binary)?;
+            deb::make(&release, *processor, binary)?;
+        }
+        pack::source(&release)?;
+        bill::write(&release, binaries.keys().copied())?;
+        sign::sums(&release)?;
+        Ok(release.directory)
+    }
+
+    fn processors(self) -> Result<Vec<Processor>> {
+        if !self.arch.is_empty() {
+            return Ok(self.arch);
+        }
+        match Processor::of_this_machine().context("nothing is given away for machines of this kind")? {
+            Processor::Amd64 => Ok(Processor::ALL.into()),
+            Processor::Arm64 => Ok(vec![Processor::Arm64]),
+        }
+    }
 }
 
 /// The package alone, of the tree as it is, for stories about it.
-pub fn package() -> Result<PathBuf> {
+pub fn package(processor: Processor) -> Result<PathBuf> {
     let mut release = Release::of_this_tree()?;
-    release.directory = workspace::target()?.join("package");
+    release.directory = workspace::target()?.join("package").join(processor.debian());
     release.clear()?;
-    let binary = build::to_give_away(&places::remapped()?)?;
-    deb::make(&release, &binary)
+    deb::make(&release, processor, &binary(&Builder::of(processor)?)?)
+}
+
+/// What is built with it is told nothing of where.
+pub fn remapped(builder: &Builder) -> Result<Vec<(&'static str, String)>> {
+    places::remapped(builder)
+}
+
+fn binary(builder: &Builder) -> Result<PathBuf> {
+    let binary = build::to_give_away(builder, &remapped(builder)?)?;
+    places::must_be_nobodys(&binary, builder)?;
+    Ok(binary)
 }
 
 impl Release {
     fn of_this_tree() -> Result<Self> {
         let time = process::output(git().args(["log", "-1", "--format=%ct"]))?;
-        let machine = MACHINES.into_iter().find(|(rust, _)| *rust == env::consts::ARCH);
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seconds: time.trim().parse().context("git tells no time")?,
             commit: commit()?,
-            machine: machine.context("nothing is given away for machines of this kind")?,
             directory: workspace::target()?.join("dist"),
         })
     }

@@ -9,6 +9,7 @@ use bpf_build::{process, workspace};
 
 use super::staged::Staged;
 use super::{Release, git};
+use crate::processor::Processor;
 
 /// Of the tree, beside the binary.
 const BESIDE: [&str; 9] = [
@@ -24,9 +25,9 @@ const BESIDE: [&str; 9] = [
 ];
 
 /// The static binary, for whoever has no Debian.
-pub fn binary(release: &Release, binary: &Path) -> Result<()> {
-    let name = format!("filterd-{}-{}-linux", release.version, release.machine.0);
-    let staged = Staged::new(release.stage("binary"))?;
+pub fn binary(release: &Release, processor: Processor, binary: &Path) -> Result<()> {
+    let name = format!("filterd-{}-{}-linux", release.version, processor.rust());
+    let staged = Staged::new(release.stage(&name))?;
     staged.copy(binary, &format!("{name}/filterd"), 0o755)?;
     for file in BESIDE {
         staged.copy(&workspace::root().join(file), &format!("{name}/{file}"), 0o644)?;

@@ -1,16 +1,16 @@
 //! Where things lay when the binary was built, which is nobody's business, and would make it another one elsewhere.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use bpf_build::{process, workspace};
+use bpf_build::workspace;
+
+use crate::cross::Builder;
 
 /// What the compilers of Rust and of C are to call the places they see, as variables for cargo.
-pub fn remapped() -> Result<Vec<(&'static str, String)>> {
-    let places = places()?;
+pub fn remapped(builder: &Builder) -> Result<Vec<(&'static str, String)>> {
+    let places = places(builder)?;
     let told = |option: &str, between: &str| {
         let each = places.iter().map(|(place, name)| format!("{option}={}={name}", place.display()));
         each.collect::<Vec<_>>().join(between)
@@ -23,9 +23,9 @@ pub fn remapped() -> Result<Vec<(&'static str, String)>> {
 }
 
 /// Refuses a binary that names one of them.
-pub fn must_be_nobodys(binary: &Path) -> Result<()> {
+pub fn must_be_nobodys(binary: &Path, builder: &Builder) -> Result<()> {
     let bytes = fs::read(binary).with_context(|| format!("cannot read {}", binary.display()))?;
-    for (place, _) in places()? {
+    for (place, _) in places(builder)? {
         let name = place.to_string_lossy().into_owned();
         let is_named = bytes.windows(name.len()).any(|window| window == name.as_bytes());
         ensure!(!is_named, "{} names {name}, where it was built", binary.display());
@@ -34,27 +34,29 @@ pub fn must_be_nobodys(binary: &Path) -> Result<()> {
 }
 
 /// The last one that fits counts: a target directory may lie in the tree.
-fn places() -> Result<Vec<(PathBuf, &'static str)>> {
-    // Cargo names another compiler where it uses one.
-    let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let library = process::output(Command::new(compiler).args(["--print", "sysroot"]))?;
+fn places(builder: &Builder) -> Result<Vec<(PathBuf, &'static str)>> {
     let cargo = workspace::cargo_home().context("there is no cargo: HOME is not set")?;
     let registries = workspace::registries().map(|registry| (registry, "crates"));
     let own = [(workspace::root(), "filterd"), (workspace::target()?, "target")];
-    let others = [(PathBuf::from(library.trim()), "rust"), (cargo, "cargo")];
+    let others = [(builder.library()?, "rust"), (cargo, "cargo")];
     Ok(others.into_iter().chain(own).chain(registries).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::processor::Processor;
+
+    fn own() -> Builder {
+        Builder::of(Processor::of_this_machine().unwrap()).unwrap()
+    }
 
     #[test]
     fn a_binary_that_names_where_it_was_built_is_refused() {
         let binary = std::env::temp_dir().join(format!("xtask-places-{}", std::process::id()));
         let check = |text: &str| {
             fs::write(&binary, text).unwrap();
-            must_be_nobodys(&binary)
+            must_be_nobodys(&binary, &own())
         };
         let tree = workspace::root().join("filter-daemon/src/main.rs");
         let (good, bad) = (check("filterd/filter-daemon/src/main.rs"), check(&tree.to_string_lossy()));
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_target_directory_in_the_tree_is_not_called_by_the_tree() {
-        let names: Vec<_> = places().unwrap().into_iter().map(|(_, name)| name).collect();
+        let names: Vec<_> = places(&own()).unwrap().into_iter().map(|(_, name)| name).collect();
         let place = |wanted| names.iter().position(|name| *name == wanted).unwrap();
         assert!(place("filterd") < place("target") && place("cargo") < place("crates"), "{names:?}");
     }

@@ -17,6 +17,7 @@ use anyhow::{Context, Result, ensure};
 use bpf_build::{process, workspace};
 
 use crate::dist;
+use crate::processor::Processor;
 use crate::results::{Report, Results};
 use crate::told::Told;
 use crate::tools::{Tools, asked, tool};
@@ -37,6 +38,11 @@ const RELEASE: &str = "FILTERD_RELEASE";
 const PACKAGE: &str = "FILTERD_PACKAGE";
 const OLD_PACKAGE: &str = "FILTERD_OLD_PACKAGE";
 
+fn own_package() -> Result<PathBuf> {
+    let processor = Processor::of_this_machine();
+    dist::package(processor.context("nothing is given away for machines of this kind")?)
+}
+
 /// Tells it in each.
 pub fn run() -> Result<ExitCode> {
     ensure!(process::is_root(), "booting a Debian needs root");
@@ -49,7 +55,7 @@ pub fn run() -> Result<ExitCode> {
     let directory = workspace::target()?.join("life");
     fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
     let given = |name: &str| env::var_os(name).map(PathBuf::from);
-    let package = given(PACKAGE).map_or_else(dist::package, Ok)?;
+    let package = given(PACKAGE).map_or_else(own_package, Ok)?;
     let packages =
         versions::of(&given(OLD_PACKAGE).unwrap_or_else(|| package.clone()), &package, &directory)?;
     let chosen = env::var(RELEASE).ok();

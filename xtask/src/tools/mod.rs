@@ -1,6 +1,7 @@
 //! Programs that tests, benchmarks and the demo call: this machine's own where they work, else Debian's, unpacked in the
 //! cache. Nothing is installed for them: a machine is not changed by being tested on.
 
+mod apt;
 mod package;
 mod place;
 pub mod python;
@@ -16,8 +17,11 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use bpf_build::workspace;
 
+pub use apt::Apt;
 pub use package::lock;
 pub use place::Place;
+
+use crate::processor::Processor;
 
 /// Where a package is unpacked without anything that it depends on, but with these others, unless it is there and
 /// `has` what is needed.
@@ -28,6 +32,18 @@ pub fn alone(package: &str, others: &[&str], has: fn(&Path) -> bool) -> Result<P
         package::unpack_alone(package, others, &root)?;
     }
     ensure!(has(&root), "the package {package} brings something else");
+    Ok(root)
+}
+
+/// Where these packages for another processor are unpacked, with what they depend on, unless they are there already.
+pub fn of_another(processor: Processor, packages: &[&str], has: fn(&Path) -> bool) -> Result<PathBuf> {
+    let cache = workspace::cache().context("there is no cache: HOME is not set")?;
+    let root = cache.join("tools").join(format!("guest-{}", processor.debian()));
+    let _alone = package::lock(&root)?;
+    if !has(&root) {
+        package::unpack_of(&Apt::of(processor)?, packages, &root)?;
+    }
+    ensure!(has(&root), "the packages {} bring something else", packages.join(", "));
     Ok(root)
 }
 

@@ -7,28 +7,35 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use bpf_build::{debian, process};
 
+use super::apt::Apt;
+
 /// What programs that run unpacked and without a screen never call, though packages of theirs depend on it; 50 others would
 /// come with these two, which are a third of what Chromium brings.
 const NEVER_CALLED: [&str; 2] = ["x11-utils", "xdg-utils"];
 
 /// Unpacks it to `root`, in the place of what is there.
 pub fn unpack(package: &str, root: &Path) -> Result<()> {
-    unpack_all(package, root, |part| download(package, part))
+    unpack_all(package, root, &Apt::Own, |part| download(&Apt::Own, &[package], part))
+}
+
+/// The same with several of those that this one knows.
+pub fn unpack_of(apt: &Apt, packages: &[&str], root: &Path) -> Result<()> {
+    unpack_all(&packages.join(", "), root, apt, |part| download(apt, packages, part))
 }
 
 /// The same without anything that it depends on, but with these others.
 pub fn unpack_alone(package: &str, others: &[&str], root: &Path) -> Result<()> {
-    unpack_all(package, root, |part| download_alone(package, others, part))
+    unpack_all(package, root, &Apt::Own, |part| download_alone(package, others, part))
 }
 
-fn unpack_all(package: &str, root: &Path, download: impl Fn(&Path) -> Command) -> Result<()> {
+fn unpack_all(package: &str, root: &Path, apt: &Apt, download: impl Fn(&Path) -> Command) -> Result<()> {
     ensure!(
         debian::is_here(),
         "this machine has no apt-get\n       try its own package that compares to Debian's {package}"
     );
     eprintln!("{package} is fetched to {}: nothing is installed", root.display());
     let part = root.with_extension(format!("{}.part", std::process::id()));
-    let unpacked = unpack_to(&part, download).and_then(|()| replace(root, &part));
+    let unpacked = unpack_to(&part, apt, download).and_then(|()| replace(root, &part));
     let _ = fs::remove_dir_all(&part);
     unpacked.with_context(|| format!("cannot fetch the package {package}"))
 }
@@ -42,13 +49,13 @@ pub fn lock(root: &Path) -> Result<File> {
     file.with_context(|| format!("cannot lock {}", path.display()))
 }
 
-fn unpack_to(part: &Path, download: impl Fn(&Path) -> Command) -> Result<()> {
+fn unpack_to(part: &Path, apt: &Apt, download: impl Fn(&Path) -> Command) -> Result<()> {
     let (archives, root) = (part.join("archives"), part.join("root"));
     fs::create_dir_all(archives.join("partial"))
         .and_then(|()| fs::create_dir(&root))
         .and_then(|()| fs::write(installed(part), NEVER_CALLED.map(stanza).concat()))
         .context("cannot write there")?;
-    fetch(|| download(part))?;
+    fetch(apt, || download(part))?;
     let archives = archives_in(&archives)?;
     ensure!(!archives.is_empty(), "apt-get left no package");
     for archive in archives {
@@ -58,23 +65,21 @@ fn unpack_to(part: &Path, download: impl Fn(&Path) -> Command) -> Result<()> {
 }
 
 /// What apt knows may be old, or nothing: then it is asked to look again.
-fn fetch(download: impl Fn() -> Command) -> Result<()> {
+fn fetch(apt: &Apt, download: impl Fn() -> Command) -> Result<()> {
     process::run_quietly(&mut download()).or_else(|_| {
-        debian::refresh();
+        apt.refresh();
         process::run_quietly(&mut download())
     })
 }
 
 /// As if nothing were installed but what is never called: then nothing that comes is in the way of what is here, and everything
 /// needed comes.
-fn download(package: &str, cache: &Path) -> Command {
-    let mut apt = Command::new("apt-get");
+fn download(apt: &Apt, packages: &[&str], cache: &Path) -> Command {
+    let mut apt = apt.command("apt-get");
     apt.args(["install", "--download-only", "--yes", "--quiet", "--no-install-recommends"]);
     apt.arg("--option").arg(format!("Dir::State::status={}", installed(cache).display()));
     apt.args(["--option", "Debug::NoLocking=true"]);
-    // The packages go where apt's own user may not write.
-    apt.args(["--option", "APT::Sandbox::User=root"]);
-    apt.arg("--option").arg(format!("Dir::Cache={}", cache.display())).arg(package);
+    apt.arg("--option").arg(format!("Dir::Cache={}", cache.display())).args(packages);
     apt
 }
 
@@ -93,8 +98,8 @@ fn stanza(package: &str) -> String {
 
 /// What it depends on may be much, and of no use.
 fn download_alone(package: &str, others: &[&str], cache: &Path) -> Command {
-    let mut apt = Command::new("apt-get");
-    apt.args(["download", "--quiet", "--option", "APT::Sandbox::User=root", package]).args(others);
+    let mut apt = Apt::Own.command("apt-get");
+    apt.args(["download", "--quiet", package]).args(others);
     apt.current_dir(cache.join("archives"));
     apt
 }
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn nothing_that_is_installed_stands_in_the_way() {
-        let line = process::line(&download("spin", Path::new("/c")));
+        let line = process::line(&download(&Apt::Own, &["spin"], Path::new("/c")));
         assert!(line.contains("status=/c/status") && line.ends_with("Dir::Cache=/c spin"), "{line}");
         assert!(line.contains("--download-only"), "{line}");
     }

@@ -17,7 +17,7 @@ struct Needs {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const NEEDS: [Needs; 6] = [
+const NEEDS: [Needs; 9] = [
     // It starts itself anew for each of its processes, which a loader before it would hinder: so its libraries are in its
     // environment, and so are fonts and their configuration, that what it draws is the same everywhere.
     Needs {
@@ -35,6 +35,23 @@ const NEEDS: [Needs; 6] = [
         programs: &["qemu-system-x86_64"],
         words: &["-L", "{}/usr/share/qemu", "-L", "{}/usr/share/seabios", "-L", "{}/usr/lib/ipxe/qemu"],
         environment: &[("QEMU_MODULE_DIR", "{}/usr/lib/x86_64-linux-gnu/qemu")],
+    },
+    // Its firmware is the guest's kernel.
+    Needs {
+        programs: &["qemu-system-aarch64"],
+        words: &["-L", "{}/usr/share/qemu"],
+        environment: &[("QEMU_MODULE_DIR", "{}/usr/lib/x86_64-linux-gnu/qemu")],
+    },
+    // It starts others, which need libraries of their own; and files of its C library name the place where they would be.
+    Needs {
+        programs: &["aarch64-linux-gnu-gcc"],
+        words: &["--sysroot={}"],
+        environment: &[("LD_LIBRARY_PATH", OWN_LIBRARIES)],
+    },
+    Needs {
+        programs: &["aarch64-linux-gnu-ar"],
+        words: &[],
+        environment: &[("LD_LIBRARY_PATH", OWN_LIBRARIES)],
     },
     Needs {
         programs: &["iptables"],
@@ -57,6 +74,8 @@ const NEEDS: [Needs; 6] = [
         environment: &[("DEBOOTSTRAP_DIR", "{}/usr/share/debootstrap")],
     },
 ];
+
+const OWN_LIBRARIES: &str = "{}/usr/lib/x86_64-linux-gnu:{}/lib/x86_64-linux-gnu";
 
 const NONE: Needs = Needs { programs: &[], words: &[], environment: &[] };
 

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::kernel::Kernel;
+use super::board::Board;
+use super::kernel::{Kernel, processor_of};
 use super::machine;
+use crate::processor::Processor;
 use crate::tools::Tools;
 
 /// What runs a guest's instructions.
@@ -26,18 +28,21 @@ pub enum Accelerator {
 const PATIENCE: Duration = Duration::from_secs(6);
 
 impl Accelerator {
-    /// Tries KVM by letting it begin to boot a kernel.
+    /// Tries KVM by letting it begin to boot a kernel, if that is for this machine's processor.
     pub fn find(kernel: &Kernel, tools: &Tools, directory: &Path) -> Result<Self> {
+        if Some(processor_of(&kernel.series)) != Processor::of_this_machine() {
+            return Ok(Self::Tcg);
+        }
         let may = File::options().read(true).write(true).open("/dev/kvm").is_ok();
         Ok(if may && speaks(kernel, tools, &directory.join("kvm.log"))? { Self::Kvm } else { Self::Tcg })
     }
 
     /// For QEMU.
-    pub fn arguments(self) -> [&'static str; 6] {
+    pub fn arguments(self, board: &Board) -> [&'static str; 6] {
         match self {
             Self::Kvm => ["-accel", "kvm", "-cpu", "host", "-smp", "2"],
             // Several threads once made a guest panic: stores to program text were seen too late.
-            Self::Tcg => ["-accel", "tcg,thread=single", "-cpu", "max", "-smp", "1"],
+            Self::Tcg => ["-accel", "tcg,thread=single", "-cpu", board.interpreted, "-smp", "1"],
         }
     }
 }
@@ -53,10 +58,10 @@ impl fmt::Display for Accelerator {
 
 fn speaks(kernel: &Kernel, tools: &Tools, log: &Path) -> Result<bool> {
     fs::write(log, "").with_context(|| format!("cannot write {}", log.display()))?;
-    let mut qemu = machine::qemu(&tools.file(machine::QEMU)?, kernel, Accelerator::Kvm);
+    let mut qemu = machine::qemu(&tools.file(kernel.board().qemu)?, kernel, Accelerator::Kvm);
     let qemu = qemu.arg("-serial").arg(format!("file:{}", log.display()));
     let qemu = qemu.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut qemu = qemu.spawn().context("cannot start qemu-system-x86_64")?;
+    let mut qemu = qemu.spawn().context("cannot start QEMU")?;
     let begun = Instant::now();
     let has_spoken = || fs::read_to_string(log).is_ok_and(|text| text.contains("Linux version"));
     while begun.elapsed() < PATIENCE && !has_spoken() && qemu.try_wait()?.is_none() {
@@ -64,6 +69,6 @@ fn speaks(kernel: &Kernel, tools: &Tools, log: &Path) -> Result<bool> {
     }
     let spoken = has_spoken();
     let _ = qemu.kill();
-    qemu.wait().context("cannot wait for qemu-system-x86_64")?;
+    qemu.wait().context("cannot wait for QEMU")?;
     Ok(spoken)
 }

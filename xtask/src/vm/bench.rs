@@ -3,20 +3,22 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bpf_build::workspace;
 
 use super::accelerator::Accelerator;
-use super::initrd;
-use super::kernel::Kernel;
-use super::machine::{self, Machine};
+use super::board::Board;
+use super::foreign::Foreign;
+use super::initrd::{self, Furniture};
+use super::kernel::{Kernel, processor_of};
+use super::machine::Machine;
 use super::programs::{self, Program};
 use super::ring::Ring;
+use crate::processor::Processor;
 use crate::tools::{Missing, Tool, Tools, asked, tool};
 
-/// Everything but the kernels, which are never installed.
-const TOOLS: [Tool; 12] = [
-    tool("qemu-system-x86_64", "qemu-system-x86"),
+/// Everything but QEMU and the kernels, which are never installed. Guests of another processor have others than busybox.
+const TOOLS: [Tool; 11] = [
     asked("busybox", "busybox-static", "true"),
     asked("ip", "iproute2", "-V"),
     tool("nsenter", "util-linux"),
@@ -42,7 +44,11 @@ const OUTSIDE: [Tool; 4] = [
 pub struct Bench {
     pub kernels: Vec<Kernel>,
     pub accelerator: Accelerator,
+    board: &'static Board,
+    qemu: Tools,
     tools: Tools,
+    /// What guests of another processor than this machine's call.
+    foreign: Option<Foreign>,
     programs: Vec<Program>,
     directory: PathBuf,
 }
@@ -50,24 +56,31 @@ pub struct Bench {
 impl Bench {
     /// Provides what these rings need on these kernels.
     pub fn prepare(rings: &[Ring], series: &[&str]) -> Result<Self> {
-        let tools = Tools::provide(&TOOLS)?;
+        let processor = processor_of(series.first().context("there is no kernel")?);
+        let is_same = series.iter().all(|series| processor_of(series) == processor);
+        ensure!(is_same, "these kernels are for different processors\n       try one kind at a time");
+        let board = Board::of(processor);
+        let (qemu, tools) = (Tools::provide(&[board.tool()])?, Tools::provide(&TOOLS)?);
+        let is_foreign = processor != Processor::Amd64;
+        let foreign = is_foreign.then(|| Foreign::provide(processor)).transpose()?;
         let directory = workspace::target()?.join("vm");
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        let programs = programs::build(rings)?;
+        let programs = programs::build(rings, processor)?;
         let kernels = series.iter().map(|series| Kernel::provide(series, &directory.join("kernels")));
         let kernels = kernels.collect::<Result<Vec<_>>>()?;
         let accelerator =
-            Accelerator::find(kernels.first().context("there is no kernel")?, &tools, &directory)?;
-        Ok(Self { kernels, accelerator, tools, programs, directory })
+            Accelerator::find(kernels.first().context("there is no kernel")?, &qemu, &directory)?;
+        Ok(Self { kernels, accelerator, board, qemu, tools, foreign, programs, directory })
     }
 
     /// A machine that does what `plan` says. Its name tells it apart from others with the same kernel.
     pub fn machine<'a>(&self, kernel: &'a Kernel, name: &str, plan: &str) -> Result<Machine<'a>> {
         let name = format!("{}.{name}", kernel.series);
         let tree = self.directory.join(format!("{name}.tree"));
-        let initrd = initrd::build(tree, kernel, &self.programs, &self.tools, plan)?;
+        let furniture = Furniture { tools: &self.tools, foreign: self.foreign.as_ref() };
+        let initrd = initrd::build(tree, kernel, &self.programs, &furniture, plan)?;
         let log = self.directory.join(format!("{name}.log"));
-        let qemu = self.tools.file(machine::QEMU)?;
+        let qemu = self.qemu.file(self.board.qemu)?;
         Ok(Machine { qemu, kernel, initrd, accelerator: self.accelerator, log })
     }
 

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use bpf_build::{process, workspace};
 
+use super::foreign::Foreign;
 use super::in_guest;
 use super::kernel::Kernel;
 use super::programs::Program;
@@ -43,29 +44,61 @@ const MODULES: [&str; 23] = [
 /// Tools that stories call, and busybox has not, or not with these flags.
 const TOOLS: [&str; 8] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout", "unshare"];
 
+/// Where what is in it comes from.
+pub struct Furniture<'a> {
+    /// What packs it, and what guests of this machine's processor call.
+    pub tools: &'a Tools,
+    /// What guests of another one call.
+    pub foreign: Option<&'a Foreign>,
+}
+
+impl Furniture<'_> {
+    fn program(&self, name: &str) -> Result<PathBuf> {
+        match self.foreign {
+            Some(foreign) => foreign.program(name),
+            None => Ok(self.tools.place(name)?.file().to_owned()),
+        }
+    }
+
+    /// The libraries of a tool, each with its path in the guest.
+    fn libraries_of(&self, tool: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
+        match self.foreign {
+            Some(foreign) => foreign.libraries(&foreign.program(tool)?),
+            None => self.tools.place(tool)?.libraries(),
+        }
+    }
+
+    /// The same of a program that was built here.
+    fn libraries(&self, program: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
+        match self.foreign {
+            Some(foreign) => foreign.libraries(program),
+            None => Place::Own(program.to_owned()).libraries(),
+        }
+    }
+}
+
 /// Builds one for `kernel` that does what `plan` says, beside a new directory `top`.
 pub fn build(
     top: PathBuf,
     kernel: &Kernel,
     programs: &[Program],
-    tools: &Tools,
+    furniture: &Furniture<'_>,
     plan: &str,
 ) -> Result<PathBuf> {
-    let tree = Tree { top, tools };
+    let tree = Tree { top, tools: furniture.tools };
     tree.clear()?;
     tree.copy(&workspace::root().join("tests/vm/init.sh"), Path::new("init"))?;
     tree.write(Path::new("plan"), plan)?;
-    tree.copy(tools.place("busybox")?.file(), Path::new("bin/busybox"))?;
+    tree.copy(&furniture.program("busybox")?, Path::new("bin/busybox"))?;
     for program in programs {
-        let place = in_guest(&program.name);
-        if program.is_whole {
-            tree.copy(&program.file, &place)?;
-        } else {
-            tree.copy_with_libraries(&Place::Own(program.file.clone()), &place)?;
+        tree.copy(&program.file, &in_guest(&program.name))?;
+        if !program.is_whole {
+            tree.copy_all(&furniture.libraries(&program.file)?)?;
         }
     }
     for tool in TOOLS {
-        tree.copy_with_libraries(tools.place(tool)?, &Path::new("usr/bin").join(tool))?;
+        tree.copy(&furniture.program(tool)?, &Path::new("usr/bin").join(tool))?;
+        tree.copy_all(&furniture.libraries_of(tool)?)?;
     }
     for (number, name) in MODULES.iter().enumerate() {
         if let Some(module) = kernel.module(name)? {
@@ -100,10 +133,9 @@ impl Tree<'_> {
         fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))
     }
 
-    /// A program, with the libraries that it names.
-    fn copy_with_libraries(&self, program: &Place, to: &Path) -> Result<()> {
-        self.copy(program.file(), to)?;
-        program.libraries()?.iter().try_for_each(|(library, place)| self.copy(library, place))
+    /// Libraries to where they would be installed.
+    fn copy_all(&self, libraries: &[(PathBuf, PathBuf)]) -> Result<()> {
+        libraries.iter().try_for_each(|(library, place)| self.copy(library, place))
     }
 
     fn unpack_module(&self, module: &Path, to: &str) -> Result<()> {

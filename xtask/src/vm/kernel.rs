@@ -5,10 +5,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use bpf_build::{debian, process};
+use bpf_build::process;
 
-/// The smallest of Debian's kernels, made for virtual machines, and the one for everything.
-const FLAVOURS: [(&str, &str); 2] = [("", "-cloud-amd64"), ("-generic", "-amd64")];
+use super::board::Board;
+use crate::processor::Processor;
+use crate::tools::Apt;
+
+/// The smallest of Debian's kernels, made for virtual machines, the one for everything, and the smallest for another processor.
+const FLAVOURS: [Flavour; 3] = [
+    Flavour { word: "", ending: "-cloud-amd64", processor: Processor::Amd64 },
+    Flavour { word: "-generic", ending: "-amd64", processor: Processor::Amd64 },
+    Flavour { word: "-arm64", ending: "-cloud-arm64", processor: Processor::Arm64 },
+];
+
+/// How kernels of a kind are asked for, and how Debian ends the names of their packages.
+#[derive(Debug, PartialEq, Eq)]
+struct Flavour {
+    word: &'static str,
+    ending: &'static str,
+    processor: Processor,
+}
 
 /// A kernel on disk.
 #[derive(Debug)]
@@ -23,14 +39,20 @@ pub struct Kernel {
 impl Kernel {
     /// The newest kernel of a series and flavour, fetched unless `cache` has it.
     pub fn provide(series: &str, cache: &Path) -> Result<Self> {
-        let package = package_of(series)?;
+        let apt = Apt::of(processor_of(series))?;
+        let package = package_of(series, &apt)?;
         let release = package.trim_start_matches(PACKAGE).to_owned();
         let kernel = Self { series: series.to_owned(), release, directory: cache.join(&package) };
         if !kernel.image().exists() {
             fs::create_dir_all(cache).with_context(|| format!("cannot make {}", cache.display()))?;
-            fetch(&package, cache).with_context(|| format!("cannot fetch the kernel {package}"))?;
+            fetch(&package, &apt, cache).with_context(|| format!("cannot fetch the kernel {package}"))?;
         }
         Ok(kernel)
+    }
+
+    /// What it runs on.
+    pub fn board(&self) -> &'static Board {
+        Board::of(processor_of(&self.series))
     }
 
     /// What QEMU boots.
@@ -59,26 +81,31 @@ const MODULES: [&str; 2] = ["lib/modules", "usr/lib/modules"];
 
 /// Can a kernel of this series be had?
 pub fn is_offered(series: &str) -> bool {
-    package_of(series).is_ok()
+    Apt::of(processor_of(series)).is_ok_and(|apt| package_of(series, &apt).is_ok())
+}
+
+/// What it runs on.
+pub fn processor_of(series: &str) -> Processor {
+    parted(series).1.processor
 }
 
 /// The newest package of a series that can be had.
-fn package_of(series: &str) -> Result<String> {
-    let (series, flavour) = parted(series);
-    if let Some(package) = newest(series, flavour)? {
+fn package_of(series: &str, apt: &Apt) -> Result<String> {
+    let (series, Flavour { ending: flavour, .. }) = parted(series);
+    if let Some(package) = newest(series, flavour, apt)? {
         return Ok(package);
     }
-    debian::refresh();
-    let package = newest(series, flavour)?;
+    apt.refresh();
+    let package = newest(series, flavour, apt)?;
     package.with_context(|| {
         format!("apt knows no kernel {PACKAGE}{series}.…{flavour}\n       try a series that it knows, or add Debian's backports to its sources")
     })
 }
 
-/// The numbers, and how Debian ends the names of that flavour's packages.
-fn parted(series: &str) -> (&str, &'static str) {
+/// The numbers, and what kind of kernel it is.
+fn parted(series: &str) -> (&str, &'static Flavour) {
     let flavoured =
-        FLAVOURS.iter().rev().find_map(|(word, ending)| Some((series.strip_suffix(word)?, *ending)));
+        FLAVOURS.iter().rev().find_map(|flavour| Some((series.strip_suffix(flavour.word)?, flavour)));
     flavoured.expect("everything ends with nothing")
 }
 
@@ -88,12 +115,11 @@ fn is_of(flavour: &str, package: &str) -> bool {
     before.is_some_and(|word| word.contains(|c: char| c.is_ascii_digit()))
 }
 
-fn newest(series: &str, flavour: &str) -> Result<Option<String>> {
-    let names =
-        process::output(Command::new("apt-cache").args(["pkgnames", &format!("{PACKAGE}{series}.")]))?;
+fn newest(series: &str, flavour: &str, apt: &Apt) -> Result<Option<String>> {
+    let names = process::output(apt.command("apt-cache").args(["pkgnames", &format!("{PACKAGE}{series}.")]))?;
     let mut packages: Vec<&str> = names.lines().filter(|name| is_of(flavour, name)).collect();
     packages.sort_by_key(|package| std::cmp::Reverse(numbers(package)));
-    Ok(packages.into_iter().find(|package| debian::offers(package)).map(ToOwned::to_owned))
+    Ok(packages.into_iter().find(|package| apt.offers(package)).map(ToOwned::to_owned))
 }
 
 /// By these the newer of two packages is known.
@@ -101,10 +127,9 @@ fn numbers(package: &str) -> Vec<u64> {
     package.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
 }
 
-fn fetch(package: &str, cache: &Path) -> Result<()> {
-    let mut apt = Command::new("apt-get");
-    // The package goes where apt's own user may not write.
-    apt.args(["--quiet", "--option", "APT::Sandbox::User=root", "download", package]).current_dir(cache);
+fn fetch(package: &str, apt: &Apt, cache: &Path) -> Result<()> {
+    let mut apt = apt.command("apt-get");
+    apt.args(["--quiet", "download", package]).current_dir(cache);
     eprintln!("$ {}", process::line(&apt));
     process::run_quietly(&mut apt)?;
     let Some(archive) = archive_of(package, cache) else { bail!("apt-get left no package") };
@@ -139,8 +164,14 @@ mod tests {
 
     #[test]
     fn flavours_are_told_apart() {
-        let [cloud, generic] = ["6.12", "6.12-generic"].map(parted);
-        assert_eq!((cloud, generic), (("6.12", "-cloud-amd64"), ("6.12", "-amd64")));
+        let told = |series| {
+            let (series, Flavour { ending, processor, .. }) = parted(series);
+            (series, *ending, *processor)
+        };
+        let [cloud, generic, arm] = ["6.12", "6.12-generic", "6.12-arm64"].map(told);
+        assert_eq!(cloud, ("6.12", "-cloud-amd64", Processor::Amd64));
+        assert_eq!(generic, ("6.12", "-amd64", Processor::Amd64));
+        assert_eq!(arm, ("6.12", "-cloud-arm64", Processor::Arm64));
         let packages =
             ["6.1.0-56-amd64", "6.12.117+deb12-amd64", "6.1.0-56-cloud-amd64", "6.1.0-56-rt-amd64"];
         let of = |flavour| packages.map(|package| is_of(flavour, package));

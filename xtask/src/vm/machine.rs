@@ -17,16 +17,12 @@ use super::kernel::Kernel;
 use super::log;
 use crate::results::Report;
 
-/// The program, by its name.
-pub const QEMU: &str = "qemu-system-x86_64";
-
 /// Enough for a million addresses, the tables they grow through, and the initrd.
 const MEMORY: &str = "2048";
 
 /// The kernel speaks on its first serial line, and whatever shakes it ends it. The tests speak on the second.
 /// Beside other work an emulated timer may be too late for the kernel that tests it: then it would end ("timer does not work").
-const COMMAND_LINE: &str =
-    "console=ttyS0 oops=panic panic=-1 softlockup_panic=1 hung_task_panic=1 no_timer_check";
+const COMMAND_LINE: &str = "oops=panic panic=-1 softlockup_panic=1 hung_task_panic=1 no_timer_check";
 
 /// A kernel with an initrd, ready to report.
 pub struct Machine<'a> {
@@ -43,7 +39,7 @@ impl Machine<'_> {
     /// Boots it, prints what its tests print, and notes how it went.
     pub fn run(&self, limit: Duration, report: &mut Report) -> Result<()> {
         fs::write(&self.log, "").with_context(|| format!("cannot write {}", self.log.display()))?;
-        let mut qemu = self.qemu("stdio");
+        let mut qemu = self.qemu(false);
         let mut qemu =
             qemu.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start QEMU")?;
         let lines = lines_of(&mut qemu)?;
@@ -60,14 +56,15 @@ impl Machine<'_> {
             self.kernel.release,
             self.log.display()
         );
-        process::run(&mut self.qemu("mon:stdio"))?;
+        process::run(&mut self.qemu(true))?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// QEMU with both serial lines.
-    fn qemu(&self, second: &str) -> Command {
+    fn qemu(&self, with_prompt: bool) -> Command {
         let mut qemu = self.bare();
-        qemu.arg("-serial").arg(format!("file:{}", self.log.display())).args(["-serial", second]);
+        qemu.arg("-serial").arg(format!("file:{}", self.log.display()));
+        qemu.args(self.kernel.board().second_line(with_prompt));
         qemu
     }
 
@@ -93,19 +90,12 @@ pub fn look_into(log: &Path, went_wrong: bool, report: &mut Report) -> Result<()
 
 /// QEMU with this kernel.
 pub fn qemu(program: &Path, kernel: &Kernel, accelerator: Accelerator) -> Command {
+    let board = kernel.board();
     let mut qemu = Command::new(program);
-    qemu.args([
-        "-nodefaults",
-        "-no-user-config",
-        "-display",
-        "none",
-        "-no-reboot",
-        "-M",
-        "q35",
-        "-m",
-        MEMORY,
-    ]);
-    qemu.args(accelerator.arguments()).arg("-kernel").arg(kernel.image()).args(["-append", COMMAND_LINE]);
+    qemu.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+    qemu.args(["-M", board.machine, "-m", MEMORY]).args(accelerator.arguments(board));
+    qemu.arg("-kernel").arg(kernel.image());
+    qemu.arg("-append").arg(format!("console={} {COMMAND_LINE}", board.console));
     qemu
 }
 

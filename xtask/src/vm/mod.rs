@@ -2,7 +2,9 @@
 
 mod accelerator;
 mod bench;
+mod board;
 mod choice;
+mod foreign;
 mod guest;
 mod initrd;
 mod kernel;
@@ -26,6 +28,7 @@ use guest::Stage;
 use kernel::Kernel;
 use ring::Ring;
 
+use crate::processor::Processor;
 use crate::results::{Report, Results};
 use crate::side_by_side;
 use crate::tools::Missing;
@@ -33,6 +36,9 @@ use crate::tools::Missing;
 /// The kernels that filterd is tested on: the oldest it runs on, the newest that Debian 12 offers, and that one again
 /// as machines of metal run it.
 const TESTED: [&str; 3] = ["6.1", "6.12", "6.12-generic"];
+
+/// The same for arm64, which this machine can only interpret: they are booted when they are asked for.
+const OF_ARM64: [&str; 2] = ["6.1-arm64", "6.12-arm64"];
 
 /// What a kernel for metal is named with: its source is that of the cloud's, built with more drivers.
 const OF_METAL: &str = "-generic";
@@ -46,7 +52,7 @@ const STAGE: &str = "virtual machines";
 /// What to boot, and what to do there.
 #[derive(Debug, Args)]
 pub struct Vm {
-    /// Kernels, as in 6.1 or 6.1-generic; without any, all that filterd is tested on
+    /// Kernels, as in 6.1, 6.1-generic or 6.1-arm64; without any, all that filterd is tested on
     kernels: Vec<String>,
     /// Give a prompt in the first of them instead of running tests; Ctrl-A X ends it
     #[arg(long, conflicts_with_all = ["ring", "filter"])]
@@ -103,6 +109,11 @@ impl Vm {
         }
     }
 
+    /// What others are given for arm64, on the oldest kernel and the newest.
+    pub fn of_arm64() -> Self {
+        Self { kernels: OF_ARM64.map(ToOwned::to_owned).into(), ..Self::every() }
+    }
+
     /// As typed: gives a prompt, or runs tests and prints what became of them.
     pub fn run(&self) -> Result<ExitCode> {
         if self.shell {
@@ -114,7 +125,7 @@ impl Vm {
     }
 
     fn shell(&self) -> Result<ExitCode> {
-        let bench = Bench::prepare(&Ring::ALL, &[self.series()[0]])?;
+        let bench = Bench::prepare(&self.rings(), &[self.series()[0]])?;
         bench.machine(&bench.kernels[0], "shell", "shell\n")?.shell()
     }
 
@@ -193,6 +204,8 @@ impl Vm {
 
     fn rings(&self) -> Vec<Ring> {
         let mut rings = if self.ring.is_empty() { Ring::ALL.to_vec() } else { self.ring.clone() };
+        // Its stories make cards and disks of a PC.
+        rings.retain(|ring| *ring != Ring::Guest || !self.is_foreign());
         rings.sort_unstable();
         rings.dedup();
         rings
@@ -210,6 +223,11 @@ impl Vm {
         stages.map(|stage| format!("{stage} {}\n", words(stage).join(" "))).collect()
     }
 
+    /// Is it for another processor than all others?
+    fn is_foreign(&self) -> bool {
+        self.series().iter().any(|series| kernel::processor_of(series) != Processor::Amd64)
+    }
+
     /// Is a kernel of the same source told all that is asked for? Then they have one verifier.
     fn is_twin(&self, series: &str) -> bool {
         series.strip_suffix(OF_METAL).is_some_and(|source| self.series().contains(&source))
@@ -219,6 +237,9 @@ impl Vm {
     fn network(&self, series: &str) -> Vec<String> {
         if !self.filter.is_empty() {
             return self.words();
+        }
+        if self.is_foreign() {
+            return choice::for_another_processor().collect();
         }
         choice::words(!self.short && self.series().first() == Some(&series)).collect()
     }

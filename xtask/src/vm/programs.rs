@@ -1,5 +1,6 @@
 //! The daemon and the test programs for guests: those of this machine's own rings, but for one thing.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -7,6 +8,9 @@ use anyhow::{Context, Result, ensure};
 use bpf_build::{compiled, process, workspace};
 
 use super::ring::Ring;
+use crate::cross::Builder;
+use crate::processor::Processor;
+use crate::{build, dist};
 
 /// A program, and its name in the guest.
 pub struct Program {
@@ -16,14 +20,28 @@ pub struct Program {
     pub is_whole: bool,
 }
 
+const DAEMON: &str = "filterd";
+
 /// Adjusting the daemon to where it lies touches so many pages that an emulated guest takes four times as long to start it
 /// (51 ms, else 13), and a story starts it ten times.
 const ONE_PLACE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"];
 
-/// Builds the daemon, and the test programs of these rings.
-pub fn build(rings: &[Ring]) -> Result<Vec<Program>> {
+/// Stories wait for filterd and for packets, and not for themselves; so they are not waited for, either.
+const NOT_OPTIMISED: &str = "profile.release.package.filterd-tests.opt-level=0";
+
+/// Builds the daemon, and the test programs of these rings, for guests with this processor.
+pub fn build(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
     ensure!(cfg!(target_arch = "x86_64"), "guests are x86_64 machines, and this one cannot build for them");
     compiled::provide()?;
+    let programs =
+        if processor == Processor::Amd64 { of_this_kind(rings) } else { packed(rings, processor) }?;
+    let names = rings.iter().map(|ring| ring.program()).chain([DAEMON]);
+    let is_there = |name| programs.iter().any(|program| program.name == name);
+    ensure!(names.into_iter().all(is_there), "cargo does not say where the programs for the guests lie");
+    Ok(programs)
+}
+
+fn of_this_kind(rings: &[Ring]) -> Result<Vec<Program>> {
     let tests = rings.iter().flat_map(|ring| ["--test", ring.program()]);
     let mut programs = built(cargo("build", "filterd-tests").args(tests), false)?;
     let target = workspace::target()?;
@@ -32,14 +50,32 @@ pub fn build(rings: &[Ring]) -> Result<Vec<Program>> {
     // Of the same parts as this machine's own daemon, and not in its place.
     daemon.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", target.join("vm"));
     programs.extend(built(&mut daemon, true)?);
-    let names = rings.iter().map(|ring| ring.program()).chain(["filterd"]);
-    let is_there = |name| programs.iter().any(|program| program.name == name);
-    ensure!(names.into_iter().all(is_there), "cargo does not say where the programs for the guests lie");
+    Ok(programs)
+}
+
+/// For another processor it is the daemon that others are given, out of the package; and test programs of the same parts.
+fn packed(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
+    let package = dist::package(processor)?;
+    let unpacked = workspace::target()?.join("vm").join(processor.debian());
+    let cleared = if unpacked.exists() { fs::remove_dir_all(&unpacked) } else { Ok(()) };
+    cleared.with_context(|| format!("cannot remove {}", unpacked.display()))?;
+    process::run_quietly(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&unpacked))?;
+    let builder = Builder::of(processor)?;
+    let mut tests = of(builder.cargo()?, "build", "filterd-tests");
+    tests.args(["--config", NOT_OPTIMISED]);
+    tests.args(rings.iter().flat_map(|ring| ["--test", ring.program()]));
+    tests.env("CARGO_TARGET_DIR", build::give_away()?).envs(dist::remapped(&builder)?);
+    let mut programs = built(&mut tests, false)?;
+    let file = unpacked.join("usr/bin").join(DAEMON);
+    programs.push(Program { name: DAEMON.to_owned(), file, is_whole: true });
     Ok(programs)
 }
 
 fn cargo(task: &str, package: &str) -> Command {
-    let mut cargo = workspace::cargo();
+    of(workspace::cargo(), task, package)
+}
+
+fn of(mut cargo: Command, task: &str, package: &str) -> Command {
     cargo.args([task, "--release", "--message-format=json-render-diagnostics", "--package", package]);
     cargo
 }

@@ -57,6 +57,15 @@ pub fn ensure() -> Result<Toolchain> {
         .map_err(|error| anyhow!("cannot install what building for BPF needs: {error:#}\n{BRING_YOUR_OWN}"))
 }
 
+/// A compiler that builds its own library for whatever it is asked for: the one that is there, else one installed now.
+pub fn compiler() -> Result<Compiler> {
+    if let Some(compiler) = compiler::all().next() {
+        return Ok(compiler);
+    }
+    debian::refresh();
+    compiler::install(&[]).map_err(|error| anyhow!("{}: {error:#}", missing()))
+}
+
 /// The packages of Debian's that a machine is given where it lacks them, and no others.
 pub fn packages() -> Vec<String> {
     compiler::packages().chain(linker::packages(compiler::USUAL_LLVM)).collect()
