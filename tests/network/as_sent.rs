@@ -167,6 +167,13 @@ fn family<const LABELS: usize>(
     text.lines().filter_map(series).filter(|(_, value)| *value > 0).collect()
 }
 
+/// What `ip -s link` says that this interface has received.
+fn kernels_own(net: &Net, interface: &str) -> u64 {
+    let told = net.host().ip(&format!("-s -j link show dev {interface}"));
+    let told: Value = serde_json::from_str(&told).expect("it speaks JSON");
+    number(&told[0]["stats64"]["rx"]["packets"])
+}
+
 /// All that is asked, beside what was sent.
 fn all_tell(net: &Net, sent: &Sent) {
     let json = |words: &[&str]| net.filterd([words, &["--json"]].concat()).succeeds().json();
@@ -200,6 +207,16 @@ fn all_tell(net: &Net, sent: &Sent) {
         assert_eq!(packets("allowed"), ALLOWED * tenth);
         let unlisted = UNLISTED * tenth;
         assert!((unlisted..unlisted + 100).contains(&packets("unlisted")), "{passed}");
+    }
+    // What the kernel itself counts on each, beside which the other end says something of its own.
+    let told = family(&scraped, "filterd_interface_kernel_rx_packets_total", ["interface"]);
+    for name in ["eth0", "eth1"] {
+        let counted = kernels_own(net, name);
+        let one =
+            rows(&snapshot["interfaces"]).iter().find(|one| one["name"] == name).expect("it is filtered");
+        for told in [told[&[name.to_owned()]], number(&one["received"]["kernel_rx_packets"])] {
+            assert!(told.abs_diff(counted) < 100, "{name}: {told} of {counted}");
+        }
     }
     // By list.
     for (output, lists) in [

@@ -1,4 +1,5 @@
-//! What bash offers at a tab: interfaces, lists and entries as they are, though it takes IPv6 addresses apart at colons.
+//! What shells offer at a tab: interfaces, lists and entries as they are, though bash takes IPv6 addresses apart at colons, and
+//! zsh takes what stands behind one for a description.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -49,20 +50,85 @@ fn where_no_filterd_runs_nothing_is_offered_and_nothing_said() {
     assert_eq!(offered(&net, "filterd remove 2", &["filterd", "remove", "2"]), [""]);
 }
 
+/// Reads what is installed for it as the body of a function at the first tab, as zsh itself does; what that describes to the
+/// reader is printed: the value, and behind a colon that is not escaped what it is.
+const AT_A_TAB_OF_ZSH: &str = r#"
+# What is unpacked and not installed has its modules beside it.
+module_path+=(${$(readlink /proc/$$/exe):h:h}/usr/lib/*/zsh/*(N))
+compdef() { }
+_describe() { print -rl -- "${(@P)3}" }
+fpath=($1)
+autoload -Uz _filterd
+shift
+words=("$@") CURRENT=$#
+_filterd
+"#;
+
+#[test]
+fn zsh_offers_the_same() {
+    if !is_here("zsh") {
+        return;
+    }
+    let net = Net::with_filterd("allow: [192.0.2.10]\nblock: [198.51.100.0/24]");
+    net.filterd(["add", ATTACKER, ATTACKER6, "--list", "ssh", "--quiet"]).succeeds();
+    let offered = |words: &[&str]| -> Vec<String> {
+        let completions = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/completions");
+        asked(&net, &[&["zsh", "-f", "-c", AT_A_TAB_OF_ZSH, "zsh", completions][..], words].concat())
+    };
+    assert_eq!(offered(&["filterd", "remove", "203"]), [ATTACKER]);
+    assert_eq!(offered(&["filterd", "remove", "2001:db8:b"]), [ATTACKER6.replace(':', "\\:")]);
+    assert_eq!(offered(&["filterd", "list", "--list", "s"]), ["ssh"]);
+    assert_eq!(offered(&["filterd", "--iface", "eth"]), ["eth0"]);
+    let verbs = offered(&["filterd", "st"]);
+    assert!(verbs.iter().any(|verb| verb.starts_with("status:")), "with what it is: {verbs:?}");
+}
+
+#[test]
+fn fish_offers_the_same() {
+    if !is_here("fish") {
+        return;
+    }
+    let net = Net::with_filterd("allow: [192.0.2.10]\nblock: [198.51.100.0/24]");
+    net.filterd(["add", ATTACKER, ATTACKER6, "--list", "ssh", "--quiet"]).succeeds();
+    let offered = |line: &str| -> Vec<String> {
+        let completions = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/completions/filterd.fish");
+        let at_a_tab = format!("source {completions}; complete --do-complete '{line}'");
+        asked(&net, &["fish", "--no-config", "--command", &at_a_tab])
+    };
+    assert_eq!(offered("filterd remove 203"), [ATTACKER]);
+    assert_eq!(offered("filterd remove 2001:db8:b"), [ATTACKER6]);
+    assert_eq!(offered("filterd list --list s"), ["ssh"]);
+    assert_eq!(offered("filterd --iface eth"), ["eth0"]);
+    let verbs = offered("filterd st");
+    assert!(verbs.iter().any(|verb| verb.starts_with("status\t")), "with what it is: {verbs:?}");
+}
+
+fn is_here(shell: &str) -> bool {
+    let is_here = Command::new(shell).arg("--version").output().is_ok_and(|told| told.status.success());
+    if !is_here {
+        println!("SKIPPED completions of {shell}: this machine has none");
+    }
+    is_here
+}
+
 /// What is offered for this line, which bash takes apart into these words.
 fn offered(net: &Net, line: &str, words: &[&str]) -> Vec<String> {
+    asked(net, &[&["bash", "--norc", "-c", AT_A_TAB, "bash", line][..], words].concat())
+}
+
+/// The lines that a shell prints where `filterd` is a command.
+fn asked(net: &Net, shell: &[&str]) -> Vec<String> {
     let place = net.home().path("bin");
     if !place.exists() {
         fs::create_dir(&place).expect("a home can be written");
         symlink(home::binary(), place.join("filterd")).expect("a home can be written");
     }
     let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap_or_default());
-    let mut bash: Command = net.host().command("unshare");
+    let mut command: Command = net.host().command("unshare");
     // Interfaces are read where /sys shows the host's.
-    bash.args(["--mount", "--", "sh", "-c", "mount -t sysfs sysfs /sys && exec \"$@\"", "sh"]);
-    bash.args(["bash", "--norc", "-c", AT_A_TAB, "bash", line]).args(words);
-    let done =
-        bash.env("PATH", path).env("FILTERD_SOCKET", net.home().socket()).output().expect("bash starts");
+    command.args(["--mount", "--", "sh", "-c", "mount -t sysfs sysfs /sys && exec \"$@\"", "sh"]);
+    command.args(shell).env("PATH", path).env("FILTERD_SOCKET", net.home().socket());
+    let done = command.env("HOME", net.home().path("bin")).output().expect("a shell starts");
     assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).trim_end_matches('\n').split('\n').map(ToOwned::to_owned).collect()
 }

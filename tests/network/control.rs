@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use harness::{ATTACKER, BYSTANDER, Net, Reply};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 const DOCUMENT: &str = include_str!("../../docs/control.md");
@@ -40,7 +41,7 @@ fn verbs(net: &Net) -> Vec<String> {
 
 #[test]
 fn every_answer_of_every_verb_begins_with_its_version() {
-    let net = Net::with_filterd("");
+    let mut net = Net::with_filterd("");
     let file = net.home().write("bans.txt", "203.0.113.9\n").display().to_string();
     let config = net.home().path("filterd.yaml").display().to_string();
     let verbs = verbs(&net);
@@ -66,12 +67,30 @@ fn every_answer_of_every_verb_begins_with_its_version() {
             let object: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {told}"));
             assert_eq!(object["version"], 1, "{verb} does not begin with its version: {line}");
             assert!(line.starts_with("{\"version\":"), "{verb}: {line}");
+            for field in object.as_object().expect("it is one").keys() {
+                let is_told =
+                    [format!("`{field}`"), format!("\"{field}\"")].iter().any(|it| DOCUMENT.contains(it));
+                assert!(is_told, "{verb} tells `{field}`, and nobody says what that is");
+            }
         }
     }
-    for wrong in
-        [&["add", "nowhere", "--json"][..], &["nosuch", "--json"], &["flush", "--list", "guard", "--json"]]
-    {
+    for wrong in [
+        &["add", "nowhere", "--json"][..],
+        &["nosuch", "--json"],
+        &["export", "--format", "nft", "--json"],
+        &["flush", "--list", "guard", "--json"],
+    ] {
         let told = net.filterd(wrong);
         assert_eq!(told.json()["version"], 1, "{told}");
     }
+    // Where nobody answers, too; and of what is left at work.
+    net.end(Signal::SIGKILL);
+    for verb in ["add", "status", "stats", "list", "lists", "export", "watch", "top", "pause"] {
+        let words: &[&str] = if verb == "add" { &[ATTACKER] } else { &[] };
+        let told = net.filterd([&[verb], words, &["--json"]].concat()).exits(6);
+        assert_eq!(told.json()["version"], 1, "{verb}: {told}");
+    }
+    let pins = net.home().pins().display().to_string();
+    let told = net.filterd(["detach", "--pin-dir", &pins, "--json"]).succeeds();
+    assert!(told.output.starts_with("{\"version\":1,\"detached\":[\"eth0\"]"), "{told}");
 }

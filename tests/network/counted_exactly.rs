@@ -1,5 +1,7 @@
 //! What was sent is what is told: each counter, in packets and bytes, by interface, through restarts.
 
+use std::time::{Duration, Instant};
+
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame, Net};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -50,8 +52,12 @@ fn ten_thousand_frames_on_two_interfaces_are_counted_to_the_byte_and_through_kil
     let arrived = [net.arrivals(0, &first), net.arrivals(1, &second)];
     let passed = arrived.iter().flatten().filter(|arrived| **arrived).count();
     assert_eq!(passed, 3_000);
+    let began = net.filterd(["status", "--json"]).succeeds().json()["started"].as_u64().expect("a moment");
+    let since = net.filterd(["stats", "--json"]).succeeds().json()["packets_since"].as_u64();
+    assert!(since.is_some_and(|since| began.abs_diff(since) < 10), "{since:?} of {began}");
     let holds = |net: &Net| {
         let stats = net.filterd(["stats", "--json"]).succeeds().json();
+        assert_eq!(stats["packets_since"].as_u64(), since, "whoever has run since it was first attached");
         for (interface, frames) in [("eth0", &first), ("eth1", &second)] {
             let tenth = frames.len() as u64 / 10;
             let rows = &stats["interfaces"];
@@ -111,18 +117,55 @@ fn what_is_only_counted_has_its_bytes_and_interface_too() {
 }
 
 #[test]
-fn status_knows_the_driver_and_what_the_kernel_counts() {
-    let net = Net::with_filterd("block: [203.0.113.7]");
+fn status_knows_the_driver_and_what_the_kernel_counts_on_each_interface() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     let packets = |net: &Net| {
         let status = net.filterd(["status", "--json"]).succeeds().json();
-        assert_eq!(status["interfaces"][0]["driver"], "veth");
-        assert!(status["interfaces"][0]["up_since"].as_u64() > Some(1_700_000_000));
-        status["interfaces"][0]["received"]["kernel_rx_packets"].as_u64().expect("the kernel counts")
+        ["eth0", "eth1"].map(|name| {
+            let interfaces = status["interfaces"].as_array().expect("there are interfaces");
+            let one = interfaces.iter().find(|one| one["name"] == name).expect("it is filtered");
+            assert_eq!(one["driver"], "veth");
+            assert!(one["up_since"].as_u64() > Some(1_700_000_000));
+            one["received"]["kernel_rx_packets"].as_u64().expect("the kernel counts")
+        })
     };
     let before = packets(&net);
-    net.arrivals(0, &vec![Frame::from(BYSTANDER); 50]);
-    assert!(packets(&net) >= before + 50);
+    net.arrivals(1, &vec![Frame::from(BYSTANDER); 500]);
+    let after = packets(&net);
+    assert!(after[1] >= before[1] + 500, "{before:?} {after:?}");
+    // Beside it the kernel on the other end says something by itself.
+    assert!(after[0] < before[0] + 100, "{before:?} {after:?}");
     net.filterd(["status"])
         .succeeds()
-        .says("Protected as configured: packets from 1 target on eth0 are dropped");
+        .says("Protected as configured: packets from 1 target on eth0, eth1 are dropped");
+}
+
+/// Between two looks, five to ten seconds apart, a tenth of what came each second is dropped.
+#[test]
+fn status_tells_how_fast_packets_come_and_are_dropped_on_each_interface() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    let rates = |net: &Net| {
+        let status = net.filterd(["status", "--json"]).succeeds().json();
+        ["eth0", "eth1"].map(|name| {
+            let interfaces = status["interfaces"].as_array().expect("there are interfaces");
+            let one = interfaces.iter().find(|one| one["name"] == name).expect("it is filtered");
+            ["packets_per_second", "drops_per_second"].map(|field| one[field].as_f64().unwrap_or(0.0))
+        })
+    };
+    let begun = Instant::now();
+    let mut told = rates(&net);
+    let mut sent = 0.0;
+    while told[1][1] == 0.0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{told:?}");
+        net.arrivals(1, &[vec![Frame::from(ATTACKER); 10], vec![Frame::from(BYSTANDER); 90]].concat());
+        sent += 100.0;
+        told = rates(&net);
+    }
+    let [[_, none], [received, dropped]] = told;
+    assert_eq!(none, 0.0, "nothing of it came in by the other one: {told:?}");
+    // No more than all that was sent, over no less than the shortest time of which a rate is told.
+    assert!(received + 1.0 >= dropped * 9.0 && received <= (sent + 100.0) * 2.0, "{told:?} of {sent}");
+    net.filterd(["status"]).succeeds().says(" received/s, ").says(" to drop/s");
 }

@@ -334,7 +334,8 @@ fn whoever_may_not_see_everything_is_told_what_was_not_seen() {
     let net = Net::new();
     let words = ["doctor", "--no-config", "--iface", "lo"];
     let told = net.home().filterd_as(65534, words).succeeds();
-    told.clone().says("you lack CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON").says("-> sudo filterd doctor");
+    told.clone().says("warn  capabilities").says("you lack CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON");
+    told.clone().says("-> sudo filterd run").says("-> sudo filterd doctor");
     told.says("not seen without root: what the kernel was built with");
 }
 

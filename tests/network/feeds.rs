@@ -40,7 +40,8 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     // Whoever asks before that is over is told of it, too.
     net.wait_for_log("refresh of ipsum entered=1");
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).succeeds();
+    // It is asked for again in an hour, and says so before that is over.
+    net.filterd(["status"]).succeeds().says("1 hit, next ").says(" (in ");
     let refresh = ["lists", "refresh", "ipsum"];
     // Another list, and the same once more.
     site.has(&format!("{BYSTANDER}\n"));

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, Net, SOON, keeper_of, until};
 use nix::sys::signal::{Signal, kill};
@@ -192,11 +193,33 @@ fn who_follows_and_does_not_read_keeps_his_place_from_nobody() {
 }
 
 #[test]
-fn who_says_nothing_keeps_nobody_out_for_long() {
+fn who_says_nothing_keeps_others_out_while_all_places_are_taken_and_not_for_long() {
     let net = Net::with_filterd(CONFIG);
-    let silent: Vec<_> = (0..CONNECTIONS).map(|_| caller(&net)).collect();
-    assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"));
+    let silent: Vec<_> = (0..CONNECTIONS).map(|_| caller(&net).expect("somebody listens")).collect();
+    let mut next = asking(&net, "GET /");
+    next.set_read_timeout(Some(Duration::from_secs(1))).expect("it is a socket");
+    let waits = next.read(&mut [0]).map_err(|error| error.kind());
+    assert_eq!(waits, Err(ErrorKind::WouldBlock), "there are no more places than {CONNECTIONS}");
+    next.set_read_timeout(Some(SOON)).expect("it is a socket");
+    assert!(heard(&mut next, "never").starts_with("HTTP/1.1 200"), "those who say nothing are hung up on");
     drop(silent);
+}
+
+#[test]
+fn who_dribbles_a_request_is_hung_up_on_too() {
+    let net = Net::with_filterd(CONFIG);
+    let mut slow = caller(&net).expect("somebody listens");
+    slow.set_read_timeout(Some(Duration::from_millis(200))).expect("it is a socket");
+    let begun = Instant::now();
+    slow.write_all(b"GET / HTTP/1.1\r\nX: ").expect("somebody reads");
+    let is_there = |slow: &mut TcpStream| match slow.read(&mut [0; 64]) {
+        Ok(length) => length > 0,
+        Err(error) => error.kind() == ErrorKind::WouldBlock,
+    };
+    while is_there(&mut slow) {
+        assert!(begun.elapsed() < SOON, "each byte gives him more time");
+        _ = slow.write_all(b"x");
+    }
 }
 
 /// Whoever supervises it, and whoever looks, is to hear of it.

@@ -1,5 +1,6 @@
 //! What filterd tells of itself: `list`, `status`, `stats`, `test`, `ping`.
 
+use filter_common::reason::Reason;
 use filter_common::target::Target;
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Frame, Net};
 use serde_json::Value;
@@ -112,6 +113,23 @@ fn status_tells_what_filterd_is_and_how_full_it_is() {
         .sum();
     assert!(entries >= 3, "{status}");
     net.filterd(["status"]).succeeds().says("eth0").says("native").says("exact");
+    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
+    net.filterd(["status"]).succeeds().says("packets from 3 targets on eth0 are dropped");
+}
+
+#[test]
+fn stats_says_of_every_reason_what_it_means() {
+    let net = Net::with_filterd("");
+    let text = net.filterd(["stats"]).succeeds().output;
+    let rows = net.filterd(["stats", "--json"]).succeeds().json();
+    let rows = rows["reasons"].as_array().expect("there are rows");
+    for reason in Reason::ALL {
+        let (name, meaning) = (reason.name(), reason.meaning());
+        let of_it: Vec<_> = rows.iter().filter(|row| row["reason"] == name).collect();
+        assert!(!of_it.is_empty() && of_it.iter().all(|row| row["meaning"] == meaning), "{name}: {of_it:?}");
+        let is_told = |line: &str| line.contains(&format!(" {name} ")) && line.ends_with(meaning);
+        assert!(text.lines().any(is_told), "{name}, which is {meaning}, in\n{text}");
+    }
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use harness::{ATTACKER, BYSTANDER, Frame, Net, Prometheus, Reply, SOON, until};
+use harness::{ATTACKER, BYSTANDER, Frame, Net, Prometheus, Reply, SOON, Site, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 
 const CONFIG: &str = "metrics: {listen: 127.0.0.1:9477}";
 
@@ -325,4 +326,38 @@ fn a_real_prometheus_understands_all_of_it() {
     assert_eq!(prometheus.tells(&net, "sum(filterd_list_packets_total)"), Some(30.0));
     net.filterd(["pause", "10m"]).succeeds();
     until(|| prometheus.tells(&net, "filterd_paused") == Some(1.0), "Prometheus has seen the pause");
+}
+
+/// What the dashboard asks a real Prometheus it is answered: series, labels and functions are there.
+#[test]
+fn whatever_the_dashboard_asks_there_is_an_answer() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has("203.0.113.0/24\n");
+    net.start(&format!("{CONFIG}\nlists: [{{name: drop, {}}}]", Site::keys()));
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    let prometheus = Prometheus::watching(&net, ADDRESS);
+    let questions = dashboard();
+    assert!(questions.len() > 10, "{questions:?}");
+    for question in questions {
+        until(
+            || {
+                net.filterd(["add", BYSTANDER]).succeeds();
+                net.filterd(["remove", BYSTANDER]).succeeds();
+                net.expect(ATTACKER).dropped();
+                prometheus.tells(&net, &question).is_some_and(|value| !value.is_nan())
+            },
+            &format!("there is an answer to {question}"),
+        );
+    }
+}
+
+/// All that the dashboard asks, as Grafana puts it for one who looks at all machines and the last minute.
+fn dashboard() -> Vec<String> {
+    let text = include_str!("../../configs/grafana/filterd.json");
+    let dashboard: Value = serde_json::from_str(text).expect("it is JSON");
+    let panels = dashboard["panels"].as_array().expect("it has panels").iter();
+    let targets = panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let asked = targets.map(|target| target["expr"].as_str().expect("it asks something"));
+    asked.map(|asked| asked.replace("$instance", ".*").replace("$__rate_interval", "1m")).collect()
 }

@@ -15,20 +15,29 @@ use nix::unistd::Pid;
 /// Machines are slow.
 const SOON: Duration = Duration::from_secs(30);
 
-/// `filterd top` in its terminal, which is 80 characters wide and 24 lines high.
+/// `filterd top` in its terminal.
 struct Screen {
     script: Child,
     keys: Option<ChildStdin>,
     told: Arc<Mutex<Vec<u8>>>,
+    columns: u16,
+    lines: u16,
 }
 
 impl Screen {
+    /// One that is 80 characters wide and 24 lines high.
     fn of(net: &Net) -> Self {
+        Self::sized(net, 80, 24)
+    }
+
+    fn sized(net: &Net, columns: u16, lines: u16) -> Self {
         let top = format!("{} --socket {} top", binary().display(), net.home().socket().display());
         let settings = "echo \"settings $(stty --save)\"";
         let mut script = Command::new("script")
             .args(["--quiet", "--return", "--command"])
-            .arg(format!("stty rows 24 cols 80; {settings}; {top}; echo \"ended with $?\"; {settings}"))
+            .arg(format!(
+                "stty rows {lines} cols {columns}; {settings}; {top}; echo \"ended with $?\"; {settings}"
+            ))
             .arg("/dev/null")
             .env("TERM", "xterm-256color")
             .stdin(Stdio::piped())
@@ -44,7 +53,7 @@ impl Screen {
             }
         });
         let keys = script.stdin.take();
-        let screen = Self { script, keys, told };
+        let screen = Self { script, keys, told, columns, lines };
         screen.comes_to_show("q leave");
         screen
     }
@@ -57,7 +66,7 @@ impl Screen {
     /// What a person sees.
     fn shown(&self) -> String {
         let size = |size| NonZero::new(size).expect("it has some");
-        let mut terminal = vt100::Parser::new(size(24), size(80), 0);
+        let mut terminal = vt100::Parser::new(size(self.lines), size(self.columns), 0);
         terminal.process(&self.told.lock().expect("nobody panics"));
         terminal.screen().contents()
     }
@@ -189,10 +198,19 @@ fn whoever_sends_most_of_what_is_dropped_is_shown_and_chosen_to_be_unblocked() {
     until(
         || {
             send();
-            screen.shown().contains(LOUD)
+            let shown = screen.shown();
+            shown.find(LOUD).zip(shown.find(ATTACKER)).is_some_and(|(first, second)| first < second)
         },
-        || format!("{LOUD} is to be shown:\n{}", screen.shown()),
+        || format!("{LOUD} and {ATTACKER} are to be shown:\n{}", screen.shown()),
     );
+    screen.press("j");
+    screen.press("u");
+    screen.comes_to_show(&format!("unblock: {ATTACKER}"));
+    screen.press("\x1b");
+    screen.comes_to_show("q leave");
+    screen.press("s");
+    screen.comes_to_show("Sources, by bytes");
+    screen.press("k");
     screen.press("u");
     screen.comes_to_show(&format!("unblock: {LOUD}"));
     screen.press("\r");
@@ -208,6 +226,34 @@ fn whoever_sends_most_of_what_is_dropped_is_shown_and_chosen_to_be_unblocked() {
         },
         || format!("its reason is to be shown:\n{}", screen.shown()),
     );
+    screen.press("q");
+    screen.has_ended(0);
+}
+
+#[test]
+fn lists_stand_as_a_key_says_and_a_large_screen_shows_sources_and_reasons_beside_them() {
+    let mut net = Net::new();
+    net.file("a.txt", "198.18.0.1\n198.18.0.2\n");
+    net.file("b.txt", "203.0.113.7\n");
+    net.start("lists: [{name: alpha, path: $HOME/a.txt}, {name: beta, path: $HOME/b.txt}]");
+    net.expect(ATTACKER).dropped();
+    let mut screen = Screen::sized(&net, 200, 60);
+    for (by, first, second) in [
+        ("rate", "beta", "alpha"),
+        ("hits", "beta", "alpha"),
+        ("entries", "alpha", "beta"),
+        ("name", "alpha", "beta"),
+        ("the configuration", "alpha", "beta"),
+    ] {
+        screen.comes_to_show(&format!("Lists, by {by}"));
+        screen.comes_to_show("eth0");
+        let shown = screen.shown();
+        let line = |name: &str| shown.lines().position(|line| line.starts_with(name));
+        assert!(line(first).zip(line(second)).is_some_and(|(one, other)| one < other), "{shown}");
+        assert!(shown.contains("Sources, by packets") && shown.contains("Reasons, by packets"), "{shown}");
+        assert!(shown.contains("eth0") && shown.contains("q leave"), "{shown}");
+        screen.press("s");
+    }
     screen.press("q");
     screen.has_ended(0);
 }

@@ -36,7 +36,7 @@ fn a_list_that_is_read_anew_is_named_and_found_by_its_name() {
     for name in ["drop", "other"] {
         net.home().write(&format!("{name}.txt"), "203.0.113.7\n");
     }
-    net.start("lists: [{name: drop, path: $HOME/drop.txt}, {name: other, path: $HOME/other.txt}]");
+    net.start("lists: [{name: other, path: $HOME/other.txt}, {name: drop, path: $HOME/drop.txt}]");
     let mut watcher = Watcher::of(&net, r#"{"list":"drop"}"#);
     net.home().write("other.txt", "198.51.100.1\n");
     net.home().write("drop.txt", "198.51.100.1\n198.51.100.2\n");

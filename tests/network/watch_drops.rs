@@ -3,6 +3,7 @@
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply, SOON, Watching, binary, end_of, until};
 use nix::sys::signal::Signal;
@@ -10,12 +11,13 @@ use serde_json::Value;
 
 #[test]
 fn who_watches_sees_each_of_few_drops_with_all_that_is_known_of_it() {
-    let mut net = Net::new();
+    let mut net = Net::with_links(2);
     net.home().write("feed.txt", "203.0.113.0/24\n");
-    net.start("lists: [{name: feed, path: $HOME/feed.txt}]");
+    net.start("interfaces: [eth0, eth1]\nlists: [{name: feed, path: $HOME/feed.txt}]");
     net.filterd(["add", "2001:db8:bad::/64", "--list", "ssh"]).succeeds();
     let mut watching = Watching::of(&net, &["--drops"]);
-    net.expect_each([ATTACKER, "2001:db8:bad::7"]).dropped();
+    net.expect(ATTACKER).dropped();
+    net.expect("2001:db8:bad::7").on("eth1").dropped();
     net.expect(BYSTANDER).passes();
     let drops = [watching.sees_a_drop(), watching.sees_a_drop()];
     let of = |source: &str| {
@@ -28,7 +30,8 @@ fn who_watches_sees_each_of_few_drops_with_all_that_is_known_of_it() {
     let told = ["weight", "source_port", "port", "bytes"].map(|field| four[field].as_u64());
     assert_eq!(told, [1, 54_321, 53, bytes as u64].map(Some), "{four}");
     let six = of("2001:db8:bad::7");
-    assert_eq!((&six["list"], &six["reason"]), (&"ssh".into(), &"ipv6_64".into()), "{six}");
+    let told = ["list", "reason", "interface"].map(|field| six[field].as_str());
+    assert_eq!(told, ["ssh", "ipv6_64", "eth1"].map(Some), "{six}");
     // Only one list's.
     let mut ssh = Watching::of(&net, &["--drops", "--list", "ssh", "--count", "1"]);
     net.expect_each([ATTACKER, "2001:db8:bad::7"]).dropped();
@@ -113,6 +116,8 @@ fn dropped_frames_are_written_as_tcpdump_reads_them() {
     let written = std::fs::read(&file).expect("it is written");
     let number = |at: usize| u32::from_ne_bytes(written[at..at + 4].try_into().expect("four bytes"));
     assert_eq!([number(0), number(16), number(20)], [0xA1B2_3C4D, 128, 1]);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970").as_secs();
+    assert!(u64::from(number(24)).abs_diff(now) < 600, "{} is no time of today", number(24));
     let (captured, whole) = (number(32) as usize, number(36) as usize);
     assert_eq!(captured, whole.min(128));
     let frame = &written[40..40 + captured];

@@ -190,3 +190,38 @@ fn help_has_examples_for_every_command_that_changes_something() {
         assert!(help.contains("Examples:") && help.contains(&format!("filterd {verb}")), "{help}");
     }
 }
+
+/// Commands in the midst of a text, which nobody types for a test: the options that they name are there.
+#[test]
+fn every_command_that_a_page_names_is_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let pages = ["README.md", "SECURITY.md"].map(|page| root.join(page));
+    let within = ["docs", "docs/from"].map(|place| std::fs::read_dir(root.join(place)).expect("it is there"));
+    let within = within.into_iter().flatten().map(|page| page.expect("it can be listed").path());
+    let pages =
+        pages.into_iter().chain(within.filter(|page| page.extension().is_some_and(|kind| kind == "md")));
+    let mut found = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(&page).expect("it can be read");
+        for command in text.split('`').filter_map(|part| part.strip_prefix("sudo ").or(Some(part))) {
+            let ours = command.split(['|', '\\', '<', ';']).next().unwrap_or_default().trim();
+            let is_whole = ours.starts_with("filterd ") && !ours.contains(['\n', '…', '[', '(']);
+            if is_whole && command != "filterd " {
+                found += 1;
+                assert!(is_known(ours), "{} names `{ours}`", page.display());
+            }
+        }
+    }
+    assert!(found > 80, "{found}");
+}
+
+/// What is left out, or stands for something, is no fault of a name.
+fn is_known(line: &str) -> bool {
+    let line =
+        line.replace(" X", " 203.0.113.7").replace(" ADDRESS", " 203.0.113.7").replace(" NAME", " drop");
+    let Err(error) = parsed(&line) else { return true };
+    !matches!(
+        error.kind(),
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict
+    )
+}

@@ -15,6 +15,7 @@ use crate::control::wire::entry::{HOST, LIVE};
 use crate::control::wire::lists::List;
 use crate::control::wire::{self, words};
 use crate::exit::Exit;
+use crate::text::Explanation;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -32,7 +33,7 @@ Examples:
 
 What an import of it does not bring back: since when an entry is there, and by whom. What this host is guarded by is not exported.")]
 pub struct Export {
-    /// plain, ipset, nft or json [default: plain]
+    /// plain, ipset, nft or json [default: plain; with --json: json]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Only this list
@@ -45,6 +46,10 @@ pub struct Export {
 
 impl Export {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
+        if console.json && self.format.is_some_and(|format| format != Format::Json) {
+            let why = "--json writes the export in the format json, and --format names another one";
+            return Err(Trouble::unparsable(Explanation::new(why, "leave one of them out")));
+        }
         let usual = if console.json { Format::Json } else { Format::Plain };
         let mut writer =
             self.format.unwrap_or(usual).writer(clock::on_the_wall(clock::after(Default::default())));

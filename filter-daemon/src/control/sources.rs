@@ -111,9 +111,10 @@ impl Sources {
         rows
     }
 
-    /// All reasons, the most packets first.
+    /// All reasons, the most packets first. No list stands beside one: several lists' packets are dropped for the same.
     pub fn by_reason(&self) -> Vec<Sampled> {
         let mut rows = sum(self.seconds.iter().map(|second| &second.of_reasons));
+        rows.iter_mut().for_each(|row| row.list = None);
         rows.sort_by(|a, b| b.packets.cmp(&a.packets).then(a.name.cmp(&b.name)));
         rows
     }
@@ -180,6 +181,7 @@ mod tests {
         assert_eq!((sources.samples(), sources.over()), (3, SECOND * 3 / 2));
         let reasons = sources.by_reason();
         assert_eq!((reasons.len(), reasons[0].packets, reasons[0].samples), (1, 68, 3));
+        assert_eq!(reasons[0].list, None, "no list alone has it");
         sources.go_on(begun + SECOND * 10);
         assert_eq!((sources.samples(), sources.over()), (3, SECOND * 10));
         sources.go_on(begun + SECOND * 11);

@@ -9,6 +9,11 @@ use crate::blocklist::Polarity;
 use crate::control::wire::{Fault, reload, status};
 use crate::kernel::Occupancy;
 
+/// What an answer of a table is worth.
+const EXACT: &str = "exact";
+/// The same of IPv6, whose longer prefixes stand for their hash.
+const UP_TO_64: &str = "exact up to /64, else wrong for less than one packet in 10^17";
+
 impl Owner {
     /// What is not as the configuration says: each part tells its own.
     pub(super) fn faults(&self) -> Vec<Fault> {
@@ -63,10 +68,10 @@ impl Owner {
         let levels = up_to(32, blocklist.block().lengths6());
         let levels = Occupancy { entries: levels, capacity: 1 << 32, bytes: filter.levels_bytes(), ..none };
         let mut tables = vec![
-            blocks("ipv4 addresses", filter.addresses(), "exact"),
-            blocks("ipv4 prefixes", networks, "exact"),
-            blocks("ipv6", filter.six(), "exact up to /64, else wrong for less than one packet in 10^17"),
-            blocks("ipv6 up to /32", levels, "exact"),
+            blocks("ipv4 addresses", filter.addresses(), EXACT),
+            blocks("ipv4 prefixes", networks, EXACT),
+            blocks("ipv6", filter.six(), UP_TO_64),
+            blocks("ipv6 up to /32", levels, EXACT),
         ];
         if filter.allowed_bytes() > 0 {
             let ([addresses, six], [networks, levels]) = (filter.allowed(), filter.allowed_prefixes_bytes());
@@ -74,13 +79,13 @@ impl Owner {
             let networks = prefixes(up_to(24, blocklist.allow().lengths4()), 1 << 24, networks);
             let levels = prefixes(up_to(32, blocklist.allow().lengths6()), 1 << 32, levels);
             let allowed = [
-                ("allowed ipv4 addresses", addresses),
-                ("allowed ipv4 prefixes", networks),
-                ("allowed ipv6", six),
-                ("allowed ipv6 up to /32", levels),
+                ("allowed ipv4 addresses", addresses, EXACT),
+                ("allowed ipv4 prefixes", networks, EXACT),
+                ("allowed ipv6", six, UP_TO_64),
+                ("allowed ipv6 up to /32", levels, EXACT),
             ];
-            let in_use = allowed.into_iter().filter(|(_, table)| table.bytes > 0);
-            tables.extend(in_use.map(|(name, occupancy)| table(name, occupancy, "as above")));
+            let in_use = allowed.into_iter().filter(|(_, table, _)| table.bytes > 0);
+            tables.extend(in_use.map(|(name, occupancy, certainty)| table(name, occupancy, certainty)));
         }
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
             let (side, Some(clause)) = (blocklist.side(SetName::Clause(slot)), clause) else { continue };
@@ -88,15 +93,21 @@ impl Owner {
             let prefixes = |entries, capacity, bytes| Occupancy { entries, capacity, bytes, ..none };
             let networks = prefixes(up_to(24, side.lengths4()), 1 << 24, networks);
             let levels = prefixes(up_to(32, side.lengths6()), 1 << 32, levels);
-            let kinds = ["ipv4 addresses", "ipv4 prefixes", "ipv6", "ipv6 up to /32"];
-            let each = kinds.into_iter().zip([addresses, networks, six, levels]);
-            let in_use = each.filter(|(_, table)| table.bytes > 0);
-            tables.extend(in_use.map(|(kind, in_it)| blocks(&format!("{kind} {clause}"), in_it, "as above")));
+            let each = [
+                ("ipv4 addresses", addresses, EXACT),
+                ("ipv4 prefixes", networks, EXACT),
+                ("ipv6", six, UP_TO_64),
+                ("ipv6 up to /32", levels, EXACT),
+            ];
+            let in_use = each.into_iter().filter(|(_, table, _)| table.bytes > 0);
+            tables.extend(
+                in_use.map(|(kind, in_it, certainty)| blocks(&format!("{kind} {clause}"), in_it, certainty)),
+            );
         }
         if let Some((bytes, labels)) = filter.list_counters_bytes() {
             let lists =
                 Occupancy { entries: blocklist.lists().count_all() as u64, capacity: labels, bytes, ..none };
-            tables.push(table("counters of lists", lists, "exact"));
+            tables.push(table("counters of lists", lists, EXACT));
         }
         tables
     }

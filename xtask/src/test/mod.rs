@@ -93,6 +93,9 @@ const THREADS: &str = "RUST_TEST_THREADS";
 /// Tells stories that go on for long where the programs lie that they send and count frames with.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
 
+/// Shells whose completions are asked for beside bash's. The others are told without them.
+const SHELLS: [Tool; 2] = [tool("zsh", "zsh"), tool("fish", "fish")];
+
 const RINGS: [Ring; 8] = [
     Ring::Units,
     Ring::Model,
@@ -193,9 +196,11 @@ impl Test {
             Err(missing) => return report.lack(ring.name(), &missing),
         };
         if ring == Ring::Network {
-            for (stories, tools) in
-                [("the page in a browser", &[BROWSER][..]), ("bans of fail2ban", &FAIL2BAN)]
-            {
+            for (stories, tools) in [
+                ("the page in a browser", &[BROWSER][..]),
+                ("bans of fail2ban", &FAIL2BAN),
+                ("completions of zsh and fish", &SHELLS),
+            ] {
                 let _ = Tools::provide(tools).map_err(|missing| report.lack(stories, &missing));
             }
         }

@@ -5,12 +5,14 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Text};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Sparkline, SparklineBar, Table};
+use ratatui::widgets::{Block, Borders, Paragraph, Row, Sparkline, SparklineBar, Table};
 
 use super::super::render::figure::count;
 use super::super::render::hits::rate;
 use super::super::render::moment::Clock;
 use super::super::render::protection::{Protection, Standing};
+use super::foot::{self, KEYS};
+use super::look::{Look, rows, whole};
 use super::state::{Prompt, State, View};
 use crate::control::sources::By;
 use crate::control::wire::lists::List;
@@ -21,74 +23,11 @@ use crate::text::printable;
 /// The lines of a sparkline with its title.
 const SPARK: u16 = 4;
 
-/// On a screen, things to be mended are shown in no more lines than these.
-const MOST_TROUBLE: usize = 6;
-
 /// From so many columns on lists, sources and reasons are seen at once.
 const WIDE: u16 = 160;
 
 /// Sources that are told where there is no screen.
 const MOST_SOURCES: usize = 10;
-
-/// And no more interfaces than these.
-const MOST_INTERFACES: usize = 4;
-
-const KEYS: &str = "q leave  v view  s sort  p pause  b block  u unblock  ? keys";
-
-const HELP: &str = "\
-q, Ctrl-C   leave
-up, down    choose a list, or a source
-v           show lists, sources, or reasons
-s           sort them another way
-p           pause dropping for a while, or end a pause
-b           block an address or a prefix
-u           unblock one
-
-Nothing is done before it was shown and `y` was pressed.
-Any key goes on.";
-
-/// How it looks: with colours, or without (`NO_COLOR`).
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    pub has_colours: bool,
-    /// Whoever reads it later cannot ask for the rest: nothing is left out.
-    is_whole: bool,
-}
-
-impl Look {
-    /// On a screen.
-    pub const fn on_a_screen(has_colours: bool) -> Self {
-        Self { has_colours, is_whole: false }
-    }
-
-    /// In a file, or a pipe.
-    const PAPER: Self = Self { has_colours: false, is_whole: true };
-
-    const fn most_trouble(self) -> usize {
-        if self.is_whole { usize::MAX } else { MOST_TROUBLE }
-    }
-
-    const fn most_interfaces(self) -> usize {
-        if self.is_whole { usize::MAX } else { MOST_INTERFACES }
-    }
-
-    fn in_colour(self, colour: Color) -> Style {
-        let style = Style::new();
-        if self.has_colours { style.fg(colour) } else { style }
-    }
-
-    fn bad(self) -> Style {
-        self.in_colour(Color::Red).add_modifier(Modifier::BOLD)
-    }
-
-    fn good(self) -> Style {
-        self.in_colour(Color::Green).add_modifier(Modifier::BOLD)
-    }
-
-    fn head() -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-}
 
 /// All of it as text of this width, without the keys.
 pub fn text(state: &State, clock: &Clock, width: u16) -> String {
@@ -120,6 +59,7 @@ fn height(state: &State, clock: &Clock, width: u16) -> u16 {
 pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     let width = frame.area().width;
     let (heads, troubles) = (self::head(state, clock, look, width), troubles(state, look, width));
+    let foot = foot::lines(state, look, width);
     let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len());
     let areas = Layout::vertical([
         Constraint::Length(rows(heads.len())),
@@ -127,7 +67,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
         Constraint::Length(SPARK),
         Constraint::Length(rows(interfaces.min(look.most_interfaces()) + 1)),
         Constraint::Min(3),
-        Constraint::Length(1),
+        Constraint::Length(rows(foot.len())),
     ]);
     let [head, trouble, sparks, links, lists, prompt] = areas.areas(frame.area());
     frame.render_widget(Paragraph::new(heads), head);
@@ -141,7 +81,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
         frame.render_widget(self::links(state, picture, clock, look), links);
     }
     below(state, clock, frame, lists);
-    frame.render_widget(self::prompt(state, look), prompt);
+    frame.render_widget(Paragraph::new(foot), prompt);
     if state.lost.is_some() {
         // What it shows is no longer so, perhaps.
         for area in [trouble, sparks, links, lists] {
@@ -149,7 +89,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
         }
     }
     if state.prompt == Prompt::Help {
-        help(frame);
+        foot::help(frame);
     }
 }
 
@@ -206,7 +146,8 @@ fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
         Constraint::Length(16),
     ];
     let first = if view == View::Reasons { "reason" } else { "source" };
-    let heads = [first, "  to drop/s", "        bit/s", "  samples", "list"];
+    let last = if view == View::Reasons { "" } else { "list" };
+    let heads = [first, "  to drop/s", "        bit/s", "  samples", last];
     let title = match &state.sources.refused {
         Some(why) => format!("{what}: no samples: {}", printable::on_one_line(why)),
         None => format!("{what}, by {}, estimated from {} samples in {over:.0} s", by.name(), count(samples)),
@@ -234,10 +175,6 @@ pub fn sampled(state: &State) -> String {
     )
 }
 
-fn rows(count: usize) -> u16 {
-    u16::try_from(count).unwrap_or(u16::MAX)
-}
-
 /// Who this is, and whether protection is what it should be.
 fn head(state: &State, clock: &Clock, look: Look, width: u16) -> Vec<Line<'static>> {
     let Some(picture) = &state.picture else { return vec![Line::from("filterd top")] };
@@ -257,22 +194,6 @@ fn head(state: &State, clock: &Clock, look: Look, width: u16) -> Vec<Line<'stati
     };
     let words = whole(&printable::on_one_line(&words), "", width);
     [Line::from(who)].into_iter().chain(words.into_iter().map(|line| Line::styled(line, style))).collect()
-}
-
-/// On as many lines as it takes: half a remedy mends nothing.
-fn whole(words: &str, indent: &str, width: u16) -> Vec<String> {
-    let room = usize::from(width).saturating_sub(indent.len());
-    let mut lines: Vec<String> = Vec::new();
-    for word in words.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
 /// What is to be mended, each with what to do.
@@ -329,7 +250,7 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<
             interface.up_since.map(|since| clock.elapsed(since)).unwrap_or_default(),
         ])
     };
-    let widths = [15, 12, 12, 12, 12, 9].map(Constraint::Length);
+    let widths = [15, 12, 12, 12, 12, 10].map(Constraint::Length);
     let (all, most) = (picture.interfaces.len(), look.most_interfaces());
     let first = if all > most { format!("{most} of {all}") } else { "interface".to_owned() };
     let heads = [first.as_str(), "mode", "driver", "  received/s", "   to drop/s", "up"].map(str::to_owned);
@@ -354,7 +275,7 @@ fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
         Constraint::Length(12),
         Constraint::Length(13),
         Constraint::Length(11),
-        Constraint::Length(9),
+        Constraint::Length(10),
         Constraint::Length(11),
     ];
     let heads = ["list", "     entries", "         hits", "   a second", "age", "state"];
@@ -388,35 +309,4 @@ fn cells(state: &State, list: &List, clock: &Clock) -> [String; 6] {
 
 fn right(cell: String, width: usize) -> String {
     format!("{cell:>width$}")
-}
-
-fn prompt(state: &State, look: Look) -> Paragraph<'static> {
-    match &state.prompt {
-        Prompt::Keys | Prompt::Help => Paragraph::new(KEYS),
-        Prompt::Typing { verb, typed } => {
-            let what = match *verb {
-                "add" => "block",
-                "remove" => "unblock",
-                _ => "pause for",
-            };
-            Paragraph::new(format!(
-                "{what}: {}_   (Enter goes on, Escape leaves it)",
-                printable::on_one_line(typed)
-            ))
-        }
-        Prompt::Sure(words) => {
-            let words = printable::on_one_line(&words.join(" "));
-            Paragraph::new(format!("filterd {words}   sure? (y, or any other key)")).style(look.bad())
-        }
-        Prompt::Answer(answer) => Paragraph::new(printable::on_one_line(answer)),
-    }
-}
-
-fn help(frame: &mut Frame<'_>) {
-    let area = frame.area();
-    let (width, height) = (62.min(area.width), rows(HELP.lines().count() + 2).min(area.height));
-    let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);
-    let place = Rect { x, y, width, height };
-    frame.render_widget(Clear, place);
-    frame.render_widget(Paragraph::new(HELP).block(Block::bordered().title("Keys")), place);
 }

@@ -2,7 +2,9 @@
 
 mod asking;
 mod draw;
+mod foot;
 mod history;
+mod look;
 mod sampling;
 mod screen;
 mod state;

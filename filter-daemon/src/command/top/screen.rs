@@ -12,6 +12,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::asking::{Asking, Told};
+use super::look::Look;
 use super::state::{Deed, Key, State};
 use super::{EACH, draw, sampling};
 use crate::clock;
@@ -39,7 +40,7 @@ pub fn run(socket: &Endpoint) -> io::Result<()> {
 
 fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &SignalFd) -> io::Result<()> {
     let has_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let look = draw::Look::on_a_screen(has_colours);
+    let look = Look::on_a_screen(has_colours);
     let (mut state, mut asking) = (State::default(), Asking::of(socket));
     let drops = sampling::begin(socket);
     let mut due = clock::instant();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use super::draw;
+use super::look::Look;
 use super::state::{Deed, Key, Order, Prompt, State};
 use crate::command::render::moment::Clock;
 use crate::control::wire::lists::List;
@@ -75,7 +76,7 @@ fn is_as_reviewed(name: &str, picture: &str) {
 }
 
 fn on_a_screen(state: &State, clock: &Clock, size: (u16, u16)) -> String {
-    draw::as_text(state, clock, draw::Look::on_a_screen(false), size)
+    draw::as_text(state, clock, Look::on_a_screen(false), size)
 }
 
 fn names(state: &State) -> Vec<&str> {
@@ -250,6 +251,37 @@ fn what_came_of_a_command_interrupts_nobody_who_types() {
     assert_eq!(state.prompt, Prompt::Answer("paused for 5 min".to_owned()));
     press(&mut state, "s");
     assert_eq!(state.prompt, Prompt::Keys);
+}
+
+/// What would help stood beyond the edge.
+#[test]
+fn what_is_asked_and_what_came_of_it_are_read_whole_on_a_small_screen() {
+    let mut state = after([picture(10)]);
+    let said = "nothing removed: 203.0.113.7 is still blocked: held by list `config`, 203.0.113.0/25 of list `spamhaus`\n\
+                to unblock it: take it off `block:` in the configuration, then `filterd reload`";
+    state.answer(said.to_owned());
+    let words = |state: &State| {
+        let told = on_a_screen(state, &Clock::standing(NOW), (80, 24));
+        told.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(words(&state).ends_with(&said.replace('\n', " ")), "{}", words(&state));
+    assert!(words(&state).contains("spamhaus 1,204"), "and lists stand above: {}", words(&state));
+    let range = "2001:0db8:1111:2222:3333:4444:5555:6666-2001:0db8:1111:2222:3333:4444:5555:7777";
+    press(&mut state, &format!("b{range}"));
+    state.press(Key::Enter);
+    assert!(
+        words(&state).ends_with(&format!("filterd add -- {range} sure? (y, or any other key)")),
+        "{}",
+        words(&state)
+    );
+    state.press(Key::Escape);
+    let many: String = (0..40).map(|number| format!("line {number}\n")).collect();
+    state.answer(many);
+    assert!(
+        words(&state).ends_with("line 6 33 more lines: in a shell the same command tells them"),
+        "{}",
+        words(&state)
+    );
 }
 
 fn deed(words: &str) -> Deed {

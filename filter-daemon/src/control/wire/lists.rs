@@ -40,7 +40,7 @@ pub struct Reply {
 pub struct List {
     /// Its name.
     pub name: String,
-    /// `config`, `file`, `url` or `live`.
+    /// `config`, `file`, `url` (a file that is fetched), `live` (what commands added), or `host` (what this host needs).
     pub kind: String,
     /// Does it allow, rather than block?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -152,7 +152,8 @@ pub struct Received {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Table {
-    /// `ipv4 addresses`, `ipv4 prefixes` or `ipv6`.
+    /// `ipv4 addresses`, `ipv4 prefixes`, `ipv6` or `ipv6 up to /32`; of what is allowed behind `allowed`, of what blocks on some
+    /// ports in front of these (`ipv6 on port 22 only`); and `counters of lists`, whose entries are lists.
     pub name: String,
     /// Entries in it.
     pub entries: u64,
@@ -198,7 +199,7 @@ pub struct Flows {
 pub struct ListStatus {
     /// Its name.
     pub name: String,
-    /// `config`, `file`, `live` or `host`.
+    /// `config`, `file`, `url` (a file that is fetched), `live` (what commands added), or `host` (what this host needs).
     pub kind: String,
     /// Does it allow, rather than block?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

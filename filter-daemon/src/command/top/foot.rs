@@ -1,0 +1,70 @@
+//! What stands at the foot of the screen: the keys, what is typed, and what came of it.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Clear, Paragraph};
+
+use super::look::{Look, rows, whole};
+use super::state::{Prompt, State};
+use crate::text::printable;
+
+/// What came of a command is read whole where it takes no more lines than these.
+const MOST: usize = 8;
+
+/// What keys there are, while nobody types.
+pub const KEYS: &str = "q leave  v view  s sort  p pause  b block  u unblock  ? keys";
+
+const HELP: &str = "\
+q, Ctrl-C   leave
+up, down    choose a list, or a source
+v           show lists, sources, or reasons
+s           sort them another way
+p           pause dropping for a while, or end a pause
+b           block an address or a prefix
+u           unblock one
+
+Nothing is done before it was shown and `y` was pressed.
+Any key goes on.";
+
+/// On as many lines as it takes: whoever is asked whether he is sure reads the whole command, and what to do about an answer.
+pub fn lines(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
+    let plain =
+        |words: &str| -> Vec<Line<'static>> { whole(words, "", width).into_iter().map(Line::from).collect() };
+    match &state.prompt {
+        Prompt::Keys | Prompt::Help => vec![Line::from(KEYS)],
+        Prompt::Typing { verb, typed } => {
+            let what = match *verb {
+                "add" => "block",
+                "remove" => "unblock",
+                _ => "pause for",
+            };
+            plain(&format!("{what}: {}_   (Enter goes on, Escape leaves it)", printable::on_one_line(typed)))
+        }
+        Prompt::Sure(words) => {
+            let words = printable::on_one_line(&words.join(" "));
+            let asked = whole(&format!("filterd {words}   sure? (y, or any other key)"), "", width);
+            asked.into_iter().map(|line| Line::styled(line, look.bad())).collect()
+        }
+        Prompt::Answer(answer) => {
+            let each = answer.lines().map(str::trim).filter(|line| !line.is_empty());
+            let mut all: Vec<_> = each.flat_map(|line| plain(&printable::on_one_line(line))).collect();
+            if all.len() > MOST {
+                let more = all.len() + 1 - MOST;
+                all.truncate(MOST - 1);
+                all.push(Line::from(format!("{more} more lines: in a shell the same command tells them")));
+            }
+            all
+        }
+    }
+}
+
+/// All keys, over the picture.
+pub fn help(frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let (width, height) = (62.min(area.width), rows(HELP.lines().count() + 2).min(area.height));
+    let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);
+    let place = Rect { x, y, width, height };
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(HELP).block(Block::bordered().title("Keys")), place);
+}
