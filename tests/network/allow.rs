@@ -1,10 +1,11 @@
 //! Allow wins always, wherever the block comes from; and when it ends, what it covered is blocked again.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, keeper_of};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, Talk, is_error, keeper_of};
 use nix::sys::signal::Signal;
 
 /// Long enough for any machine to notice that a few seconds are over.
@@ -82,6 +83,35 @@ fn when_an_allow_ends_what_it_covered_is_blocked_again() {
     net.expect("203.0.114.9").then_within(SOON).dropped();
     net.expect(BYSTANDER).passes();
     net.filterd(["allow", "list"]).succeeds().is_silent_about("203.0");
+}
+
+/// Packets in flight are to have seen who left before it ended; not all who go on leaving.
+#[test]
+fn an_allow_ends_in_time_though_somebody_adds_and_removes_all_the_time() {
+    let net = Net::with_filterd(BLOCKED);
+    // Much is removed while one of them lasts.
+    let slow = Refusal::delay(net.daemon().id(), "membarrier", 5 * GRACE);
+    net.filterd(["allow", "add", ATTACKER, "--ttl", "2s"]).succeeds();
+    let (socket, is_over) = (net.home().socket(), AtomicBool::new(false));
+    let passes_still = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut talk = Talk::to(&socket);
+            while !is_over.load(Ordering::Relaxed) {
+                assert!(!is_error(&talk.add(BYSTANDER, "busy")));
+                assert!(!is_error(&talk.remove(BYSTANDER)));
+            }
+        });
+        let begun = Instant::now();
+        let passes = || net.arrivals(0, &[ATTACKER.into()]) == [true];
+        while passes() && begun.elapsed() < SOON {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let passes_still = passes();
+        is_over.store(true, Ordering::Relaxed);
+        passes_still
+    });
+    assert!(!passes_still, "its allow is over, and it passes");
+    slow.end();
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! `filterd test`: of an address or a prefix, what the wire does, why, and what would have to be removed.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use harness::{ATTACKER, Net};
+use aya::maps::{Array, Map, MapData};
+use harness::{ATTACKER, ATTACKER6, Frame, Net};
 
 /// So long something may take that happens by itself.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -80,4 +82,65 @@ fn what_has_expired_of_a_file_that_names_it_still_is_said_to_be_over() {
     net.filterd(["test", ATTACKER])
         .exits(1)
         .says("list `seen` names 203.0.113.0/24 still, but its time there is over");
+}
+
+/// The smallest table of IPv4 addresses, in bytes, and that of IPv6.
+const TABLE4: usize = 34_888;
+const TABLE6: usize = 36_960;
+
+#[test]
+fn a_table_that_somebody_else_has_altered_is_told_and_test_says_what_the_wire_does() {
+    let mut net = Net::new();
+    net.file("ssh.txt", "203.0.113.9\n");
+    let config = format!(
+        "block: [{ATTACKER}, '2001:db8:bad::/64']\nlists: [{{name: ssh, path: $HOME/ssh.txt, ports: [22]}}]"
+    );
+    net.start(&config);
+    let ssh = || Frame::from("203.0.113.9").transport(6, [[0, 1], [0, 22], [0, 20], [0, 0]].concat());
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect(ssh()).dropped();
+    for pin in tables(&net, &["addresses-", "c0_addresses-"]) {
+        empty::<TABLE4>(pin);
+    }
+    for pin in tables(&net, &["six-"]) {
+        empty::<TABLE6>(pin);
+    }
+    net.expect_each([ATTACKER, ATTACKER6]).passes();
+    net.expect(ssh()).passes();
+    const TOLD: &str = "THE KERNEL AND THE BLOCKLIST DISAGREE about";
+    for (target, about) in [
+        (ATTACKER, ATTACKER),
+        ("203.0.113.4/30", ATTACKER),
+        (ATTACKER6, ATTACKER6),
+        ("2001:db8:bad::/64", "2001:db8:bad::"),
+        ("203.0.113.9", "203.0.113.9"),
+    ] {
+        let told = net.filterd(["test", target]).exits(1).says("passes   though listed\n");
+        told.says(&format!("{TOLD} {about}: this is what the kernel does"))
+            .says("a filterd that is started anew, or with `--take-over`, builds its tables anew");
+    }
+    net.succeed(&config);
+    net.expect_each([ATTACKER, ATTACKER6]).dropped();
+    net.expect(ssh()).dropped();
+    net.filterd(["test", ATTACKER, "2001:db8:bad::/64"]).succeeds().is_silent_about("DISAGREE");
+}
+
+/// The pins of tables whose names begin so.
+fn tables(net: &Net, names: &[&str]) -> Vec<PathBuf> {
+    let tables = std::fs::read_dir(net.home().pins().join("tables")).expect("tables are pinned");
+    let pins = tables.map(|entry| entry.expect("it can be read").path());
+    let begins = |pin: &PathBuf| {
+        let name = pin.file_name().unwrap_or_default().to_string_lossy();
+        names.iter().any(|begin| name.starts_with(begin))
+    };
+    let found: Vec<_> = pins.filter(begins).collect();
+    assert_eq!(found.len(), names.len(), "{found:?}");
+    found
+}
+
+fn empty<const SIZE: usize>(pin: PathBuf) {
+    let data = MapData::from_pin(&pin).expect("it is pinned");
+    let table: Result<Array<_, [u8; SIZE]>, _> = Array::try_from(Map::Array(data));
+    let mut table = table.unwrap_or_else(|error| panic!("{}: {error}", pin.display()));
+    table.set(0, [0; SIZE], 0).expect("root may write maps");
 }

@@ -48,6 +48,42 @@ fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
     is_after(&net);
 }
 
+/// Whatever the trial made of the list, and however long it lasted: taken out of the configuration, or with another time.
+#[test]
+fn what_is_rolled_back_ends_when_it_was_to_end_and_what_was_to_end_meanwhile_does_not_come_back() {
+    let lists = |ttl, soon| {
+        format!(
+            "lists: [{{name: seen, path: $HOME/seen.txt, ttl: {ttl}}}, \
+             {{name: soon, path: $HOME/soon.txt, ttl: {soon}}}]"
+        )
+    };
+    for on_trial in ["block: [192.0.2.77]".to_owned(), lists("2h", "2h")] {
+        let mut net = Net::new();
+        net.file("seen.txt", ATTACKER);
+        net.file("soon.txt", BYSTANDER);
+        net.start(&lists("1h", "4s"));
+        let entry = |list: &str| net.filterd(["list", "--list", list, "--json"]).succeeds().json();
+        let times = || ["since", "until"].map(|time| entry("seen")[time].as_u64().expect("it is told"));
+        let before = times();
+        net.expect(BYSTANDER).dropped();
+        net.configure(&on_trial);
+        net.filterd(["reload", "--confirm", "5s"]).succeeds();
+        wait_until_rolled_back(&net);
+        net.expect(ATTACKER).dropped();
+        assert_eq!(times(), before, "{on_trial}");
+        let is_over = || {
+            net.expect(BYSTANDER).passes();
+            let told = net.filterd(["test", BYSTANDER]).exits(1);
+            told.says("list `soon` names 198.51.100.7 still, but its time there is over");
+        };
+        is_over();
+        net.configure(&lists("1h", "4s"));
+        net.filterd(["reload"]).succeeds();
+        assert_eq!(times(), before, "nothing of it is new");
+        is_over();
+    }
+}
+
 #[test]
 fn what_is_allowed_on_trial_is_rolled_back_with_everything_else() {
     let mut net = Net::with_filterd("block: [198.51.100.9]");

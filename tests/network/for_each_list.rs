@@ -205,3 +205,50 @@ fn where_only_the_total_is_counted_lists_says_so() {
     net.filterd(["lists"]).succeeds().says("config").says("`counters: total`");
     assert!(row(&lists(&net), "config")["hits"].is_null());
 }
+
+/// The configuration's own `block` is the first of them, whether or not anything is on it.
+#[test]
+fn lists_beyond_the_first_250_share_a_counter_and_that_is_told() {
+    const LISTS: u32 = 255;
+    const OWN: u32 = 249;
+    let mut net = Net::new();
+    let address = |number: u32| std::net::Ipv4Addr::from_bits(0xc612_0000 + number).to_string();
+    let row_of = |number| format!("{{name: l{number}, path: $HOME/l{number}.txt}}");
+    (1..=LISTS).for_each(|number| _ = net.file(&format!("l{number}.txt"), &address(number)));
+    let lists_of = |numbers: &mut dyn Iterator<Item = u32>| {
+        format!("lists: [{}]", numbers.map(row_of).collect::<Vec<_>>().join(", "))
+    };
+    net.start(&lists_of(&mut (1..=LISTS)));
+    let all: Vec<_> = (1..=LISTS).map(address).collect();
+    net.expect_each(all.iter().map(String::as_str)).dropped();
+    let told = lists(&net);
+    for number in 1..=LISTS {
+        let hits = row(&told, &format!("l{number}"))["hits"].clone();
+        let own = (number <= OWN).then_some(1);
+        assert_eq!(hits["dropped"].as_u64(), own, "l{number}: {hits}");
+    }
+    assert_eq!(told["other"]["dropped"], LISTS - OWN);
+    net.filterd(["lists"])
+        .succeeds()
+        .says("with others")
+        .says(&format!("Lists without counters of their own, together: {} hits", LISTS - OWN));
+    the_sum_is_right(&net);
+    // Who comes to be among the first has a counter of its own, which begins at nothing, and nobody's hits are lost.
+    net.configure(&lists_of(&mut (1..=LISTS).rev()));
+    net.filterd(["reload"]).succeeds();
+    let begun = Instant::now();
+    let last = format!("l{LISTS}");
+    while row(&lists(&net), &last)["hits"].is_null() {
+        assert!(begun.elapsed() < SOON, "it has no counter yet");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let mut sent = 0;
+    while hits(&net, &last, "dropped") == 0 {
+        assert!(begun.elapsed() < SOON, "it is still counted with others");
+        net.expect(all[LISTS as usize - 1].as_str()).dropped();
+        sent += 1;
+    }
+    assert!(hits(&net, &last, "dropped") <= sent);
+    assert!(row(&lists(&net), "l1")["hits"].is_null(), "it is no longer among the first");
+    the_sum_is_right(&net);
+}

@@ -246,6 +246,23 @@ fn filterd_says_on_which_ports() {
     net.filterd(["remove", ATTACKER]).succeeds().says(&still);
 }
 
+#[test]
+fn a_prefix_of_which_a_clause_has_a_part_only_is_not_said_to_be_dropped_there_as_a_whole() {
+    let net = with_lists(&["ports: [80]", "except_ports: [80]"], "");
+    net.home().write("list0.txt", "203.0.113.0/24\n");
+    net.filterd(["reload", "--accept", "list0"]).succeeds();
+    let beside = || to("203.0.113.8", TCP, 25);
+    net.expect(beside()).passes();
+    net.filterd(["test", "203.0.113.0/24"])
+        .succeeds()
+        .says("DROPPED  on port 80 only, and a part of it on all but port 80\n");
+    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  by 203.0.113.7 of list `list1`");
+    net.home().write("list1.txt", "203.0.113.0/24\n");
+    net.filterd(["reload", "--accept", "list1"]).succeeds();
+    net.expect(beside()).dropped();
+    net.filterd(["test", "203.0.113.0/24"]).succeeds().says("DROPPED  by 203.0.113.0/24 of list");
+}
+
 /// On port 22 alone it was blocked before an `add`, and is after a `remove`.
 #[test]
 fn add_and_remove_know_that_a_list_blocks_on_its_ports_only() {

@@ -168,6 +168,11 @@ impl Lists {
         }
     }
 
+    /// The time of these on a list, which its source names, was over before they came onto it.
+    pub fn spend_all(&mut self, id: ListId, targets: &Targets) {
+        targets.iter().for_each(|target| self.row(id).spent.insert(target));
+    }
+
     /// What is spent of a list is forgotten but for what its source names.
     pub fn forget_spent(&mut self, id: ListId, named: &Targets) {
         self.row(id).spent.retain(named);

@@ -71,6 +71,11 @@ impl Blocklist {
         targets.iter().filter(is_new).collect()
     }
 
+    /// Those of `targets` that are on this list.
+    pub fn there_on(&self, list: ListId, targets: &Targets) -> Targets {
+        targets.iter().filter(|target| self.claim_of(*target, list).is_some()).collect()
+    }
+
     /// What covers `target` of what lists of one side name still though its time on them is over, with the names of these.
     pub fn spent_covering(&self, polarity: Polarity, target: Target) -> Vec<(Target, Arc<str>)> {
         let lists = self.lists.iter().filter(|(_, list)| list.polarity == polarity && !list.spent.is_empty());

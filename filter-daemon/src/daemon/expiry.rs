@@ -7,61 +7,80 @@ use tracing::{error, info};
 
 use super::capacity::Capacity;
 use super::commit::Protection;
-use crate::blocklist::{Change, Polarity};
+use crate::blocklist::{Change, Polarity, Timestamp};
 use crate::clock;
 use crate::text::Explain;
 
 /// Entries that expire between two requests, at most: a millisecond or two.
 const MOST: usize = 4096;
 
-/// How long until something is to be done. What waits for a grace period is not due: its end is an event of its own.
-pub fn until_due(protection: &Protection, capacity: &Capacity) -> Option<Duration> {
-    let due = |polarity: Polarity| protection.blocklist().next_deadline_of(polarity).map(clock::until);
-    let block = due(Polarity::Block);
-    let allow = due(Polarity::Allow)
-        .filter(|due| !due.is_zero() || !capacity.is_waiting_for(protection.latest().left));
-    block.into_iter().chain(allow).min()
-}
-
-/// How many have expired on each side of which the log has not been told.
+/// What is under way of that.
 #[derive(Default)]
-pub struct Untold([u64; 2]);
-
-/// Lets go of what is over now.
-pub fn expire(protection: &mut Protection, capacity: &mut Capacity, untold: &mut Untold) {
-    let is_over = |protection: &Protection, polarity: Polarity| {
-        let next = protection.blocklist().next_deadline_of(polarity);
-        next.is_some_and(|next| clock::until(next).is_zero())
-    };
-    if is_over(protection, Polarity::Block) {
-        untold.0[0] += end(Polarity::Block, protection);
-    }
-    let is_next = !is_over(protection, Polarity::Block) && is_over(protection, Polarity::Allow);
-    if is_next && capacity.has_been_seen(protection.latest().left) {
-        untold.0[1] += end(Polarity::Allow, protection);
-    }
-    untold.tell(protection, is_over);
+pub struct Expiry {
+    ending: Option<Ending>,
+    /// How many have expired on each side of which the log has not been told.
+    untold: [u64; 2],
 }
 
-fn end(polarity: Polarity, protection: &mut Protection) -> u64 {
-    match protection.commit(&Change::Expire { polarity, most: MOST }, clock::now()) {
+/// Of what is allowed, what ends next.
+#[derive(Clone, Copy)]
+struct Ending {
+    /// All that was over then.
+    over: Timestamp,
+    /// The commit by which something had left then: what goes on leaving is not waited for, or it would never end.
+    after: u64,
+}
+
+impl Expiry {
+    /// How long until something is to be done. What waits for a grace period is not due: its end is an event of its own.
+    pub fn until_due(&self, protection: &Protection, capacity: &Capacity) -> Option<Duration> {
+        let due = |polarity: Polarity| protection.blocklist().next_deadline_of(polarity).map(clock::until);
+        let waits = self.ending.is_some_and(|ending| capacity.is_waiting_for(ending.after));
+        let allow = due(Polarity::Allow).filter(|due| !due.is_zero() || !waits);
+        due(Polarity::Block).into_iter().chain(allow).min()
+    }
+
+    /// Lets go of what is over now.
+    pub fn expire(&mut self, protection: &mut Protection, capacity: &mut Capacity) {
+        let now = clock::now();
+        if is_over(protection, Polarity::Block, now) {
+            self.untold[0] += end(Polarity::Block, now, protection);
+        }
+        let is_next = !is_over(protection, Polarity::Block, now) && is_over(protection, Polarity::Allow, now);
+        if self.ending.is_none() && is_next {
+            self.ending = Some(Ending { over: now, after: protection.latest().left });
+        }
+        if let Some(Ending { over, after }) = self.ending
+            && capacity.has_been_seen(after)
+        {
+            self.untold[1] += end(Polarity::Allow, over, protection);
+            self.ending = self.ending.filter(|_| is_over(protection, Polarity::Allow, over));
+        }
+        self.tell(protection, now);
+    }
+
+    /// What expires in one turn after the other is told in one line, when the last of it has.
+    fn tell(&mut self, protection: &Protection, now: Timestamp) {
+        let [blocked, allowed] = &mut self.untold;
+        if *blocked > 0 && !is_over(protection, Polarity::Block, now) {
+            info!(watch.verb = "expire", "{} expired", std::mem::take(blocked));
+        }
+        if *allowed > 0 && !is_over(protection, Polarity::Allow, now) {
+            info!(watch.verb = "expire", "{} allowed no longer: expired", std::mem::take(allowed));
+        }
+    }
+}
+
+fn is_over(protection: &Protection, polarity: Polarity, now: Timestamp) -> bool {
+    protection.blocklist().next_deadline_of(polarity).is_some_and(|next| next <= now)
+}
+
+fn end(polarity: Polarity, now: Timestamp, protection: &mut Protection) -> u64 {
+    match protection.commit(&Change::Expire { polarity, most: MOST }, now) {
         Ok(applied) => applied.changed,
         Err(error) => {
             error!("{}", error.explain());
             0
-        }
-    }
-}
-
-impl Untold {
-    /// What expires in one turn after the other is told in one line, when the last of it has.
-    fn tell(&mut self, protection: &Protection, is_over: impl Fn(&Protection, Polarity) -> bool) {
-        let [blocked, allowed] = &mut self.0;
-        if *blocked > 0 && !is_over(protection, Polarity::Block) {
-            info!(watch.verb = "expire", "{} expired", std::mem::take(blocked));
-        }
-        if *allowed > 0 && !is_over(protection, Polarity::Allow) {
-            info!(watch.verb = "expire", "{} allowed no longer: expired", std::mem::take(allowed));
         }
     }
 }

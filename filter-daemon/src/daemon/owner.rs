@@ -16,7 +16,7 @@ use super::configuration::Configuration;
 use super::counting::Counting;
 use super::databases::Databases;
 use super::diff::Diff;
-use super::expiry::Untold;
+use super::expiry::Expiry;
 use super::feeds::{Feeds, Means};
 use super::flows::Flows;
 use super::guard::Guard;
@@ -89,7 +89,7 @@ pub struct Owner {
     alarm: Alarm,
     turns: Turns,
     minded: Minded,
-    expired: Untold,
+    expiry: Expiry,
 }
 
 impl Owner {
@@ -136,7 +136,7 @@ impl Owner {
             alarm,
             turns: Turns::default(),
             minded: Minded(clock::instant()),
-            expired: Untold::default(),
+            expiry: Expiry::default(),
         }
     }
 

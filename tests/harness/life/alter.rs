@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::batch::Batch;
 use super::left_out::LeftOut;
-use super::plan::{Listed, Plan};
+use super::plan::{FED, Listed, Plan};
 use super::ports::Ports;
 use super::prefix::Prefix;
 use super::wanted::AS_GIVEN;
@@ -210,11 +210,14 @@ impl Alter<'_> {
         format!("list {} reaches to /{reach}", self.plan.lists[place].name)
     }
 
+    /// Of any list that is read, one that allows and the one that is fetched among them.
     fn other_ttl(&mut self) -> String {
-        let Some(place) = self.any().filter(|place| !self.plan.lists[*place].allows) else {
-            return "nothing".to_owned();
-        };
         let ttl = TTLS[self.random.below(TTLS.len())].map(Duration::from_secs);
+        if self.plan.fed.is_some() && self.random.below(4) == 0 {
+            self.plan.fed_ttl = ttl;
+            return format!("what is on list {FED} stays for {ttl:?}");
+        }
+        let Some(place) = self.any() else { return "nothing".to_owned() };
         self.plan.lists[place].ttl = ttl;
         format!("what is on list {} stays for {ttl:?}", self.plan.lists[place].name)
     }

@@ -21,10 +21,32 @@ impl Between {
     }
 }
 
+/// For how long something is added.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Term {
+    /// For good, if nothing is said.
+    pub ttl: Option<Duration>,
+    /// It ends then, whatever was said before.
+    pub shortens: bool,
+}
+
+impl Term {
+    /// Until somebody says otherwise.
+    pub const PERMANENT: Self = Self { ttl: None, shortens: false };
+
+    /// In words.
+    pub fn words(self) -> String {
+        let shortens = if self.shortens { ", no longer" } else { "" };
+        ttl_words(self.ttl) + shortens
+    }
+}
+
 /// `filterd add`, from any thread.
-pub fn ask_add(home: &Home, list: &str, batch: &Batch, ttl: Option<Duration>) -> Reply {
+pub fn ask_add(home: &Home, list: &str, batch: &Batch, term: Term) -> Reply {
+    let Term { ttl, shortens } = term;
     let mut words = vec!["add".to_owned(), "--json".to_owned(), "--wide".to_owned()];
     words.extend(["--list".to_owned(), list.to_owned()]);
+    words.extend(shortens.then(|| "--shorten".to_owned()));
     ttl.iter().for_each(|ttl| words.extend(["--ttl".to_owned(), format!("{}s", ttl.as_secs())]));
     ask(home, words, &batch.lines)
 }

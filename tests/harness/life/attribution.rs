@@ -1,7 +1,8 @@
 //! For which list a packet is to be counted: of what covers its source, the first that the lookup meets; and of the lists that
 //! want just that, the first in order.
 
-use super::ports::{Packet, Ports};
+use super::packets::Packet;
+use super::ports::Ports;
 use super::prefix::Prefix;
 use super::reference::Reference;
 use super::wanted::{During, Lease};
@@ -18,7 +19,7 @@ pub struct Attribution<'a> {
 impl Reference {
     /// For whom such a packet counts, where lists stand in this order.
     pub fn attribution<'a>(&'a self, packet: Packet, during: During, order: &[String]) -> Attribution<'a> {
-        let (source, port) = packet;
+        let (source, sent) = packet;
         let is_listed = match self.is_listed(packet, during) {
             Some(false) => return Attribution::default(),
             is_listed => is_listed == Some(true),
@@ -48,7 +49,7 @@ impl Reference {
             }
         }
         // Where nobody blocks it on all ports, those are asked that block on some, in an order that is not told.
-        for (name, wanted) in on_some.into_iter().filter(|(_, wanted)| wanted.ports.want(port)) {
+        for (name, wanted) in on_some.into_iter().filter(|(_, wanted)| wanted.ports.want(sent)) {
             if wanted.covering(source).any(|(_, lease)| lease.holds(during) != Some(false)) {
                 names.push(name);
             }
@@ -78,7 +79,7 @@ fn turn_of(prefix: Prefix) -> (u8, u8) {
 mod tests {
     use std::time::Duration;
 
-    use super::super::ports::USUAL;
+    use super::super::packets::USUAL;
     use super::super::wanted::Wanted;
     use super::*;
 

@@ -5,11 +5,18 @@ use std::time::Duration;
 
 use super::Life;
 use super::host::is_usual;
+use super::packets::{Packet, Sent};
 use super::prefix::{Prefix, ip};
 use super::wanted::During;
 use crate::{Frame, HOST, HOST6};
 
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
 const UDP: u8 = 17;
+const ICMP6: u8 = 58;
+
+/// Bytes before what a frame carries.
+const ETHERNET: usize = 14;
 
 /// So many are kept.
 const MOST: usize = 12;
@@ -41,8 +48,7 @@ impl Life {
             return Vec::new();
         };
         self.note(format!("this host asks {asked}"));
-        let own = if asked.is_ipv4() { HOST } else { HOST6 };
-        let socket = self.net.host().entered(|| UdpSocket::bind((own, 0))).expect("there are ports");
+        let socket = self.net.host().entered(|| UdpSocket::bind((own(asked), 0))).expect("there are ports");
         socket.connect(SocketAddr::new(asked, THEIRS)).expect("there is a way to everywhere");
         socket.send(b"who?").expect("it is sent");
         let ours = socket.local_addr().expect("it is bound").port();
@@ -53,37 +59,73 @@ impl Life {
         vec![Prefix::of(asked)]
     }
 
-    /// Answers, and packets of the same sources that are none.
+    /// Answers and what belongs to them, and packets of the same sources that are none.
     pub(super) fn judge_replies(&mut self) {
         for question in &mut self.questions {
             if question.sent.elapsed() > PATIENCE {
-                // An answer that was refused is told here.
-                let _ = question.socket.send(b"who?");
+                // An answer that was refused is told here, once.
+                let _ = question.socket.send(b"who?").or_else(|_| question.socket.send(b"who?"));
                 question.sent = std::time::Instant::now();
             }
         }
-        let answers = self.questions.iter().map(|question| answer(question, question.ours));
-        let others = self.questions.iter().map(|question| answer(question, NOT_OURS));
-        let frames: Vec<_> = answers.chain(others).collect();
+        let packets = || self.questions.iter().flat_map(Question::packets);
+        let frames: Vec<_> = packets().map(|(.., frame)| frame).collect();
         let begun = self.now();
         let arrived = self.net.arrivals(0, &frames);
         let during = self.frozen.map_or_else(|| During(begun, self.now()), |frozen| During(frozen, frozen));
-        self.frames += frames.len();
-        let asked = self.questions.iter().map(|question| question.asked);
-        let (count, sources) = (self.questions.len(), asked.clone().chain(asked));
-        for (place, (source, arrived)) in sources.zip(arrived).enumerate() {
-            let passes = self.is_detached || (place < count && self.applied.only_new);
-            let expected = if passes { Some(false) } else { self.reference.drops(source, during) };
+        for ((packet, part, what, _), arrived) in packets().zip(arrived) {
+            let passes = self.is_detached || (part == Part::Of && self.applied.only_new);
+            let expected = if passes { Some(false) } else { self.reference.drops_packet(packet, during) };
             if expected == Some(arrived) {
-                let what = if place < count { "an answer to this host" } else { "no answer" };
-                self.report_packet(source, arrived, during, what);
+                self.report_packet(packet.0, arrived, during, what);
             }
         }
+        self.frames += frames.len();
     }
 }
 
-fn answer(question: &Question, port: u16) -> Frame {
-    let host = if question.asked.is_ipv4() { HOST } else { HOST6 };
-    let datagram = [THEIRS.to_be_bytes(), port.to_be_bytes(), [0, 8], [0, 0]].concat();
-    Frame::from(question.asked).to(host).transport(UDP, datagram)
+/// Is a packet part of what this host has begun?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Of,
+    No,
+}
+
+impl Question {
+    /// Whatever may come of it, with what the packet is.
+    fn packets(&self) -> [(Packet, Part, &'static str, Frame); 7] {
+        let Self { asked, ours, .. } = *self;
+        let from = Frame::from(asked).to(own(asked));
+        let later = |protocol| from.clone().transport(protocol, vec![0; 16]).fragment(100);
+        let ping = from.clone().echo_request();
+        [
+            ((asked, Sent::Udp(ours)), Part::Of, "an answer to this host", self.answer(ours)),
+            ((asked, Sent::Udp(NOT_OURS)), Part::No, "no answer", self.answer(NOT_OURS)),
+            ((asked, Sent::Later(UDP)), Part::Of, "a later fragment of an answer", later(UDP)),
+            ((asked, Sent::Later(TCP)), Part::No, "a later fragment over TCP", later(TCP)),
+            ((asked, Sent::Other(0)), Part::Of, "an error about a question", self.error(ours)),
+            ((asked, Sent::Other(0)), Part::No, "an error about no question", self.error(NOT_OURS)),
+            ((asked, Sent::Other(0)), Part::No, "a ping", ping),
+        ]
+    }
+
+    fn answer(&self, port: u16) -> Frame {
+        let datagram = [THEIRS.to_be_bytes(), port.to_be_bytes(), [0, 8], [0, 0]].concat();
+        Frame::from(self.asked).to(own(self.asked)).transport(UDP, datagram)
+    }
+
+    /// "Nobody listens there", of a datagram that was sent from this port.
+    fn error(&self, port: u16) -> Frame {
+        let Self { asked, .. } = *self;
+        let datagram = [port.to_be_bytes(), THEIRS.to_be_bytes(), [0, 8], [0, 0]].concat();
+        let quoted = Frame::from(own(asked)).to(&asked.to_string()).transport(UDP, datagram);
+        let quoted = &quoted.bytes([0; 6])[ETHERNET..];
+        let (protocol, unreachable) = if asked.is_ipv4() { (ICMP, [3, 3]) } else { (ICMP6, [1, 4]) };
+        let error = [&unreachable[..], &[0; 6], quoted].concat();
+        Frame::from(asked).to(own(asked)).transport(protocol, error)
+    }
+}
+
+fn own(peer: IpAddr) -> &'static str {
+    if peer.is_ipv4() { HOST } else { HOST6 }
 }

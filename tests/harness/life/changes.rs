@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Life;
-use super::asking::{Between, MOST_WORDS, ask_add, ask_remove, of, ttl_words};
+use super::asking::{Between, MOST_WORDS, Term, ask_add, ask_remove, of};
 use super::batch::Batch;
 use super::prefix::Prefix;
 use super::wanted::{During, Lease, Wanted};
@@ -25,18 +25,19 @@ impl Life {
         };
         let list = self.live_name();
         let ttl = self.ttl(&list);
-        self.add_batch(&list, &batch, ttl);
+        let shortens = ttl.is_some() && self.random.below(3) == 0;
+        self.add_batch(&list, &batch, Term { ttl, shortens });
         batch.targets
     }
 
     /// Adds these, and counts what the reply should count.
-    pub(super) fn add_batch(&mut self, list: &str, batch: &Batch, ttl: Option<Duration>) {
-        self.note(format!("add to {list}{}: {}", ttl_words(ttl), batch.words));
+    pub(super) fn add_batch(&mut self, list: &str, batch: &Batch, term: Term) {
+        self.note(format!("add to {list}{}: {}", term.words(), batch.words));
         let begun = self.now();
-        let reply = ask_add(self.net.home(), list, batch, ttl);
+        let reply = ask_add(self.net.home(), list, batch, term);
         let during = During(begun, self.now());
         let reply = self.exit_of_add(reply, batch, during);
-        let (changed, entered) = self.believe_added(list, &batch.targets, ttl, during);
+        let (changed, entered) = self.believe_added(list, &batch.targets, term, during);
         let named = batch.targets.iter().filter(|target| !self.reference.guards(**target)).count();
         // Where everybody is guarded, nobody is counted.
         if reply.code() != Some(5) {
@@ -52,18 +53,25 @@ impl Life {
         &mut self,
         list: &str,
         targets: &[Prefix],
-        ttl: Option<Duration>,
+        term: Term,
         during: During,
     ) -> (Between, Between) {
         let (mut changed, mut entered) = (Between::default(), Between::default());
-        let lease = Lease::of(during, ttl);
+        let lease = Lease::of(during, term.ttl);
         let guards = |target: &&Prefix| self.reference.guards(**target);
         let not_guarded: Vec<_> = targets.iter().filter(|target| !guards(target)).collect();
         for target in not_guarded {
             let effect = self.reference.live_mut(list).effect(*target);
             entered.count(self.reference.wants(effect, during).map(|wanted| !wanted));
-            let before = self.reference.live_mut(list).add(*target, lease);
-            changed.count(before.map_or(Some(true), |before| before.is_changed_by(lease, during)));
+            let wanted = self.reference.live_mut(list);
+            let before = wanted.lease(*target).filter(|_| term.shortens);
+            let before = before.inspect(|_| _ = wanted.remove(*target));
+            let before = wanted.add(*target, lease).or(before);
+            let changes = |before: Lease| match term.shortens {
+                true => before.is_replaced_by(lease, during),
+                false => before.is_changed_by(lease, during),
+            };
+            changed.count(before.map_or(Some(true), changes));
         }
         (changed, entered)
     }
@@ -198,7 +206,7 @@ impl Life {
         let name = &names[self.random.below(names.len())];
         let batch = self.world.batch(&mut self.random, 5);
         self.note(format!("add to {name}, a list of the configuration: {}", batch.words));
-        ask_add(self.net.home(), name, &batch, None).exits(5);
+        ask_add(self.net.home(), name, &batch, Term::PERMANENT).exits(5);
         batch.targets
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::Life;
-use super::ports::{self, Packet};
+use super::packets::{self, Packet, Sent, USUAL};
 use super::wanted::During;
 use crate::Frame;
 
@@ -68,7 +68,7 @@ impl Life {
 
     fn are_counted_rightly(&self, sources: &[Packet]) -> Result<(), String> {
         let Some(way) = self.way() else { return Ok(()) };
-        let frames: Vec<Frame> = sources.iter().copied().map(ports::frame).collect();
+        let frames: Vec<Frame> = sources.iter().copied().map(packets::frame).collect();
         let before = self.counted(way);
         let begun = self.now();
         let arrived = self.net.arrivals(0, &frames);
@@ -101,7 +101,7 @@ impl Life {
             let hits = hits - before.hits.get(name).copied().unwrap_or(0);
             let [least, most] = [&least, &most].map(|those| those.get(name.as_str()).copied().unwrap_or(0));
             if !(least..=most).contains(&hits) {
-                let of = if let [(source, port)] = sources { told(*source, *port) } else { "all".to_owned() };
+                let of = if let [(source, sent)] = sources { told(*source, *sent) } else { "all".to_owned() };
                 let why =
                     if let [(source, _)] = sources { self.reference.reasons(*source) } else { String::new() };
                 return Err(format!(
@@ -139,8 +139,8 @@ impl Life {
 }
 
 /// This packet, in words.
-fn told(source: IpAddr, port: u16) -> String {
-    if port == ports::USUAL { source.to_string() } else { format!("{source} to port {port}") }
+fn told(source: IpAddr, sent: Sent) -> String {
+    if sent == USUAL { source.to_string() } else { format!("{source} ({sent:?})") }
 }
 
 impl Counted {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::Life;
-use super::asking::ask_add;
+use super::asking::{Term, ask_add};
 use super::prefix::Prefix;
 use super::reloads::all_of;
 use super::wanted::{During, Lease, Time};
@@ -78,7 +78,7 @@ impl Life {
         self.note(format!("kill -9 after {} ms of an add to web: {}", wait.as_millis(), batch.words));
         let home = self.net.home();
         let reply = thread::scope(|scope| {
-            let adding = scope.spawn(|| ask_add(home, "web", &batch, None));
+            let adding = scope.spawn(|| ask_add(home, "web", &batch, Term::PERMANENT));
             thread::sleep(wait);
             self.net.daemon().signal(Signal::SIGKILL);
             adding.join().expect("clients do not panic")
@@ -96,7 +96,7 @@ impl Life {
         self.judge(&batch.targets);
         let touched = self.start_anew();
         self.judge(&touched);
-        self.add_batch("web", &batch, None);
+        self.add_batch("web", &batch, Term::PERMANENT);
         batch.targets
     }
 

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Life;
+use super::asking::Term;
 use super::batch::Batch;
 use super::prefix::{Prefix, ip};
 use super::wanted::Lease;
@@ -41,7 +42,7 @@ impl Life {
             // Whoever would cut it off looks first, so nobody has to wait.
             self.needs(needed);
             let batch = Batch::of(vec![Prefix::of(address)], "target, which is needed since just now");
-            self.add_batch("manual", &batch, None);
+            self.add_batch("manual", &batch, Term::PERMANENT);
         } else {
             self.wait_until_guarded(address, true);
             self.needs(needed);

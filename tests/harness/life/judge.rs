@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 
 use super::Life;
-use super::ports::{self, Ports};
+use super::extent::Extent;
+use super::packets;
+use super::ports::Ports;
 use super::prefix::{Prefix, ip};
 use super::reference::Reference;
 use super::wanted::During;
@@ -17,17 +19,16 @@ const EARLIER: usize = 120;
 const ANYBODY: usize = 150;
 /// Addresses for which filterd is asked what it does with them.
 const ASKED: usize = 24;
+/// Prefixes.
+const PREFIXES: usize = 6;
 
 impl Life {
     /// The wire, `test` and `status` agree with the reference.
     pub(super) fn judge(&mut self, touched: &[Prefix]) {
         let sources = self.sources(touched);
         let begun = self.now();
-        let packets = match self.reference.has_ports() {
-            true => ports::to_some_port(sources.clone(), &mut self.judges_random()),
-            false => sources.iter().map(|source| (*source, ports::USUAL)).collect(),
-        };
-        let frames: Vec<Frame> = packets.iter().copied().map(ports::frame).collect();
+        let packets = packets::from_each(&sources, &mut self.judges_random());
+        let frames: Vec<Frame> = packets.iter().copied().map(packets::frame).collect();
         let arrived = self.net.arrivals(0, &frames);
         // A dead filterd ends no bans.
         let during = self.frozen.map_or_else(|| During(begun, self.now()), |frozen| During(frozen, frozen));
@@ -36,14 +37,15 @@ impl Life {
             let dropped = || self.reference.drops_packet(*packet, during);
             let expected = if self.is_detached { Some(false) } else { dropped() };
             if expected == Some(arrived) {
-                let (source, port) = *packet;
-                self.report_packet(source, arrived, during, &format!("a packet to port {port}"));
+                let (source, sent) = *packet;
+                self.report_packet(source, arrived, during, &format!("a packet ({sent:?})"));
             }
         }
         self.judge_replies();
         if self.frozen.is_none() {
             self.judge_counters(&packets);
             self.ask_test(&sources);
+            self.ask_test_of_prefixes(touched);
             self.ask_status();
         }
     }
@@ -72,6 +74,7 @@ impl Life {
         let during = During(begun, self.now());
         let tested = told["tested"].as_array().expect("test has answers");
         for (source, answer) in asked.iter().zip(tested) {
+            assert!(answer["disagrees"].is_null(), "of {source}: {answer}");
             if let Some(expected) = self.reference.drops_some(*source, during) {
                 assert_eq!(answer["dropped"], expected, "`test` of {source}: {answer}");
             }
@@ -80,6 +83,48 @@ impl Life {
             {
                 assert_eq!(answer["ports"].is_null(), on_all, "the ports of {source}: {answer}");
             }
+        }
+    }
+
+    /// And of prefixes, how much of them.
+    fn ask_test_of_prefixes(&mut self, touched: &[Prefix]) {
+        if self.left_out.has("test") || !self.step.is_multiple_of(3) {
+            return;
+        }
+        let mut random = self.judges_random();
+        let near: Vec<_> =
+            if touched.is_empty() { self.world.known(&mut random, EARLIER) } else { touched.to_vec() };
+        if near.is_empty() {
+            return;
+        }
+        let around = |random: &mut Random| {
+            let Prefix { is_six, first, length } = near[random.below(near.len())];
+            Prefix::around(is_six, first, length.saturating_sub(random.below(9) as u8))
+        };
+        let asked: Vec<_> =
+            (0..PREFIXES).map(|_| around(&mut random)).filter(|asked| !asked.is_host()).collect();
+        if asked.is_empty() {
+            return;
+        }
+        let words = asked.iter().map(Prefix::to_string);
+        let begun = self.now();
+        let told = self.net.filterd(["test", "--json"].map(str::to_owned).into_iter().chain(words)).json();
+        let during = During(begun, self.now());
+        let tested = told["tested"].as_array().expect("test has answers");
+        assert_eq!(tested.len(), asked.len(), "{told}");
+        for (prefix, answer) in asked.iter().zip(tested) {
+            assert!(answer["disagrees"].is_null(), "of {prefix}: {answer}");
+            let Some(extent) = self.reference.extent(*prefix, during) else { continue };
+            let told = match (answer["dropped"] == true, answer["partly"] == true) {
+                (true, false) => Extent::Whole,
+                (false, true) => Extent::Part,
+                (false, false) => Extent::Nothing,
+                (true, true) => panic!("of {prefix}: {answer}"),
+            };
+            // What each clause has of it is told, and not what all of them have together.
+            let is_told =
+                told == extent || self.reference.has_ports() && ![told, extent].contains(&Extent::Nothing);
+            assert!(is_told, "{told:?} of {prefix} is dropped, and not {extent:?}: {answer}");
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::Life;
+use super::asking::Term;
 use super::batch::Batch;
-use super::ports::USUAL;
+use super::packets::USUAL;
 use super::prefix::Prefix;
 use super::reloads::all_of;
 use super::wanted::{During, Lease};
@@ -114,7 +115,7 @@ impl Life {
         if is_meant {
             self.judge(&touched);
             self.net.filterd(["reload"]).exits(5).complains("is on trial until ");
-            self.add_batch("ssh", &added, None);
+            self.add_batch("ssh", &added, Term::PERMANENT);
             if is_killed {
                 self.kill_and_start_as_it_was();
             }
@@ -133,7 +134,7 @@ impl Life {
         self.applied = applied;
         self.judge(&touched);
         // It stays so over a restart, and for whoever adds, until somebody reloads.
-        self.add_batch("ssh", &added, None);
+        self.add_batch("ssh", &added, Term::PERMANENT);
         if is_killed {
             self.kill_and_start_as_it_was();
             self.judge(&touched);

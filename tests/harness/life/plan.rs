@@ -51,7 +51,7 @@ impl Listed {
 
     fn text(&self) -> String {
         let Self { name, file, allows, reach, ports, ttl } = self;
-        let ttl = ttl.map_or(String::new(), |ttl| format!(", ttl: {}s", ttl.as_secs()));
+        let ttl = staying(*ttl);
         let kind = if *allows { ", allow: true".to_owned() } else { reaching(*reach) + &ports.key() };
         format!(
             "{{name: {name}, path: $HOME/{file}, include_special: true, include_wide: true, max_shrink: 100%, max_rejected: 100%{kind}{ttl}}}"
@@ -76,6 +76,8 @@ pub struct Plan {
     pub files: BTreeMap<String, Content>,
     /// What was fetched last of the list that is fetched, if there is one.
     pub fed: Option<Vec<Prefix>>,
+    /// How long what is fetched stays on it.
+    pub fed_ttl: Option<Duration>,
 }
 
 impl Plan {
@@ -92,6 +94,7 @@ impl Plan {
             reach: BTreeMap::new(),
             files: BTreeMap::new(),
             fed: None,
+            fed_ttl: None,
         }
     }
 
@@ -105,8 +108,9 @@ impl Plan {
         let fed = self.fed.iter().map(|_| {
             format!(
                 "{{name: {FED}, {}, include_special: true, include_wide: true, max_shrink: 100%, \
-                 min_entries: 0, timeout: 1s}}",
-                Site::keys()
+                 min_entries: 0, timeout: 1s{}}}",
+                Site::keys(),
+                staying(self.fed_ttl)
             )
         });
         let lists: Vec<_> = self.lists.iter().map(Listed::text).chain(fed).chain(live).collect();
@@ -157,8 +161,15 @@ impl Plan {
                 }
             };
         }
-        let fed = self.fed.iter().map(|fed| (FED.to_owned(), Wanted::all(fed)));
-        configured.blocked.extend(fed);
+        if let Some(fed) = &self.fed {
+            let had = before.filter(|(plan, _)| plan.fed.is_some());
+            let had = had.and_then(|(plan, reference)| Some((plan, reference.configured.blocked.get(FED)?)));
+            let goes_on = had.map_or(Before::Nobody, |(plan, had)| match plan.fed_ttl == self.fed_ttl {
+                true => Before::This(had),
+                false => Before::Perhaps(had),
+            });
+            configured.blocked.insert(FED.to_owned(), Wanted::found(fed, self.fed_ttl, goes_on, during));
+        }
         configured
     }
 
@@ -207,6 +218,10 @@ impl Default for Plan {
 fn kept<'a>(old: &Listed, allows: bool, configured: &'a Configured) -> Option<&'a Wanted> {
     let kind = if allows { &configured.allowed } else { &configured.blocked };
     kind.get(&old.name).filter(|_| !configured.unread.contains(&old.name))
+}
+
+fn staying(ttl: Option<Duration>) -> String {
+    ttl.map_or(String::new(), |ttl| format!(", ttl: {}s", ttl.as_secs()))
 }
 
 fn reaching(reach: u8) -> String {

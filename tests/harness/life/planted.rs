@@ -9,6 +9,7 @@ use std::thread;
 use aya::maps::{Array, Map, MapData};
 
 use super::Life;
+use super::asking::Term;
 use super::batch::Batch;
 use super::prefix::Prefix;
 
@@ -89,7 +90,7 @@ impl Life {
 
     fn add_far(&mut self, planted: Planted, number: u128) {
         let targets = Batch::of(vec![planted.target(number)], "target, for a label to be planted");
-        self.add_batch("ssh", &targets, None);
+        self.add_batch("ssh", &targets, Term::PERMANENT);
     }
 
     /// The labels of this kind, of each table that is pinned.

@@ -1,67 +1,73 @@
-//! On which ports a list blocks: all, one alone, or all but one. And what it is sent to.
+//! On which ports a list blocks: all, some, or all but some.
 
-use std::net::IpAddr;
+use super::packets::Sent;
 
-use super::judge::away;
-use crate::{Frame, Random};
-
-/// The port of the usual frame, which no list ever names.
-pub const USUAL: u16 = 53;
-
-/// All ports that packets are sent to.
-const SENT_TO: [u16; 4] = [USUAL, 22, 80, 443];
-
-const TCP: u8 = 6;
-
-/// On which ports a list blocks.
+/// On which ports a list blocks; the first port and the last of each range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ports {
     #[default]
     All,
-    Only(u16),
-    Except(u16),
+    Only(&'static [(u16, u16)]),
+    Except(&'static [(u16, u16)]),
 }
 
 impl Ports {
-    /// What lists may say. No two of them make up all ports.
-    pub const ANY: [Self; 4] = [Self::All, Self::Only(22), Self::Only(80), Self::Except(443)];
+    /// What lists may say: as many different clauses as there may be. No two of them make up all ports.
+    pub const ANY: [Self; 5] = [
+        Self::All,
+        Self::Only(&[(22, 22)]),
+        Self::Only(&[(80, 80), (8000, 8100)]),
+        Self::Except(&[(443, 443)]),
+        Self::Except(&[(1, 21), (443, 8050)]),
+    ];
 
-    /// Does the list want what is sent there dropped?
-    pub fn want(self, port: u16) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(own) => port == own,
-            Self::Except(own) => port != own,
+    /// Does the list want such a packet dropped?
+    pub fn want(self, sent: Sent) -> bool {
+        let is_one =
+            |ranges: &[(u16, u16)], port| ranges.iter().any(|(first, last)| (*first..=*last).contains(&port));
+        match (self, sent) {
+            (Self::All, _) => true,
+            (Self::Only(own), Sent::Tcp(port) | Sent::Udp(port)) => is_one(own, port),
+            (Self::Except(own), Sent::Tcp(port) | Sent::Udp(port)) => !is_one(own, port),
+            (Self::Only(_), Sent::Other(_)) => false,
+            (Self::Except(_), Sent::Other(_)) => true,
+            // Without the first one it comes to nothing.
+            (Self::Only(_) | Self::Except(_), Sent::Later(_)) => false,
+            // Nobody knows where it goes.
+            (Self::Only(_) | Self::Except(_), Sent::Hidden) => true,
         }
     }
 
     /// As a list of the configuration says it.
     pub fn key(self) -> String {
+        let said = |ranges: &[(u16, u16)]| -> String {
+            let words = ranges.iter().map(|(first, last)| match first == last {
+                true => first.to_string(),
+                false => format!("{first}-{last}"),
+            });
+            words.collect::<Vec<_>>().join(", ")
+        };
         match self {
             Self::All => String::new(),
-            Self::Only(port) => format!(", ports: [{port}]"),
-            Self::Except(port) => format!(", except_ports: [{port}]"),
+            Self::Only(ranges) => format!(", ports: [{}]", said(ranges)),
+            Self::Except(ranges) => format!(", except_ports: [{}]", said(ranges)),
         }
     }
 }
 
-/// A packet to be judged: from whom, and to which port.
-pub type Packet = (IpAddr, u16);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Each of these sends to some port.
-pub fn to_some_port(sources: Vec<IpAddr>, random: &mut Random) -> Vec<Packet> {
-    sources.into_iter().map(|source| (source, SENT_TO[random.below(SENT_TO.len())])).collect()
-}
-
-/// A packet for nobody here, to this port.
-pub fn frame((source, port): Packet) -> Frame {
-    if port == USUAL { away(source) } else { away(source).transport(TCP, segment(port)) }
-}
-
-/// One that belongs to no connection.
-fn segment(port: u16) -> Vec<u8> {
-    let mut segment = vec![0; 20];
-    segment[..4].copy_from_slice(&[[0x9c, 0x40], port.to_be_bytes()].concat());
-    (segment[12], segment[13]) = (5 << 4, Frame::ACK);
-    segment
+    #[test]
+    fn no_two_clauses_leave_nothing_open() {
+        let (some, ports) = (&Ports::ANY[1..], [1, 22, 80, 443, 500, 8000, 8051, 8100, 8101]);
+        for one in some {
+            for other in some {
+                let open =
+                    ports.iter().any(|port| ![one, other].iter().any(|ports| ports.want(Sent::Tcp(*port))));
+                assert!(open, "{one:?} and {other:?}");
+            }
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::ports::{Packet, Ports, USUAL};
+use super::packets::{Packet, USUAL};
+use super::ports::Ports;
 use super::prefix::{Prefix, ip};
 use super::wanted::{During, Lease, Wanted};
 use crate::{GATEWAY, GATEWAY6, HOST, HOST6};
@@ -25,6 +26,13 @@ pub struct Configured {
     pub reach: BTreeMap<String, u8>,
     /// Lists of which nothing could ever be read.
     pub unread: BTreeSet<String>,
+}
+
+impl Configured {
+    /// All its lists.
+    fn read_mut(&mut self) -> impl Iterator<Item = &mut Wanted> {
+        self.blocked.values_mut().chain(self.allowed.values_mut())
+    }
 }
 
 /// All lists, and what becomes of what they want.
@@ -82,8 +90,8 @@ impl Reference {
     }
 
     /// Would they be dropped, if anybody were?
-    pub fn is_listed(&self, (source, port): Packet, during: During) -> Option<bool> {
-        self.is_wanted(source, |ports| ports.want(port), during)
+    pub fn is_listed(&self, (source, sent): Packet, during: During) -> Option<bool> {
+        self.is_wanted(source, |ports| ports.want(sent), during)
     }
 
     /// Does a list want them dropped that blocks on such ports, and nobody allows it?
@@ -211,12 +219,12 @@ impl Reference {
 
     /// For lists of files, whose time may begin anew with a filterd that knows of them by their copies only.
     pub fn may_begin_anew(&mut self, during: During) {
-        self.configured.blocked.values_mut().for_each(|wanted| wanted.may_begin_anew(during));
+        self.configured.read_mut().for_each(|wanted| wanted.may_begin_anew(during));
     }
 
     /// For everybody who has an end, so much time is over at once.
     pub fn lose(&mut self, seconds: f64) {
-        self.configured.blocked.values_mut().for_each(|wanted| wanted.lose(seconds));
+        self.configured.read_mut().for_each(|wanted| wanted.lose(seconds));
         self.live.values_mut().chain(self.allowed.values_mut()).for_each(|wanted| wanted.lose(seconds));
     }
 }

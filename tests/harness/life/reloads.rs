@@ -5,7 +5,7 @@ use std::thread;
 
 use super::Life;
 use super::alter::Alter;
-use super::asking::{Between, ask_add, ask_remove, ttl_words};
+use super::asking::{Between, Term, ask_add, ask_remove};
 use super::plan::Listed;
 use super::prefix::Prefix;
 use super::reference::{Configured, Lists, Reference};
@@ -134,7 +134,7 @@ impl Life {
         if batch.targets.is_empty() {
             return self.reload();
         }
-        self.add_batch(name, &batch, None);
+        self.add_batch(name, &batch, Term::PERMANENT);
         self.plan.lists.push(Listed::new(name, "a.txt"));
         self.plan.enforce = true;
         self.note(format!("reload: list {name} of a.txt is new, a name that live entries hold"));
@@ -152,11 +152,11 @@ impl Life {
         }
         let size = self.size();
         let added = self.world.batch(&mut self.random, size);
-        let ttl = self.ttl("ssh");
+        let term = Term { ttl: self.ttl("ssh"), shortens: false };
         let removed = self.world.known(&mut self.random, size.min(2000));
         self.note(format!(
             "at once: reload ({words}), add to ssh{}: {}, remove of web: {} targets seen before",
-            ttl_words(ttl),
+            term.words(),
             added.words,
             removed.len()
         ));
@@ -173,7 +173,7 @@ impl Life {
         let (replies, frames) = thread::scope(|scope| {
             let clients = [
                 scope.spawn(|| home.filterd(["reload", "--json"])),
-                scope.spawn(|| ask_add(home, "ssh", &added, ttl)),
+                scope.spawn(|| ask_add(home, "ssh", &added, term)),
                 scope.spawn(|| ask_remove(home, &removed, Some("web"))),
             ];
             let mut frames = 0;
@@ -190,7 +190,7 @@ impl Life {
         assert!(matches!(remove.code(), Some(0..=2)), "{remove}");
         self.in_force(after);
         self.applied = self.plan.clone();
-        self.believe_added("ssh", &added.targets, ttl, during);
+        self.believe_added("ssh", &added.targets, term, during);
         self.believe_removed(&removed, Some("web"), during);
         touched.sort();
         touched
@@ -212,7 +212,7 @@ impl Life {
             std::mem::replace(&mut self.reference, now.clone())
         };
         let most = {
-            self.believe_added("ssh", added, None, soon);
+            self.believe_added("ssh", added, Term::PERMANENT, soon);
             std::mem::replace(&mut self.reference, now)
         };
         let later = |state: &Reference| self.after(state, after.clone());

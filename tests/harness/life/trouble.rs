@@ -1,7 +1,7 @@
 //! The kernel refuses memory in the middle of a change: it happens as a whole or not at all, and nothing of the trouble stays.
 
 use super::Life;
-use super::asking::ask_add;
+use super::asking::{Term, ask_add};
 use super::batch::Batch;
 use super::prefix::Prefix;
 use super::wanted::During;
@@ -24,10 +24,10 @@ impl Life {
         self.note(format!("the kernel refuses memory; add to ssh: {}", batch.words));
         let refusal = Refusal::of(keeper_of(self.net.daemon().id()), "bpf:error=ENOMEM");
         let begun = self.now();
-        let reply = ask_add(self.net.home(), "ssh", &batch, None);
+        let reply = ask_add(self.net.home(), "ssh", &batch, Term::PERMANENT);
         let during = During(begun, self.now());
         match reply.code() {
-            Some(0 | 1 | 7) => _ = self.believe_added("ssh", &batch.targets, None, during),
+            Some(0 | 1 | 7) => _ = self.believe_added("ssh", &batch.targets, Term::PERMANENT, during),
             // All of it is guarded.
             Some(5) => {}
             _ => _ = reply.exits(8),
@@ -35,7 +35,7 @@ impl Life {
         self.judge(&batch.targets);
         refusal.end();
         self.judge(&batch.targets);
-        self.add_batch("ssh", &batch, None);
+        self.add_batch("ssh", &batch, Term::PERMANENT);
         batch.targets
     }
 
@@ -73,7 +73,7 @@ impl Life {
         let (is_six, address, length) = kinds[self.random.below(kinds.len())];
         let length = length + self.random.below(5) as u8;
         let first_of_its_kind = Batch::of(vec![Prefix::around(is_six, address, length)], "target");
-        self.add_batch("ssh", &first_of_its_kind, None);
+        self.add_batch("ssh", &first_of_its_kind, Term::PERMANENT);
         self.judge(&first_of_its_kind.targets);
     }
 }

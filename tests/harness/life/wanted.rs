@@ -55,6 +55,12 @@ impl Lease {
         (during.0 > self.perhaps + LATE).then_some(false)
     }
 
+    /// Another one in its place, be it shorter or longer: did it change anything at all?
+    pub fn is_replaced_by(self, newer: Self, during: During) -> Option<bool> {
+        let ends_otherwise = newer.perhaps < self.surely || self.perhaps < newer.surely;
+        (self.holds(during) == Some(false) || ends_otherwise).then_some(true)
+    }
+
     /// What is known of a change from one to the other: did it change anything at all?
     pub fn is_changed_by(self, newer: Self, during: During) -> Option<bool> {
         match self.holds(during) {

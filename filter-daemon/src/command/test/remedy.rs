@@ -25,6 +25,12 @@ pub fn all(one: &Tested) -> Vec<String> {
     let mut lines: Vec<_> = removal(one, &live).into_iter().collect();
     let out_of: BTreeSet<_> = configured.iter().map(|entry| taken_out(one, entry)).collect();
     lines.extend(out_of);
+    if one.more && !one.within.is_empty() {
+        lines.push(format!(
+            "then ask again, `filterd test {}`: more blocks a part of it than is told here",
+            one.address
+        ));
+    }
     let widest = one.because.iter().any(|entry| is_wider(entry, &one.address));
     if !one.because.is_empty() && (widest || !configured.is_empty()) {
         let pass = if widest { "it alone pass" } else { "it pass, whatever blocks it" };
@@ -170,7 +176,9 @@ mod tests {
         let prefix = Tested { address: "203.0.113.0/24".into(), partly: true, within, ..Tested::default() };
         assert_eq!(all(&prefix), ["`filterd remove 203.0.113.7`"]);
         let more = Tested { more: true, ..prefix };
-        assert_eq!(all(&more), ["`filterd list --within 203.0.113.0/24 | filterd remove -`"]);
+        let again =
+            "then ask again, `filterd test 203.0.113.0/24`: more blocks a part of it than is told here";
+        assert_eq!(all(&more), ["`filterd list --within 203.0.113.0/24 | filterd remove -`", again]);
     }
 
     #[test]

@@ -52,6 +52,7 @@ fn verdict(one: &Tested, paused: Option<&str>) -> String {
             return format!("passes   listed, but protection is paused until {until}: it is only counted");
         }
         (_, _, Some(Idle::NotEnforced)) => "passes   listed, but `enforce: false`: it is only counted",
+        (false, true, None) if one.disagrees.is_some() => "passes   though listed",
         (false, true, None) if one.because.is_empty() => "passes   what is listed of it is allowed",
         (false, true, None) => {
             "passes   though listed (what the filter does at the moment: `filterd status`)"
@@ -72,7 +73,7 @@ fn beside(one: &Tested) -> Vec<String> {
     let disagrees = one.disagrees.as_ref().map(|address| {
         format!(
             "THE KERNEL AND THE BLOCKLIST DISAGREE about {address}: this is what the kernel does; please report it \
-             (`filterd reload` may mend it)"
+             (a filterd that is started anew, or with `--take-over`, builds its tables anew)"
         )
     });
     let remedies = one.remedies.iter().enumerate().map(|(number, remedy)| match number {
@@ -251,7 +252,7 @@ mod tests {
         let expected = "\
 192.0.2.1  passes   no list names it
                     list `seen` names 192.0.2.1 still, but its time there is over (`ttl:`)
-                    THE KERNEL AND THE BLOCKLIST DISAGREE about 192.0.2.1: this is what the kernel does; please report it (`filterd reload` may mend it)
+                    THE KERNEL AND THE BLOCKLIST DISAGREE about 192.0.2.1: this is what the kernel does; please report it (a filterd that is started anew, or with `--take-over`, builds its tables anew)
                     to unblock it: `filterd remove 192.0.2.1`
 ";
         assert_eq!(all(&Reply { tested: vec![one], ..Reply::default() }, &Clock::standing(NOW)), expected);

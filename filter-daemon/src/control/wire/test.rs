@@ -50,7 +50,8 @@ pub struct Tested {
     /// Of what is dropped: interfaces that are there and not filtered, while others are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// On which ports, if not on all: what it is dropped for is `on port 22 only`, or `on all but port 443`.
+    /// On which ports, if not on all: what it is dropped for is `on port 22 only`, or `on all but port 443`; before that, `a
+    /// part of it`, where more of a prefix is dropped on others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
     /// Every entry that blocks it, the longest prefix first.

@@ -344,7 +344,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
     });
     let (block, allow) = (plan.block.clone(), plan.allow.clone());
     let (config, copy) = (Config::default(), Default::default());
-    Loaded { config, block, allow, lists: lists.collect(), copy, checksum: 0 }
+    Loaded { config, block, allow, lists: lists.collect(), copy, checksum: 0, restores: false }
 }
 
 fn targets(random: &mut Random, count: usize) -> Targets {

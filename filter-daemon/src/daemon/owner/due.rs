@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::Owner;
 use crate::clock;
 use crate::daemon::capacity::Capacity;
-use crate::daemon::expiry;
 use crate::daemon::pages::Parts;
 use crate::daemon::turns::Minded;
 
@@ -17,7 +16,7 @@ impl Owner {
     pub(super) fn until_deadline(&self) -> Duration {
         let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
-        let expiry = expiry::until_due(&self.protection, &self.capacity);
+        let expiry = self.expiry.until_due(&self.protection, &self.capacity);
         let (persistence, interfaces) = (self.persistence.until_due(), self.interfaces.until_due());
         let deadlines = [
             expiry,
@@ -68,7 +67,7 @@ impl Owner {
         self.mind_pause();
         self.mind_trial();
         self.counting.look(&self.protection);
-        expiry::expire(&mut self.protection, &mut self.capacity, &mut self.expired);
+        self.expiry.expire(&mut self.protection, &mut self.capacity);
         self.sampling.look(&mut self.protection, || self.interfaces.filtered());
         self.capacity.look_for_overlap(&mut self.protection);
         if self.interfaces.must_retry() {

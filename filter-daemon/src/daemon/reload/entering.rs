@@ -33,8 +33,9 @@ impl Reload {
             return (Stage::Enter { polarity, list, from }, Turn::Wait);
         }
         let next = Stage::Enter { polarity, list, from: from + page.len() };
+        let since = self.rows.since(*id);
         let change = self.want(*id, page, parts.protection.blocklist());
-        (self.commit(change, next, parts.protection), Turn::More)
+        (self.commit_as_of(since, change, next, parts.protection), Turn::More)
     }
 
     /// What is there already reaches as far as its list does by now, page by page, before what leaves (`Stage::Reach`) and

@@ -33,6 +33,8 @@ pub struct Loaded {
     pub copy: Copy,
     /// Over its text.
     pub checksum: u32,
+    /// It was in force before, and is put back: its lists are what their copies say.
+    pub restores: bool,
 }
 
 /// One list file as it was found.
@@ -105,7 +107,7 @@ impl Loaded {
     /// This configuration with these lists; of its text there is no copy.
     fn of(config: Config, lists: Vec<LoadedList>) -> Self {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
-        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0 }
+        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0, restores: false }
     }
 
     /// Reads every list file of this configuration but those that are as they were.
@@ -169,6 +171,6 @@ impl Loaded {
             LoadedList::of(list, before.filter(is_same).and_then(|known| known.id), found)
         });
         let lists = lists.collect();
-        Self::of(config, lists)
+        Self { restores: true, ..Self::of(config, lists) }
     }
 }

@@ -36,7 +36,9 @@ use super::commit::{NotDone, Protection};
 use super::error::DaemonError;
 use super::lists::ToKeep;
 use super::pages::{Parts, Turn, Work};
-use crate::blocklist::{Blocklist, Change, Effects, ListId, Polarity, Settings, Targets, Undo, Want};
+use crate::blocklist::{
+    Blocklist, Change, Effects, ListId, Polarity, Settings, Targets, Timestamp, Undo, Want,
+};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
@@ -142,7 +144,17 @@ impl Reload {
     }
 
     fn commit(&mut self, change: Change, next: Stage, protection: &mut Protection) -> Stage {
-        match protection.commit(&change, clock::now()) {
+        self.commit_as_of(clock::now(), change, next, protection)
+    }
+
+    fn commit_as_of(
+        &mut self,
+        since: Timestamp,
+        change: Change,
+        next: Stage,
+        protection: &mut Protection,
+    ) -> Stage {
+        match protection.commit(&change, since) {
             Ok(applied) => {
                 self.done.add(&applied);
                 let Effects { sets, .. } = &applied.effects;
@@ -167,10 +179,13 @@ impl Reload {
         let list = blocklist.lists().get(id);
         let (origin, polarity, list) = (list.origin, list.polarity, list.name.clone());
         let stay = self.rows.stay(id);
-        let (shorten, until) = (stay.is_some(), stay.map(|stay| clock::after(stay.ttl)));
+        let (shorten, until) = (stay.is_some(), self.rows.until(id));
         // What is there keeps its time, and what is over does not begin again.
-        let targets =
-            if stay.is_some_and(|stay| !stay.is_new) { blocklist.new_on(id, &targets) } else { targets };
+        let targets = match stay {
+            Some(_) if self.rows.is_over(id) => blocklist.there_on(id, &targets),
+            Some(stay) if !stay.is_new => blocklist.new_on(id, &targets),
+            Some(_) | None => targets,
+        };
         Change::Want(Want { origin, until, shorten, ..Want::live(list, polarity, targets) })
     }
 }

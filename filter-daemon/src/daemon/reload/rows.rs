@@ -33,6 +33,8 @@ pub struct Rows {
     pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
     stays: HashMap<ListId, Stay>,
+    /// What its lists name was there before, and counts from when their copies say.
+    restores: bool,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -94,7 +96,8 @@ impl Rows {
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
         let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
         let (stays, found, kept) = (HashMap::new(), Vec::new(), Vec::new());
-        let mut this = Self { contents, gone, kept, reaching, stays, found, made, names_before };
+        let restores = loaded.restores;
+        let mut this = Self { contents, gone, kept, reaching, stays, restores, found, made, names_before };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -156,6 +159,28 @@ impl Rows {
         self.stays.get(&id).copied()
     }
 
+    /// Since when is on this list what comes onto it now?
+    pub fn since(&self, id: ListId) -> Timestamp {
+        let now = clock::now();
+        self.copied(id).map_or(now, |copied| copied.at.min(now))
+    }
+
+    /// When does what comes onto this list now end, if it does?
+    pub fn until(&self, id: ListId) -> Option<Timestamp> {
+        let stay = self.stay(id)?;
+        let of_copy = |copied: &Accepted| copied.until(stay.ttl, clock::after(Duration::ZERO));
+        Some(self.copied(id).map_or_else(|| clock::after(stay.ttl), of_copy))
+    }
+
+    /// Is the time of what is put back onto this list over by now?
+    pub fn is_over(&self, id: ListId) -> bool {
+        self.restores && self.until(id).is_some_and(|until| until <= clock::now())
+    }
+
+    fn copied(&self, id: ListId) -> Option<&Accepted> {
+        self.accepted(id).filter(|_| self.restores)
+    }
+
     /// Lists are called what they were called before, and those that were made are forgotten. Nothing is on them.
     pub fn give_back(mut self, blocklist: &mut Blocklist) {
         let lists = blocklist.lists_mut();
@@ -167,8 +192,8 @@ impl Rows {
     /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
     /// which copies there should be.
     pub fn settle(self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
-        for id in self.gone {
-            blocklist.lists_mut().forget(id);
+        for id in &self.gone {
+            blocklist.lists_mut().forget(*id);
         }
         let own =
             [CONFIG_LIST, CONFIG_ALLOW_LIST].into_iter().filter_map(|name| blocklist.lists().find(name));
@@ -178,8 +203,12 @@ impl Rows {
         for (id, named) in &self.contents {
             warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // Where everything counts anew, or for good, nothing is over.
-            let goes_on = self.stays.get(id).is_some_and(|stay| !stay.is_new);
-            blocklist.lists_mut().forget_spent(*id, if goes_on { named } else { &nothing });
+            let (goes_on, is_over) = (self.stays.get(id).is_some_and(|stay| !stay.is_new), self.is_over(*id));
+            blocklist.lists_mut().forget_spent(*id, if goes_on || is_over { named } else { &nothing });
+            if is_over {
+                let over = blocklist.new_on(*id, named);
+                blocklist.lists_mut().spend_all(*id, &over);
+            }
         }
         super::aside(self.contents);
         // It is told of only where the configuration allows something.

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use filter_common::packet::Source;
+use filter_common::ports::Clause;
 use filter_common::reason::Verdict;
 use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
@@ -103,44 +104,66 @@ impl Owner {
         let extent = self.protection.blocklist().extent(SetName::Block, target, left);
         let filter = self.protection.filter();
         let is_dropped = |source| matches!(filter.judge(source), Verdict::Drop(_));
-        let disagrees = disagrees(&extent, target, is_dropped);
         let (whole, is_complete) = (extent.is_whole(), extent.is_complete);
-        Met { whole, partly: !whole && !extent.is_nothing(), is_complete, ports: Vec::new(), disagrees }
+        let partly = !whole && !extent.is_nothing();
+        let met = Met { whole, partly, is_complete, ports: Vec::new(), disagrees: None };
+        met.as_asked(&extent, target, is_dropped)
     }
 
     /// And what is dropped of it on some ports only: by each clause, as far as any goes.
     fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met) -> Met {
         let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
-        let mut all = Vec::new();
+        let mut some = Vec::new();
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
             let set = SetName::Clause(slot);
             let Some(clause) = clause.filter(|_| !blocklist.side(set).is_empty()) else { continue };
             let extent = blocklist.extent(set, target, left);
             let is_dropped = |source| filter.clauses_of(source).contains(&clause);
-            met.disagrees = met.disagrees.or_else(|| disagrees(&extent, target, is_dropped));
-            met.is_complete &= extent.is_complete;
-            met.whole |= extent.is_whole();
-            met.partly |= !extent.is_nothing();
-            met.ports.extend((!extent.is_nothing()).then(|| clause.to_string()));
-            all.extend(extent.is_whole().then_some(clause));
+            let (whole, partly) = (extent.is_whole(), !extent.is_nothing());
+            let of_clause =
+                Met { whole, partly, is_complete: extent.is_complete, ports: Vec::new(), disagrees: None };
+            let of_clause = of_clause.as_asked(&extent, target, is_dropped);
+            met.disagrees = met.disagrees.or(of_clause.disagrees);
+            met.is_complete &= of_clause.is_complete;
+            met.whole |= of_clause.whole;
+            met.partly |= of_clause.partly || of_clause.whole;
+            some.extend((of_clause.partly || of_clause.whole).then_some((clause, of_clause.whole)));
         }
-        if want_everything(&all) {
-            met.ports.clear();
+        let all: Vec<_> = some.iter().filter(|(_, is_whole)| *is_whole).map(|(clause, _)| *clause).collect();
+        if !want_everything(&all) {
+            // Of what is dropped as a whole, it is told which clause has a part of it only.
+            let told = |(clause, is_whole): &(Clause, bool)| match met.whole && !is_whole {
+                true => format!("a part of it {clause}"),
+                false => clause.to_string(),
+            };
+            met.ports = some.iter().map(told).collect();
         }
         met.partly &= !met.whole;
         met
     }
 }
 
-/// An address at an edge of `extent` of which the tables say the opposite.
-fn disagrees(extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Option<IpAddr> {
-    let of = |address: u128| match target {
-        Target::V4(_) => of4(address as u32),
-        Target::V6(_) => of6(address),
-    };
-    let edges = extent.edges(MOST_ASKED).into_iter().map(|(address, is_listed)| (of(address), is_listed));
-    let mut edges = edges.filter(|_| extent.is_complete);
-    edges.find_map(|((address, source), is_listed)| (is_dropped(source) != is_listed).then_some(address))
+impl Met {
+    /// The same as the tables say it, which are asked at the edges of `extent`. Where they say the opposite, nothing is known of
+    /// what lies between.
+    fn as_asked(self, extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Self {
+        let of = |address: u128| match target {
+            Target::V4(_) => of4(address as u32),
+            Target::V6(_) => of6(address),
+        };
+        let edges = if extent.is_complete { extent.edges(MOST_ASKED) } else { Vec::new() };
+        let met: Vec<_> = edges
+            .into_iter()
+            .map(|(address, is_listed)| {
+                let (address, source) = of(address);
+                (address, is_listed, is_dropped(source))
+            })
+            .collect();
+        let other = met.iter().find(|(_, is_listed, is_dropped)| is_listed != is_dropped);
+        let Some((address, ..)) = other else { return self };
+        let (any, is_host) = (met.iter().any(|(.., is_dropped)| *is_dropped), target.is_host());
+        Self { whole: any && is_host, partly: any && !is_host, disagrees: Some(*address), ..self }
+    }
 }
 
 fn of4(address: u32) -> (IpAddr, Source) {
