@@ -2,6 +2,8 @@
 //! compiler and linker that are fetched and not installed.
 
 use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -72,9 +74,9 @@ impl Builder {
         };
         let triple = self.processor.triple();
         let [lower, upper] = [triple.replace('-', "_"), triple.replace('-', "_").to_uppercase()];
-        let linker = tools.file(C_COMPILER)?;
-        cargo.env(format!("CARGO_TARGET_{upper}_LINKER"), &linker);
-        cargo.env(format!("CC_{lower}"), &linker).env(format!("AR_{lower}"), tools.file(ARCHIVER)?);
+        let gcc = tools.file(C_COMPILER)?;
+        cargo.env(format!("CARGO_TARGET_{upper}_LINKER"), linker(&gcc)?);
+        cargo.env(format!("CC_{lower}"), &gcc).env(format!("AR_{lower}"), tools.file(ARCHIVER)?);
         cargo.env("CARGO_BUILD_TARGET", triple);
         Ok(cargo)
     }
@@ -100,6 +102,16 @@ impl Other {
         let compiler = if has_library(processor) { None } else { Some(toolchain::compiler()?) };
         Ok(Self { tools, compiler })
     }
+}
+
+/// What is called to link.
+fn linker(gcc: &Path) -> Result<PathBuf> {
+    let linker = workspace::target()?.join("cross-linker");
+    let text = include_str!("cross/linker.sh").replace("GCC", &format!("'{}'", gcc.display()));
+    let written = fs::write(&linker, text)
+        .and_then(|()| fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)));
+    written.with_context(|| format!("cannot write {}", linker.display()))?;
+    Ok(linker)
 }
 
 /// As after `rustup target add`.
