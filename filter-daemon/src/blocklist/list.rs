@@ -372,4 +372,17 @@ mod tests {
         });
         assert_eq!(made.count(), MOST_LISTS);
     }
+
+    /// Programs choose by these words: each that may come is named.
+    #[test]
+    fn every_kind_of_list_is_named_where_programs_are_told_of_kinds() {
+        let page = include_str!("../../../docs/control.md");
+        let told: Vec<_> = page.lines().filter(|line| line.starts_with("| `kind` |")).collect();
+        assert_eq!(told.len(), 2, "of lists and of status");
+        // `url` is what a file is called that is fetched.
+        let origins = [Origin::Config, Origin::File, Origin::Live, Origin::Host].map(Origin::name);
+        for kind in origins.into_iter().chain(["url"]) {
+            assert!(told.iter().all(|line| line.contains(&format!("`{kind}`"))), "{kind}: {told:#?}");
+        }
+    }
 }

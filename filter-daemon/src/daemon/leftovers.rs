@@ -54,11 +54,11 @@ fn tell(detach: &Detach, removed: Option<&Removed>) {
     let left = removed.map_or(&[][..], |removed| &removed.left);
     let out_of_reach = removed.map_or(&[][..], |removed| &removed.out_of_reach);
     if detach.json {
-        let mut told = serde_json::json!({ "version": 1, "detached": interfaces, "left": left });
+        let mut told = serde_json::json!({ "detached": interfaces, "left": left });
         if !out_of_reach.is_empty() {
             told["out_of_reach"] = out_of_reach.into();
         }
-        println!("{told}");
+        console::print_json(&told);
         return;
     }
     for name in out_of_reach {

@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 
 use super::method::Method;
 use super::{Failure, VERSION, visit_all};
-use crate::blocklist::Origin;
 
 /// Between these lines the document is made.
 const BEGIN: &str = "<!-- made from the types: begin -->\n";
@@ -75,19 +74,6 @@ fn every_field_says_what_it_means() {
                 assert!(meaning.split(' ').count() > 1, "{method}: {what}.{name} says {meaning:?}");
             }
         }
-    }
-}
-
-/// Programs choose by these words: each that may come is named.
-#[test]
-fn every_kind_of_list_is_named_where_kinds_are_told() {
-    let page = fs::read_to_string(docs("control.md")).unwrap();
-    let told: Vec<_> = page.lines().filter(|line| line.starts_with("| `kind` |")).collect();
-    assert_eq!(told.len(), 2, "of lists and of status");
-    // `url` is what a file is called that is fetched.
-    let origins = [Origin::Config, Origin::File, Origin::Live, Origin::Host].map(Origin::name);
-    for kind in origins.into_iter().chain(["url"]) {
-        assert!(told.iter().all(|line| line.contains(&format!("`{kind}`"))), "{kind}: {told:#?}");
     }
 }
 
