@@ -28,7 +28,8 @@ fn replay(example: &Value) {
     agree_on_piece(&blocked, &bytes(text("frame")), linear, expected, text("of"));
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
+/// Those that these digits are.
+pub fn bytes(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2).map(|two| str::from_utf8(two).expect("ASCII"));
     digits.map(|two| u8::from_str_radix(two, 16).expect("hexadecimal digits")).collect()
 }

@@ -158,19 +158,8 @@ impl Judges {
         }
     }
 
-    /// Why this kernel does not let a frame be cut in two, if so. It does since Linux 6.18.
     fn cannot_cut(&self) -> Option<String> {
-        let (frame, context) = ([0; 60], context(SHORTEST));
-        let options =
-            TestRunOptions { data_in: Some(&frame), ctx_in: Some(&context), ..TestRunOptions::new() };
-        let refused = self.program.test_run(options).err()?;
-        let release = nix::sys::utsname::uname().expect("a kernel has a name");
-        let release = release.release().to_string_lossy().into_owned();
-        let number = |text: &str| text.parse().unwrap_or(0);
-        let mut numbers = release.split(['.', '-']).map(number);
-        let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        assert!(version < (6, 18), "this kernel can: {refused}");
-        Some(format!("Linux {release} cannot run a program on a frame in pieces (6.18 can)"))
+        cannot_cut(&self.program)
     }
 
     fn counters(&self) -> Vec<(Outcome, u64)> {
@@ -178,8 +167,22 @@ impl Judges {
     }
 }
 
+/// Why this kernel does not let a frame be cut in two, if so. It does since Linux 6.18.
+pub fn cannot_cut(program: &Xdp) -> Option<String> {
+    let (frame, context) = ([0; 60], context(SHORTEST));
+    let options = TestRunOptions { data_in: Some(&frame), ctx_in: Some(&context), ..TestRunOptions::new() };
+    let refused = program.test_run(options).err()?;
+    let release = nix::sys::utsname::uname().expect("a kernel has a name");
+    let release = release.release().to_string_lossy().into_owned();
+    let number = |text: &str| text.parse().unwrap_or(0);
+    let mut numbers = release.split(['.', '-']).map(number);
+    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    assert!(version < (6, 18), "this kernel can: {refused}");
+    Some(format!("Linux {release} cannot run a program on a frame in pieces (6.18 can)"))
+}
+
 /// The kernel's `xdp_md` of a frame of which so many bytes can be reached at once: `data`, `data_end`, and what is zero.
-fn context(linear: usize) -> [u8; 24] {
+pub fn context(linear: usize) -> [u8; 24] {
     let mut context = [0; 24];
     context[4..8].copy_from_slice(&(linear as u32).to_ne_bytes());
     context

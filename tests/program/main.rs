@@ -9,6 +9,7 @@ mod judges;
 mod others;
 mod pieces;
 mod prefixes;
+mod replays;
 mod samples;
 mod tags;
 mod truncated;

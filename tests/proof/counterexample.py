@@ -1,7 +1,6 @@
 """A frame of which the judge does not find the source, written down so that `cargo xtask test program` replays it in the kernel.
 
-It is replayed with its true source listed, so that what is missed is seen. Of other theorems a counterexample is a table's words and
-products that may be none: these are not replayed.
+It is replayed with its true source listed, so that what is missed is seen. What shows other theorems wrong is for replay.py.
 """
 
 import ipaddress

@@ -168,7 +168,9 @@ class Machine:
             elif this.code == LONG_JUMP:
                 state.at += this.immediate + 1
             elif this.code == CALL:
-                self.call(state, this)
+                ways = self.call(state, this)
+                if ways is not None:
+                    return ways
                 state.at += 1
             elif this.code == CONSTANT:
                 self.constant(state, this)
@@ -282,7 +284,8 @@ class Machine:
             raise Unproved(f"{self.program.name} {state.at}: a store into {base.region}")
 
     def call(self, state, this):
-        """What helpers of the kernel answer is assumed: docs/proof.md says so of each."""
+        """What helpers of the kernel answer is assumed: docs/proof.md says so of each. Whoever goes through functions that are called
+        tells the ways on from there."""
         if this.symbol:
             answer = self.call_function(state, this.symbol)
         else:

@@ -21,6 +21,7 @@ import labels
 import moves
 import mutants
 import parser
+import replay
 import scheme
 import scheme6
 from known import Known
@@ -186,21 +187,27 @@ def faults(judge):
         yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
-def attempt(name, prove, arguments):
+def attempt(name, prove, arguments, judge):
+    """Where one fails, what shows it is looked for, if it is told by which judge."""
     begun = time.time()
-    outcome, why, found = "proved", "", None
+    outcome, why, found, shown = "proved", "", None, None
     try:
         found, refuted = prove(*arguments) or (None, None)
         if refuted:
             raise refuted
     except Refuted as refuted:
         outcome, why = "refuted" if refuted.model is not None else "unknown", str(refuted)
+        shown = judge and replay.of(judge, prove, arguments[0], refuted, found, FAULTS.get(name))
     except Unproved as unproved:
         outcome, why = "unknown", str(unproved)
-    return name, outcome, why, found, time.time() - begun
+    return name, outcome, why, found, shown, time.time() - begun
 
 
-def all_of(todo, expected, known, counterexamples):
+# By the names under which they are told.
+FAULTS = {f"{mutant.of}: {mutant.name}": mutant for mutant in mutants.MUTANTS}
+
+
+def all_of(todo, expected, known, judge, counterexamples):
     """How many did not come out as expected."""
     wrong = 0
     for name, _, _ in todo:
@@ -208,8 +215,9 @@ def all_of(todo, expected, known, counterexamples):
             print(f"ok     {expected:8}   before  {name}")
     todo = [one for one in todo if not known.has(one[0])]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as processes:
-        for asked in as_completed([processes.submit(attempt, *one) for one in todo]):
-            name, outcome, why, found, seconds = asked.result()
+        judge = judge if counterexamples else None
+        for asked in as_completed([processes.submit(attempt, *one, judge) for one in todo]):
+            name, outcome, why, found, shown, seconds = asked.result()
             is_right = outcome == expected
             if is_right:
                 known.add(name)
@@ -218,6 +226,10 @@ def all_of(todo, expected, known, counterexamples):
             print(f"{verdict:6} {outcome:8} {seconds:6.1f} s  {name}{because}", flush=True)
             if found and counterexamples:
                 print(f"       a frame that shows it: {counterexample.keep(counterexamples, name, found)}")
+            if isinstance(shown, dict):
+                print(f"       replayed: {replay.keep(counterexamples.with_name('replays.jsonl'), name, FAULTS.get(name), shown)}")
+            elif shown:
+                print(f"       not replayed: {shown}")
     return wrong
 
 
@@ -231,9 +243,9 @@ def main():
     options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
     known = Known(options.known, [options.judge, DAEMON, *options.other])
-    wrong = all_of(list(theorems(options.judge, options.other)), "proved", known, options.counterexamples)
+    wrong = all_of(list(theorems(options.judge, options.other)), "proved", known, options.judge, options.counterexamples)
     if options.mutants:
-        wrong += all_of(list(faults(options.judge)), "refuted", known, options.counterexamples_of_mutants)
+        wrong += all_of(list(faults(options.judge)), "refuted", known, options.judge, options.counterexamples_of_mutants)
     for what in NOT_PROVED:
         print(f"not proved: {what}")
     return 1 if wrong else 0

@@ -1,5 +1,6 @@
 """Numbers of so many bits as the solver knows them, and their products."""
 
+from contextlib import contextmanager
 from functools import reduce
 
 import z3
@@ -36,13 +37,24 @@ def is_known(value):
 PRODUCT = z3.Function("product", WORD, WORD, WORD)
 # A known factor has no more bits than this if what is done with it is shifting and adding, such as one for each lane.
 PLAIN_BITS = 8
+# Where numbers are known that elsewhere are any, products are calculated.
+calculating = [False]
+
+
+@contextmanager
+def calculated():
+    calculating[0] = True
+    try:
+        yield
+    finally:
+        calculating[0] = False
 
 
 def times(first, second):
     """The lowest bits of the product, as many as the factors have. A known factor multiplies truly, unless it has so many bits
     that it is there to spread numbers."""
     bits, (first, second) = first.size(), map(z3.simplify, (first, second))
-    if any(is_known(factor) and factor.as_long().bit_count() <= PLAIN_BITS for factor in (first, second)):
+    if calculating[0] or any(is_known(factor) and factor.as_long().bit_count() <= PLAIN_BITS for factor in (first, second)):
         return z3.simplify(first * second)
     # Lower halves of products come from lower halves of factors; so one function of 64 bits does for both widths.
     ordered = sorted((*factors(first), *factors(second)), key=lambda factor: factor.sexpr())
