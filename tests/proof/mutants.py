@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", "labels", "judgement with lists"
 JUDGEMENT6, FOLLOW6 = "judgement of IPv6", "follow6"
 ALLOW, FOLLOW4, ALLOWED = "judgement where something may be allowed", "follow4", "allowed"
+ROOT = "root"
 # Codes of RFC 9669, as they are read aloud.
 MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
@@ -49,6 +50,11 @@ ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED = "filterd_count_address4", "filterd_co
 MAY_OVERLAP, FOLLOWED4, ALLOWS = dict(symbol="OVERLAP"), "filterd_follow4", "filterd_allows4"
 
 MUTANTS = [
+    Mutant("what nobody has judged is dropped", ROOT, dict(code=0xB4, target=0, immediate=2), dict(immediate=1)),
+    Mutant("the root jumps to another slot", ROOT, dict(code=0xB4, target=3, immediate=0), dict(immediate=1)),
+    Mutant("the root reads which slot it jumps to", ROOT, dict(code=0xB4, target=3), dict(code=0x61, source=1)),
+    Mutant("the root asks for the time, and does not jump", ROOT, dict(code=0x85, immediate=12), dict(immediate=125)),
+
     Mutant("tags of 802.1Q are no tags", PARSER, dict(immediate=0x8100), dict(immediate=0x8101)),
     Mutant("tags of 802.1ad are no tags", PARSER, dict(immediate=0x88A8), dict(immediate=0x88A9)),
     Mutant("older provider tags are no tags", PARSER, dict(immediate=0x9100), dict(immediate=0x9101)),

@@ -21,6 +21,7 @@ import labels
 import moves
 import mutants
 import parser
+import root
 import scheme
 import scheme6
 from known import Known
@@ -36,13 +37,18 @@ NOT_PROVED = [
     "which IPv6 sources are allowed (what `filterd_allows6` answers), and which packets are replies (`filterd_replies`)",
     "for which list a hit counts",
     "samples (`watch`), and lists with ports: the program filterd_ports",
-    "the root and the egress program",
+    "the egress program",
     "moving entries but for IPv4, two moves at most, one request at a time: that is for the models (cargo xtask test model)",
 ]
 
 
 def the_judge(path):
     return bytecode.read(path, "xdp.frags", "filterd_judge")
+
+
+def the_root(judge):
+    """It lies beside the judge, in an object of its own."""
+    return bytecode.read(judge.with_name("root"), "xdp.frags", root.ROOT)
 
 
 def the_function(path, name):
@@ -56,6 +62,10 @@ def of_source(program):
         parser.prove(program, world)
     except Refuted as refuted:
         return counterexample.of(refuted, world), refuted
+
+
+def of_root(program):
+    root.prove(program, World(Settings("4x16")))
 
 
 def of_counting(program):
@@ -141,6 +151,7 @@ OF = {
     mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
     mutants.ALLOW: of_judgement_with_more, mutants.FOLLOW4: of_follow4, mutants.ALLOWED: of_allowed,
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
+    mutants.ROOT: of_root,
 }
 
 
@@ -148,6 +159,8 @@ def theorems(judge, others):
     """Name and what proves it, for each."""
     for other in others:
         yield f"the object for {other.parent.name} has the same functions, instruction by instruction", of_other_machine, (judge, other)
+        yield f"the root's object for {other.parent.name} has the same", of_other_machine, (judge.with_name("root"), other.with_name("root"))
+    yield "root: it jumps to the judge, with the packet as it is; where there is none, the packet passes", of_root, (the_root(judge),)
     yield "settings: those that the daemon gives judges are as theorems take them to be", of_settings, ()
     program = the_judge(judge)
     name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
@@ -183,6 +196,7 @@ def faults(judge):
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])
     for mutant in mutants.MUTANTS:
         program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
+        program = the_root(judge) if mutant.of == mutants.ROOT else program
         yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
@@ -230,7 +244,8 @@ def main():
     options.add_argument("--counterexamples", type=Path)
     options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
-    known = Known(options.known, [options.judge, DAEMON, *options.other])
+    objects = [place for judge in (options.judge, *options.other) for place in (judge, judge.with_name("root"))]
+    known = Known(options.known, [DAEMON, *objects])
     wrong = all_of(list(theorems(options.judge, options.other)), "proved", known, options.counterexamples)
     if options.mutants:
         wrong += all_of(list(faults(options.judge)), "refuted", known, options.counterexamples_of_mutants)
