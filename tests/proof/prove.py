@@ -10,6 +10,7 @@ from pathlib import Path
 import z3
 
 import allowed
+import allowed6
 import bytecode
 import counterexample
 import counting
@@ -26,7 +27,7 @@ import scheme
 import scheme6
 from known import Known
 from machine import Unproved, World
-from settings import LAYOUTS, NAMES, Settings, of_daemon
+from settings import LAYOUTS, NAMES, SET_WORDS, Settings, of_daemon
 from theorem import Refuted, follows
 
 # The settings that the daemon gives judges, which a test of its own holds (filter-daemon/src/kernel/spec/tests.rs).
@@ -34,7 +35,7 @@ DAEMON = Path(__file__).parent / "settings.jsonl"
 
 # What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
 NOT_PROVED = [
-    "which IPv6 sources are allowed (what `filterd_allows6` answers), and which packets are replies (`filterd_replies`)",
+    "which packets are replies (`filterd_replies`)",
     "for which list a hit counts",
     "samples (`watch`), and lists with ports: the program filterd_ports",
     "the egress program",
@@ -112,6 +113,11 @@ def of_allowed(function, layout="4x16"):
     allowed.prove(function, World(settings), settings)
 
 
+def of_allowed6(function):
+    settings = Settings("4x16", "ALLOW_")
+    allowed6.prove(function, World(settings), settings)
+
+
 def of_lookup(program):
     """The same where nothing is counted for lists and nothing may be allowed: a fault is found sooner."""
     of_judgement(program, "4x16", is_plain, lambda settings: settings.lists == 0)
@@ -151,7 +157,7 @@ OF = {
     mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
     mutants.ALLOW: of_judgement_with_more, mutants.FOLLOW4: of_follow4, mutants.ALLOWED: of_allowed,
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
-    mutants.ROOT: of_root,
+    mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6,
 }
 
 
@@ -165,6 +171,8 @@ def theorems(judge, others):
     program = the_judge(judge)
     name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
     yield name, of_judgement6, (program,)
+    what = "allowed, IPv6: an IPv6 source is allowed if the set to allow holds it; words read once for each prefix and in order"
+    yield what, of_allowed6, (the_function(judge, allowed6.ALLOWED6),)
     for layout in LAYOUTS:
         what = f"moves, lanes {layout}: whoever looks while one comes finds what is so at one moment; nobody else leaves or comes"
         yield what, moves.prove, (layout,)
@@ -191,6 +199,7 @@ def theorems(judge, others):
 def faults(judge):
     """The same of what must be refuted."""
     yield "settings: one more shorter length than there is", of_settings, ({NAMES["shorter"]: 48},)
+    yield "settings: one more shorter length is allowed than there is", of_settings, ({NAMES["shorter"] + SET_WORDS: 48},)
     yield "the object for another machine has the same functions: one instruction differs", of_other_machine, (judge, judge, one_differs)
     yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import z3
 
 from theorem import follows
-from words import WORD, low, unknown, word
+from words import WORD, low, unknown, wide, word
 
 NAMES = {
     "enforce": 0, "paused_until": 1, "overlap": 2, "match_new": 3, "lists": 4, "last_processor": 5, "samples": 6,
-    "networks4": 7, "in_use": 9, "buckets": 10, "remainder_mask": 11, "place_mask": 12, "lane_ones": 13, "lane_highs": 14,
-    "lanes_of_labels": 16, "last_lane": 17, "last_level_word": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25,
-    "buckets6": 26, "index_bits6": 27,
+    "networks4": 7, "network_pages": 8, "in_use": 9, "buckets": 10, "remainder_mask": 11, "place_mask": 12, "lane_ones": 13, "lane_highs": 14,
+    "label_words": 15, "lanes_of_labels": 16, "last_lane": 17, "last_level_word": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25,
+    "buckets6": 26, "index_bits6": 27, "label_words6": 28, "level_pages": 29,
 }
 # From the first of these words on lie the sets, each with so many words, of which those above are the set to block's. Here is its IPv4
 # key. What the names of its maps begin with tells a set.
@@ -64,6 +64,13 @@ class Settings:
             z3.ULT(self.to_64, 1 << 48), z3.ULE(self.longer, MOST_LENGTHS), z3.ULT(self.shorter, 48),
             z3.ULT(self.last_level_word, 1 << 24),
         ]
+        # Of labels: beside a table there are none, or one for each slot and each place in its stash. A page's number has 16 bits.
+        beside = lambda words, slots: z3.Or(words == 0, z3.And(z3.ULT(words, 1 << 32), z3.ULE(slots + 512 * 8, words << 3)))
+        self.label_facts = [
+            z3.ULE(self.network_pages, 1 << 16), z3.ULE(self.level_pages, 1 << 16),
+            beside(self.label_words, wide(self.buckets) * self.lanes),
+            beside(self.label_words6, wide(self.buckets6) * 4),
+        ]
 
     def of_set(self, number):
         """Where this set has what the set to block has there."""
@@ -86,20 +93,27 @@ class Settings:
 
 
 def of_daemon(place, more=None):
-    """Are these the settings that the daemon's own test has written down, at every size of its tables?"""
-    seen = set()
-    for line in place.read_text().splitlines():
-        words = {int(number): value for number, value in json.loads(line).items()} | (more or {})
-        named = {name: words.get(number, 0) for name, number in NAMES.items()}
-        layouts = [layout for layout in LAYOUTS if not named["in_use"] or named["lane_ones"] == Settings(layout).fixed[NAMES["lane_ones"]]]
-        for layout in layouts[:1]:
-            settings = Settings(layout)
-            seen.add(layout)
-            are_so = [unknown(f"setting{number}") == words.get(number, 0) for number in NAMES.values()]
-            for goal in settings.facts:
-                follows(f"a fact about settings, of {line[:80]}", goal, *are_so)
-            for number, value in settings.fixed.items() if named["in_use"] else ():
-                follows(f"word {number}, of {line[:80]}", word(value) == words.get(number, 0))
-        follows("a layout", z3.BoolVal(bool(layouts)))
-        follows("as many shorter lengths as there are", z3.BoolVal(named["shorter"] == (named["to_64"] & ~1).bit_count()))
-    follows("each layout occurs", z3.BoolVal(seen == set(LAYOUTS)))
+    """Are these the settings that the daemon's own test has written down, of either set, at every size of its tables?"""
+    for name in SETS:
+        seen = set()
+        for line in place.read_text().splitlines():
+            words = {int(number): value for number, value in json.loads(line).items()} | (more or {})
+            seen.update(of_words(words, name, line[:80]))
+        follows(f"each layout occurs in {name or 'the set to block'}", z3.BoolVal(seen == set(LAYOUTS)))
+
+
+def of_words(words, set_name, line):
+    """The layout of this set, if it has a table."""
+    of_set = Settings("4x16", set_name).of_set
+    named = {name: words.get(of_set(number), 0) for name, number in NAMES.items()}
+    layouts = [layout for layout in LAYOUTS if not named["in_use"] or named["lane_ones"] == Settings(layout).fixed[NAMES["lane_ones"]]]
+    follows("a layout", z3.BoolVal(bool(layouts)))
+    settings = Settings(layouts[0], set_name)
+    numbers = {of_set(number) for number in NAMES.values()}
+    are_so = [unknown(f"setting{number}") == words.get(number, 0) for number in numbers]
+    for goal in settings.facts + settings.label_facts:
+        follows(f"a fact about settings, of {line}", goal, *are_so)
+    for number, value in settings.fixed.items() if named["in_use"] else ():
+        follows(f"word {number}, of {line}", word(value) == words.get(of_set(number), 0))
+    follows("as many shorter lengths as there are", z3.BoolVal(named["shorter"] == (named["to_64"] & ~1).bit_count()))
+    return layouts[:1] if named["in_use"] else []
