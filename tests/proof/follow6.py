@@ -1,6 +1,6 @@
 """Theorem: the function that is asked what follows from an IPv6 hit answers that what is allowed passes, and neighbour discovery, and a
 reply where replies do, and that all else stands; counts each of the latter two once for a list where lists are counted for; and writes
-nothing else. Which source is allowed says the theorem `allowed6`; what `filterd_replies` answers is not proved.
+nothing else. Which source is allowed says the theorem `allowed6`, and what is a reply `replies`.
 
 It reads the packet anew, so this is about every IPv6 frame.
 """

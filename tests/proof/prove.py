@@ -21,7 +21,9 @@ import judgement6
 import labels
 import moves
 import mutants
+import mutants_of_flows
 import parser
+import replies
 import root
 import scheme
 import scheme6
@@ -35,7 +37,6 @@ DAEMON = Path(__file__).parent / "settings.jsonl"
 
 # What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
 NOT_PROVED = [
-    "which packets are replies (`filterd_replies`)",
     "for which list a hit counts",
     "samples (`watch`), and lists with ports: the program filterd_ports",
     "the egress program",
@@ -108,6 +109,11 @@ def of_follow4(function):
     follow4.prove(function, World(settings), settings)
 
 
+def of_replies(function):
+    settings = Settings("4x16")
+    replies.prove(function, World(settings), settings)
+
+
 def of_allowed(function, layout="4x16"):
     settings = Settings(layout, "ALLOW_")
     allowed.prove(function, World(settings), settings)
@@ -157,7 +163,7 @@ OF = {
     mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
     mutants.ALLOW: of_judgement_with_more, mutants.FOLLOW4: of_follow4, mutants.ALLOWED: of_allowed,
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
-    mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6,
+    mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6, mutants_of_flows.REPLIES: of_replies,
 }
 
 
@@ -189,6 +195,8 @@ def theorems(judge, others):
     for layout in LAYOUTS:
         what = f"allowed, lanes {layout}: an IPv4 source is allowed if the set to allow holds it"
         yield what, of_allowed, (the_function(judge, allowed.ALLOWED4), layout)
+    what = "replies: a packet is one if the flow that the specification finds in it is known, and not too old"
+    yield what, of_replies, (the_function(judge, follow4.REPLIES),)
     what = "follow6: of an IPv6 hit what is allowed passes, so do neighbour discovery and a reply; all else stands and is counted once"
     yield what, of_follow6, (the_function(judge, judgement6.HIT),)
     for layout in LAYOUTS:
@@ -203,7 +211,7 @@ def faults(judge):
     yield "the object for another machine has the same functions: one instruction differs", of_other_machine, (judge, judge, one_differs)
     yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])
-    for mutant in mutants.MUTANTS:
+    for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS]:
         program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
         program = the_root(judge) if mutant.of == mutants.ROOT else program
         yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
