@@ -10,14 +10,18 @@ import z3
 from machine import Machine, Pointer, Read, Unproved, World, Write, known, number_of
 from words import WORD, low, unknown, wide, word
 
-LOOK_UP, NOTE, LOAD, LOAD_OF_SENT, COARSE_CLOCK = 1, 2, 189, 26, 160
+# Helpers of the kernel, by their numbers.
+LOOK_UP, NOTE, COARSE_CLOCK = 1, 2, 160
+# bpf_skb_load_bytes, bpf_xdp_load_bytes.
+LOADS = 26, 189
 FLOWS, ENTRY = "FLOWS", " entry"
 KEY_WORDS = 3
 # Farther into a frame that comes in no helper reads, however long it is.
 FARTHEST = 0xFFFF
 # Is anything noted under the key that is asked for, and what? Each program asks once.
 IS_KNOWN, LAST = z3.Bool("known"), unknown("last")
-NOW = unknown("now")
+# What the clock says when it is first asked.
+NOW = unknown("now0")
 
 
 class Frame:
@@ -40,17 +44,14 @@ def of_any_frame(world):
 
 class FrameMachine(Machine):
     def call_helper(self, state, number):
-        match number:
-            case 1:
-                return self.look_up(state)
-            case 2:
-                return self.note(state)
-            case 160:
-                return NOW
-            case 26:
-                return self.load_bytes(state)
-            case _:
-                return super().call_helper(state, number)
+        if number == LOOK_UP:
+            return self.look_up(state)
+        if number == NOTE:
+            return self.note(state)
+        if number == COARSE_CLOCK:
+            state.calls += 1
+            return unknown(f"now{state.calls - 1}")
+        return self.load_bytes(state) if number in LOADS else super().call_helper(state, number)
 
     def load_bytes(self, state):
         """A copy of what lies there, or nothing and an error."""
@@ -78,9 +79,9 @@ class FrameMachine(Machine):
     def note(self, state):
         """As if it were written: the key, and what is noted with it, whatever was there before."""
         table, key, value, flags = (state.registers[register] for register in range(1, 5))
-        if table.region != FLOWS or known(flags) != 0:
-            raise Unproved(f"{self.program.name} {state.at}: another map, or not whatever is there")
-        state.writes += (Write(FLOWS, key_at(state, key), key_at(state, value, 8)),)
+        # With flags it would not be noted whatever is there.
+        name = table.region if known(flags) == 0 else f"{table.region}, with flags"
+        state.writes += (Write(name, key_at(state, key), key_at(state, value, 8)),)
         return z3.FreshConst(WORD, "noted")
 
     def branch(self, state, this):
@@ -104,6 +105,11 @@ class FrameMachine(Machine):
             raise Unproved(f"{self.program.name} {state.at}: a part of an entry")
         self.obligations.append(("an entry is read only if it is there", state.when, IS_KNOWN))
         return LAST
+
+
+def key_of(numbers):
+    """A key of these words, by name, the first in the highest bits."""
+    return z3.Concat(*numbers.values())
 
 
 def key_at(state, pointer, size=8 * KEY_WORDS):

@@ -2,15 +2,19 @@
 
 from mutants import AND32, LOAD8, Mutant
 
-REPLIES = "replies"
+REPLIES, EGRESS = "replies", "egress"
 FUNCTION = dict(function="filterd_replies")
 # A number of 64 bits has its upper half in a place of its own.
-UPPER, SET32, ADD64, SHIFT32_UP, LOAD4 = 0, 0xB4, 0x07, 0x64, 0x61
+UPPER, SET32, MOVE, ADD64, SHIFT32_UP, SHIFT32_DOWN, LOAD4, STORE8 = 0, 0xB4, 0xB7, 0x07, 0x64, 0x74, 0x61, 0x7B
 IF32_EQUAL, IF32_LESS, IF_EQUAL, IF32_NOT_EQUAL = 0x16, 0xA6, 0x15, 0x56
 
 
 def of_replies(name, parts, changes, number=0, behind=None):
     return Mutant(name, REPLIES, parts, changes, number, behind or {}, **FUNCTION)
+
+
+def of_egress(name, parts, changes, number=0, behind=None):
+    return Mutant(name, EGRESS, parts, changes, number, behind or {})
 
 
 QUOTING = dict(code=IF32_EQUAL, immediate=3)
@@ -40,4 +44,25 @@ MUTANTS = [
     of_replies("UDP has another number", dict(code=UPPER, immediate=17), dict(immediate=16)),
     of_replies("a flow that is just too old is known", dict(code=0xBD, target=4, source=1), dict(code=0xAD)),
     of_replies("a clock that is behind makes flows old", dict(code=IF32_NOT_EQUAL, target=3, immediate=0), dict(immediate=1)),
+
+    of_egress("others' programs are not asked", dict(code=SET32, target=0, immediate=-1), dict(immediate=0)),
+    of_egress("what is sent behind a tag of 802.1Q is not looked at", dict(code=IF32_EQUAL, immediate=0x8100), dict(immediate=0x8101)),
+    of_egress("a later fragment that is sent has ports", dict(code=AND32, immediate=-14745600), dict(immediate=0x00FF0000)),
+    of_egress("a flow is known by this host", dict(code=LOAD4, target=3, offset=-32), dict(offset=-36)),
+    of_egress("an IPv6 flow is known by another network", dict(code=LOAD4, target=3, offset=-24), dict(offset=-40)),
+    of_egress("nine extension headers are looked behind", dict(code=SET32, target=8, immediate=8), dict(immediate=9)),
+    of_egress("who takes a connection begins one", dict(code=UPPER, immediate=0x1200), dict(immediate=0x0200)),
+    of_egress("an echo reply begins a flow", dict(code=IF_EQUAL, immediate=8), dict(immediate=0)),
+    of_egress("an ICMPv6 echo reply begins a flow", dict(code=IF_EQUAL, immediate=128), dict(immediate=129)),
+    of_egress("ports are twice as wide", dict(code=SHIFT32_DOWN, immediate=22), dict(immediate=23)),
+    of_egress("a port has another bit", dict(code=0x57, immediate=63), dict(immediate=31)),
+    of_egress("every flow is noted each time", dict(code=0xA5, immediate=10**9), dict(immediate=0)),
+    of_egress("a flow that is just too old is kept up", dict(code=0xBD, target=3, source=1), dict(code=0xAD)),
+    of_egress("what is not known begins a flow", dict(code=SET32, target=7, immediate=0), dict(immediate=1)),
+    of_egress("a flow is noted only if it is not known", dict(code=MOVE, target=4, immediate=0), dict(immediate=1)),
+    of_egress("fragments are noted under another key", dict(code=UPPER, immediate=0x100), dict(immediate=0x200)),
+    of_egress("fragments are noted with another time", dict(code=STORE8, target=10, offset=-8, source=6), dict(source=8), 1),
+    of_egress("no flow counts as a new one", dict(code=IF32_NOT_EQUAL, target=8, immediate=0), dict(immediate=2)),
+    of_egress("processors share a counter", dict(code=AND32, target=0, immediate=63), dict(immediate=31)),
+    of_egress("a new flow counts double", dict(code=ADD64, target=1, immediate=1), dict(immediate=2)),
 ]

@@ -14,6 +14,7 @@ import allowed6
 import bytecode
 import counterexample
 import counting
+import egress
 import follow4
 import follow6
 import judgement
@@ -39,7 +40,6 @@ DAEMON = Path(__file__).parent / "settings.jsonl"
 NOT_PROVED = [
     "for which list a hit counts",
     "samples (`watch`), and lists with ports: the program filterd_ports",
-    "the egress program",
     "moving entries but for IPv4, two moves at most, one request at a time: that is for the models (cargo xtask test model)",
 ]
 
@@ -51,6 +51,10 @@ def the_judge(path):
 def the_root(judge):
     """It lies beside the judge, in an object of its own."""
     return bytecode.read(judge.with_name("root"), "xdp.frags", root.ROOT)
+
+
+def the_egress(judge):
+    return bytecode.read(judge.with_name("egress"), "classifier", egress.EGRESS)
 
 
 def the_function(path, name):
@@ -114,6 +118,10 @@ def of_replies(function):
     replies.prove(function, World(settings), settings)
 
 
+def of_egress(program):
+    egress.prove(program, World(Settings("4x16")))
+
+
 def of_allowed(function, layout="4x16"):
     settings = Settings(layout, "ALLOW_")
     allowed.prove(function, World(settings), settings)
@@ -163,7 +171,7 @@ OF = {
     mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
     mutants.ALLOW: of_judgement_with_more, mutants.FOLLOW4: of_follow4, mutants.ALLOWED: of_allowed,
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
-    mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6, mutants_of_flows.REPLIES: of_replies,
+    mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6, mutants_of_flows.REPLIES: of_replies, mutants_of_flows.EGRESS: of_egress,
 }
 
 
@@ -171,7 +179,9 @@ def theorems(judge, others):
     """Name and what proves it, for each."""
     for other in others:
         yield f"the object for {other.parent.name} has the same functions, instruction by instruction", of_other_machine, (judge, other)
-        yield f"the root's object for {other.parent.name} has the same", of_other_machine, (judge.with_name("root"), other.with_name("root"))
+        for name, whose in (("root", "root's"), ("egress", "egress program's")):
+            places = judge.with_name(name), other.with_name(name)
+            yield f"the {whose} object for {other.parent.name} has the same", of_other_machine, places
     yield "root: it jumps to the judge, with the packet as it is; where there is none, the packet passes", of_root, (the_root(judge),)
     yield "settings: those that the daemon gives judges are as theorems take them to be", of_settings, ()
     program = the_judge(judge)
@@ -197,6 +207,8 @@ def theorems(judge, others):
         yield what, of_allowed, (the_function(judge, allowed.ALLOWED4), layout)
     what = "replies: a packet is one if the flow that the specification finds in it is known, and not too old"
     yield what, of_replies, (the_function(judge, follow4.REPLIES),)
+    what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
+    yield what, of_egress, (the_egress(judge),)
     what = "follow6: of an IPv6 hit what is allowed passes, so do neighbour discovery and a reply; all else stands and is counted once"
     yield what, of_follow6, (the_function(judge, judgement6.HIT),)
     for layout in LAYOUTS:
@@ -214,6 +226,7 @@ def faults(judge):
     for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS]:
         program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
         program = the_root(judge) if mutant.of == mutants.ROOT else program
+        program = the_egress(judge) if mutant.of == mutants_of_flows.EGRESS else program
         yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
@@ -261,7 +274,7 @@ def main():
     options.add_argument("--counterexamples", type=Path)
     options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
-    objects = [place for judge in (options.judge, *options.other) for place in (judge, judge.with_name("root"))]
+    objects = [place for judge in (options.judge, *options.other) for place in (judge, judge.with_name("root"), judge.with_name("egress"))]
     known = Known(options.known, [DAEMON, *objects])
     wrong = all_of(list(theorems(options.judge, options.other)), "proved", known, options.counterexamples)
     if options.mutants:

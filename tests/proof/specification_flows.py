@@ -18,6 +18,7 @@ HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION = 0, 43, 44, 51, 60
 MOST_EXTENSIONS, MOST_TAGS = 8, 8
 TAGS = 0x8100, 0x88A8, 0x9100
 SYN, ACK = 2, 16
+ANY_PORTS = 1 << 40
 
 SECOND = 10**9
 # For so long after the last packet sent a flow is known: as long as connection tracking does, and three minutes.
@@ -60,6 +61,9 @@ class Flow:
     high: z3.BitVecRef
     low: z3.BitVecRef
     rest: z3.BitVecRef
+
+
+NO_FLOW = Flow(z3.BoolVal(False), word(0), word(0), word(0))
 
 
 def one_of(number, numbers):
@@ -123,12 +127,12 @@ def by_ports(carried, ours, theirs):
 
 def any_ports(carried):
     """All flows of a protocol with one address: for fragments."""
-    return Flow(one_of(carried.protocol, PROTOCOLS), carried.high, carried.low, word(1 << 40) | carried.protocol << 32)
+    return Flow(one_of(carried.protocol, PROTOCOLS), carried.high, carried.low, word(ANY_PORTS) | carried.protocol << 32)
 
 
 def first_of(*cases):
     """The first of these whose condition holds; no flow where none does."""
-    result = Flow(z3.BoolVal(False), word(0), word(0), word(0))
+    result = NO_FLOW
     for condition, flow in reversed(cases):
         pick = lambda one, other: z3.If(condition, one, other)
         result = Flow(z3.Or(z3.And(condition, flow.is_one), z3.And(z3.Not(condition), result.is_one)),
@@ -190,7 +194,57 @@ def of_one(carried, flow):
     return Flow(z3.And(carried.is_one, flow.is_one), flow.high, flow.low, flow.rest)
 
 
-def is_in_time(flow, last, now, age=None):
+def is_in_time(flow, last, now):
     """Was something of it sent so lately? A clock that has not come as far as the other says that it was just now."""
-    limit = z3.If(z3.LShR(flow.rest, 32) == TCP, word(TCP_AGE), word(OTHER_AGE)) if age is None else word(age)
+    limit = z3.If(z3.LShR(flow.rest, 32) == TCP, word(TCP_AGE), word(OTHER_AGE))
     return z3.Or(z3.ULT(now, last), z3.ULE(now - last, limit))
+
+
+@dataclass
+class Sent:
+    """The flow of a frame that this host sends, and whether it may begin one: always, or if `port` of ours is one to begin from."""
+
+    flow: Flow
+    opens: z3.BoolRef
+    has_port: z3.BoolRef
+    port: z3.BitVecRef
+
+
+def sent(bytes_, carried):
+    """A TCP segment, of which a SYN without ACK begins a flow; a datagram; an echo request, which begins one. A later fragment tells
+    nothing that the first has not."""
+    ours, theirs = ports(bytes_, carried.at)
+    is_tcp = z3.And(carried.protocol == TCP, bytes_.reach(carried.at + 16))
+    is_udp = z3.And(carried.protocol == UDP, bytes_.reach(carried.at + 4))
+    is_request = is_echo(bytes_, carried, 8, 128)
+    flow = first_of((carried.is_later, NO_FLOW), (z3.Or(is_tcp, is_udp), by_ports(carried, ours, theirs)),
+                    (is_request, by_echo(bytes_, carried)))
+    return Sent(of_one(carried, flow), z3.Or(is_request, z3.And(is_tcp, is_opening(bytes_, carried.at))), is_udp, ours)
+
+
+@dataclass
+class Noted:
+    """Whether a flow, and that of its fragments, is noted now; whether it is new then."""
+
+    is_noted: z3.BoolRef
+    is_new: z3.BoolRef
+    fragments: Flow
+
+
+def noted(flow, may_begin, is_there, last, now):
+    """What may begin a flow, and what keeps up one that is known; but at most once a second."""
+    is_known = z3.And(is_there, is_in_time(flow, last, now))
+    is_young = z3.And(is_there, z3.Or(z3.ULT(now, last), z3.ULT(now - last, SECOND)))
+    is_noted = z3.And(flow.is_one, z3.Not(is_young), z3.Or(is_known, may_begin))
+    fragments = Flow(flow.is_one, flow.high, flow.low, word(ANY_PORTS) | z3.LShR(flow.rest, 32) << 32)
+    return Noted(is_noted, z3.And(is_noted, z3.Not(is_known)), fragments)
+
+
+def bit_of_port(port, words):
+    """Whether this host begins flows from it: a bit of as many as there are ports."""
+    return z3.LShR(words(z3.LShR(port, 6) << 3), port & 63) & 1 != 0
+
+
+def counter_of_begun(processor):
+    """Behind the bits, one for each of 64 processors; those of more share them."""
+    return ((1 << 16) >> 6) * 8 + (wide(processor) & 63) * 8
