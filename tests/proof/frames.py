@@ -84,19 +84,21 @@ class FrameMachine(Machine):
         state.writes += (Write(name, key_at(state, key), key_at(state, value, 8)),)
         return z3.FreshConst(WORD, "noted")
 
+    # Of what a helper points to, whether it is there; all else is.
+    MAY_BE = {FLOWS + ENTRY: IS_KNOWN}
+
     def branch(self, state, this):
-        """Whether an entry is there is asked by comparing where it lies with zero."""
+        """Whether something is there is asked by comparing where it lies with zero."""
         asked = state.registers.get(this.target)
-        if isinstance(asked, Pointer) and asked.region.endswith(ENTRY) and not this.takes_register and this.immediate == 0:
-            is_there = IS_KNOWN if asked.region == FLOWS + ENTRY else z3.BoolVal(True)
-            told = wide(z3.If(is_there, word(1, 8), word(0, 8)))
-            state = state.copy()
-            state.registers[this.target] = told
-            states = super().branch(state, this)
-            for one in states:
-                one.registers[this.target] = asked
-            return states
-        return super().branch(state, this)
+        if not isinstance(asked, Pointer) or this.takes_register or this.immediate != 0:
+            return super().branch(state, this)
+        is_there = self.MAY_BE.get(asked.region, z3.BoolVal(True))
+        state = state.copy()
+        state.registers[this.target] = z3.If(is_there, word(1), word(0))
+        states = super().branch(state, this)
+        for one in states:
+            one.registers[this.target] = asked
+        return states
 
     def of_table(self, state, name, at, size):
         if name != FLOWS + ENTRY:

@@ -23,13 +23,15 @@ import labels
 import moves
 import mutants
 import mutants_of_flows
+import mutants_of_samples
 import parser
 import replies
 import root
+import samples
 import scheme
 import scheme6
 from known import Known
-from machine import Unproved, World
+from machine import SAMPLE, Unproved, World
 from settings import LAYOUTS, NAMES, SET_WORDS, Settings, of_daemon
 from theorem import Refuted, follows
 
@@ -39,7 +41,7 @@ DAEMON = Path(__file__).parent / "settings.jsonl"
 # What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
 NOT_PROVED = [
     "for which list a hit counts",
-    "samples (`watch`), and lists with ports: the program filterd_ports",
+    "lists with ports: the program filterd_ports",
     "moving entries but for IPv4, two moves at most, one request at a time: that is for the models (cargo xtask test model)",
 ]
 
@@ -118,6 +120,11 @@ def of_replies(function):
     replies.prove(function, World(settings), settings)
 
 
+def of_samples(function):
+    settings = Settings("4x16")
+    samples.prove(function, World(settings), settings)
+
+
 def of_egress(program):
     egress.prove(program, World(Settings("4x16")))
 
@@ -172,6 +179,7 @@ OF = {
     mutants.ALLOW: of_judgement_with_more, mutants.FOLLOW4: of_follow4, mutants.ALLOWED: of_allowed,
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
     mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6, mutants_of_flows.REPLIES: of_replies, mutants_of_flows.EGRESS: of_egress,
+    mutants_of_samples.SAMPLES: of_samples,
 }
 
 
@@ -207,6 +215,8 @@ def theorems(judge, others):
         yield what, of_allowed, (the_function(judge, allowed.ALLOWED4), layout)
     what = "replies: a packet is one if the flow that the specification finds in it is known, and not too old"
     yield what, of_replies, (the_function(judge, follow4.REPLIES),)
+    what = "samples: who watches is told of drops; words are written that no reason has, and nothing else of any table"
+    yield what, of_samples, (the_function(judge, SAMPLE),)
     what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
     yield what, of_egress, (the_egress(judge),)
     what = "follow6: of an IPv6 hit what is allowed passes, so do neighbour discovery and a reply; all else stands and is counted once"
@@ -223,7 +233,7 @@ def faults(judge):
     yield "the object for another machine has the same functions: one instruction differs", of_other_machine, (judge, judge, one_differs)
     yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])
-    for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS]:
+    for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS, *mutants_of_samples.MUTANTS]:
         program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
         program = the_root(judge) if mutant.of == mutants.ROOT else program
         program = the_egress(judge) if mutant.of == mutants_of_flows.EGRESS else program

@@ -26,6 +26,10 @@ KEY6, PAIRS6, LENGTHS6, LENGTH_WORDS, MOST_LENGTHS = 30, 33, 45, 5, 64
 LAYOUTS = {"2x32": (8, 12, 2, 32), "3x21": (13, 16, 3, 21), "4x16": (17, 20, 4, 16), "5x12": (21, 26, 5, 12)}
 
 
+# In the word of the last processor.
+WATCHED = 1 << 63
+
+
 # Of these the judge asks for whichever is next.
 WORD_OF_LENGTHS = z3.Function("lengths", WORD, WORD)
 
@@ -49,15 +53,17 @@ class Settings:
         }
         for name, number in NAMES.items():
             setattr(self, name, self.word(self.of_set(number)))
+        self.is_watched = self.last_processor & WATCHED != 0
         self.buckets = low(self.buckets, 32)
         self.key = [low(self.word(self.of_set(KEY + number)), 32) for number in range(3)]
         self.key6 = [self.word(self.of_set(KEY6 + number)) for number in range(3)]
         self.pairs = [[self.word(self.of_set(PAIRS6 + 4 * part + number)) for number in range(4)] for part in range(3)]
         self.buckets6, self.index_bits6 = low(self.buckets6, 32), low(self.index_bits6, 32)
-        # What the daemon writes there: as many buckets as this layout is for, as many rows as fit into a map, no samples.
+        # What the daemon writes there: as many buckets as this layout is for, as many rows as fit into a map, and
+        # beside that number whether somebody watches drops.
         self.facts = [
             z3.Implies(self.in_use != 0, z3.And(z3.ULE(1 << smallest, self.buckets), z3.ULT(self.buckets, 1 << largest + 1))),
-            z3.ULT(self.last_processor, 1 << 16),
+            z3.ULT(self.last_processor & ~word(WATCHED), 1 << 16),
             z3.Implies(self.has_table6 != 0, z3.And(z3.ULE(1 << 7, self.buckets6), z3.ULE(self.buckets6, 1 << 24),
                                                     z3.LShR(self.buckets6, self.index_bits6) == 1)),
             # From /17 on, and some of 64 lengths beyond /64.
