@@ -11,6 +11,7 @@ import z3
 
 import allowed
 import allowed6
+import answers
 import bytecode
 import counterexample
 import counting
@@ -215,6 +216,7 @@ def theorems(judge, others):
         yield what, of_allowed, (the_function(judge, allowed.ALLOWED4), layout)
     what = "replies: a packet is one if the flow that the specification finds in it is known, and not too old"
     yield what, of_replies, (the_function(judge, follow4.REPLIES),)
+    yield "own flows: an answer is looked up by the key of what it answers, and no other flow has that", answers.prove, ()
     what = "samples: who watches is told of drops; words are written that no reason has, and nothing else of any table"
     yield what, of_samples, (the_function(judge, SAMPLE),)
     what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
@@ -232,6 +234,7 @@ def faults(judge):
     yield "settings: one more shorter length is allowed than there is", of_settings, ({NAMES["shorter"] + SET_WORDS: 48},)
     yield "the object for another machine has the same functions: one instruction differs", of_other_machine, (judge, judge, one_differs)
     yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
+    yield from ((f"own flows: {fault}", answers.with_fault, (fault,)) for fault in answers.FAULTS)
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])
     for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS, *mutants_of_samples.MUTANTS]:
         program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
