@@ -1,7 +1,7 @@
 """Theorem: the function that is asked what follows from an IPv4 hit answers that what is allowed passes, that a reply passes where
 replies do, and that all else stands; counts each of the latter two once for a list where lists are counted for; and writes nothing else.
 
-What is a reply is not proved: `filterd_replies` may say anything.
+What is a reply is for the theorem `replies`: here that may be anything. It is asked of the packet.
 """
 
 import copy
@@ -12,7 +12,7 @@ import labels
 import specification as spec
 from allowed import ALLOWED4
 from judgement import ALLOWED, IN_NETWORK, REPLY, STANDS, read_in_order
-from machine import Machine, Read
+from machine import Machine, Pointer, Read, Unproved
 from theorem import all_follow, obligations
 from words import WORD, low, unknown, word
 
@@ -27,7 +27,9 @@ def allows4(_, registers):
     return (), IS_ALLOWED4(address), Read(ALLOWED4, address)
 
 
-def replies(*_):
+def replies(_, registers):
+    if registers[1] != Pointer("context", word(0)):
+        raise Unproved(f"{REPLIES} is called with something else than the packet")
     return (), unknown("replies"), Read(REPLIES, word(0))
 
 

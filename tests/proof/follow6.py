@@ -1,6 +1,6 @@
 """Theorem: the function that is asked what follows from an IPv6 hit answers that what is allowed passes, and neighbour discovery, and a
 reply where replies do, and that all else stands; counts each of the latter two once for a list where lists are counted for; and writes
-nothing else. What `filterd_allows6` and `filterd_replies` answer is not proved.
+nothing else. Which source is allowed says the theorem `allowed6`, and what is a reply `replies`.
 
 It reads the packet anew, so this is about every IPv6 frame.
 """
@@ -12,6 +12,7 @@ import z3
 import labels
 import specification as spec
 import specification6 as six
+from allowed6 import ALLOWED6
 from follow4 import REPLIES, replies
 from judgement import read_in_order
 from judgement6 import ALLOWED, NEIGHBOURS, REPLY, STANDS
@@ -19,8 +20,7 @@ from machine import Machine, Read
 from theorem import all_follow, obligations
 from words import WORD, low, unknown, word
 
-ALLOWED6 = "filterd_allows6"
-# What that answers is not proved, but taken to be 1 or 0.
+# Whether a source is allowed: `filterd_allows6` answers 1 if so, and else 0.
 IS_ALLOWED6 = z3.Function("allowed6", WORD, WORD, z3.BoolSort())
 
 

@@ -40,15 +40,18 @@ def follow(world, registers):
     return (call,), wide(ANSWER)
 
 
-class Judge:
-    """From where an IPv6 source is known."""
+class Lookup:
+    """Looks an IPv6 source up in the tables of a set. Where it ends, and what is claimed of it there, is for those who know why it is
+    looked up."""
 
-    def __init__(self, program, world, settings, places):
-        self.program, self.world, self.settings, self.places = program, world, settings, places
-        world.facts.append(z3.ULE(ANSWER, NEIGHBOURS))
+    summaries = {}
+
+    def __init__(self, program, world, settings):
+        self.program, self.world, self.settings = program, world, settings
         machine = Machine(program, world)
         self.live = machine.live
-        self.table = world.table("SIX")
+        self.of_levels, self.of_table = settings.set + "LEVELS", settings.set + "SIX"
+        self.table = world.table(self.of_table)
         self.high, self.low = unknown("high"), unknown("low")
         # Nobody comes to a length whom `net64` has not seen to have a table.
         self.on = settings.has_table6 != 0
@@ -56,15 +59,14 @@ class Judge:
         self.heads = dict(zip(parts.heads(machine)[-len(CIRCLES):], CIRCLES))
 
     def part(self, begin, facts, reads, reason, net64, stays, onward):
-        """All ends of one part: at a place to count from with `reason`, of those who are to stay; or where the next one begins, under
+        """All ends of one part: at an end of the whole with `reason`, of those who are to stay; or where the next one begins, under
         the condition for it. Who has come there?"""
         arrived = {point: [] for point in (TABLE, *CIRCLES)}
-        stops = lambda state, this: state.at in self.places or state.at in self.heads or self.asks_for_table(state, this)
-        for end, here in parts.runs(self.program, self.world, {HIT: follow}, begin, stops, facts):
+        stops = lambda state, this: self.is_end(state.at) or state.at in self.heads or self.asks_for_table(state, this)
+        for end, here in parts.runs(self.program, self.world, self.summaries, begin, stops, facts):
             read_in_order(end, reads, here)
-            if end.at in self.places:
-                claims = [("nobody is counted who is to be looked for further", stays), *self.counted(end, reason, net64)]
-                all_follow(claims, here)
+            if self.is_end(end.at):
+                all_follow([("nobody ends who is to be looked for further", stays), *self.claims(end, reason, net64)], here)
                 continue
             point = self.heads.get(end.at, TABLE)
             if point not in onward:
@@ -82,29 +84,7 @@ class Judge:
             return False
         base = state.registers[this.source]
         at = z3.simplify(base.offset + this.offset)
-        return base.region == "SETTINGS" and z3.is_bv_value(at) and at.as_long() == 8 * NAMES["has_table6"]
-
-    def counted(self, end, reason, net64):
-        """The reason, and that the function is asked once on a hit, and never else."""
-        place = self.places[end.at]
-        found = z3.If(reason == spec.UNLISTED, reason, self.followed(reason))
-        yield "the reason", low(end.registers[place.register], 32) == found
-        yield "only a hit is dropped", place.allows(found)
-        yield "what follows is asked of a hit, and of nothing else", (reason != spec.UNLISTED) == bool(end.writes)
-        for write in end.writes:
-            if write.table != HIT or len(end.writes) > 1:
-                raise Unproved("something is written before it is counted")
-            is_net64 = reason == spec.NET64
-            yield "by what it is listed", (write.at == BY_NET64) == is_net64
-            yield "the /64", z3.Implies(is_net64, write.value == net64)
-        if not place.begins_as(end):
-            raise Unproved(f"{self.program.name} comes to {end.at} otherwise than other frames do")
-
-    def followed(self, reason):
-        """The reason after what the function answers."""
-        for answer, passes in ((REPLY, spec.REPLY), (ALLOWED, spec.ALLOWED), (NEIGHBOURS, six.NEIGHBOUR)):
-            reason = z3.If(ANSWER == answer, word(passes, 32), reason)
-        return reason
+        return base.region == "SETTINGS" and z3.is_bv_value(at) and at.as_long() == 8 * self.settings.of_set(NAMES["has_table6"])
 
     def any(self, name):
         return {"high": self.high, "low": self.low}.get(name, unknown(name))
@@ -127,11 +107,11 @@ class Judge:
         return reason
 
     def levels(self, begin):
-        found = six.levels(self.high, self.world.table("LEVELS"), self.settings)
+        found = six.levels(self.high, self.world.table(self.of_levels), self.settings)
         on = self.settings.last_level_start != 0
         numbers = {"high": self.high, "low": self.low, "lengths": found.lengths, "beyond": found.beyond}
         told = z3.Or(found.nothing, found.everything)
-        reads = [("LEVELS", at) for at in found.words]
+        reads = [(self.of_levels, at) for at in found.words]
         return self.part(begin, [], reads, self.reason((z3.And(on, found.everything), spec.OTHER6)), word(0),
                          z3.Or(z3.Not(on), told), {TABLE: (z3.And(on, z3.Not(told)), numbers)})
 
@@ -182,17 +162,56 @@ class Judge:
                          self.reason((found, spec.OTHER6)), word(0), z3.Or(found, is_last), onward)
 
     def reads(self, probe):
-        return [("SIX", at) for at in probe.words]
+        return [(self.of_table, at) for at in probe.words]
+
+    def prove(self, begin):
+        """All parts of it."""
+        at_table = self.levels(begin)[TABLE]
+        if not at_table:
+            raise Unproved("nobody asks the table of IPv6")
+        at, numbers = at_table[0].state.at, {name: self.any(name) for name in ("high", "low", "lengths", "beyond")}
+        same = parts.handed_on(self.live[at], at_table, list(numbers))
+        from_64 = self.net64(parts.beginning(at, same, numbers), **numbers)
+        from_shorter = self.circle(from_64["shorter"], ["high", "low", "left", "asked", "beyond"], self.shorter)
+        stride = ("SETTINGS", 8 * self.settings.of_set(LENGTHS6), 8 * LENGTH_WORDS, "number")
+        self.circle(from_64["longer"] + from_shorter["longer"], ["high", "low", "number"], self.longer, stride)
+
+
+class Judge(Lookup):
+    """From where an IPv6 source is known to one of the places from which it is counted."""
+
+    summaries = {HIT: follow}
+
+    def __init__(self, program, world, settings, places):
+        super().__init__(program, world, settings)
+        self.places = places
+        world.facts.append(z3.ULE(ANSWER, NEIGHBOURS))
+
+    def is_end(self, at):
+        return at in self.places
+
+    def claims(self, end, reason, net64):
+        """The reason, and that the function is asked once on a hit, and never else."""
+        place = self.places[end.at]
+        found = z3.If(reason == spec.UNLISTED, reason, self.followed(reason))
+        yield "the reason", low(end.registers[place.register], 32) == found
+        yield "only a hit is dropped", place.allows(found)
+        yield "what follows is asked of a hit, and of nothing else", (reason != spec.UNLISTED) == bool(end.writes)
+        for write in end.writes:
+            if write.table != HIT or len(end.writes) > 1:
+                raise Unproved("something is written before it is counted")
+            is_net64 = reason == spec.NET64
+            yield "by what it is listed", (write.at == BY_NET64) == is_net64
+            yield "the /64", z3.Implies(is_net64, write.value == net64)
+        if not place.begins_as(end):
+            raise Unproved(f"{self.program.name} comes to {end.at} otherwise than other frames do")
+
+    def followed(self, reason):
+        """The reason after what the function answers."""
+        for answer, passes in ((REPLY, spec.REPLY), (ALLOWED, spec.ALLOWED), (NEIGHBOURS, six.NEIGHBOUR)):
+            reason = z3.If(ANSWER == answer, word(passes, 32), reason)
+        return reason
 
 
 def prove(program, world, settings, cut, places):
-    judge = Judge(program, world, settings, places)
-    at_table = judge.levels(cut.state)[TABLE]
-    if not at_table:
-        raise Unproved("nobody asks the table of IPv6")
-    at, numbers = at_table[0].state.at, {name: judge.any(name) for name in ("high", "low", "lengths", "beyond")}
-    same = parts.handed_on(judge.live[at], at_table, list(numbers))
-    from_64 = judge.net64(parts.beginning(at, same, numbers), **numbers)
-    from_shorter = judge.circle(from_64["shorter"], ["high", "low", "left", "asked", "beyond"], judge.shorter)
-    stride = ("SETTINGS", 8 * LENGTHS6, 8 * LENGTH_WORDS, "number")
-    judge.circle(from_64["longer"] + from_shorter["longer"], ["high", "low", "number"], judge.longer, stride)
+    Judge(program, world, settings, places).prove(cut.state)

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 import z3
 
 import flow
+import specification as spec
 from bytecode import ALU32, CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
-from theorem import can_be
+from theorem import can_be, holds
 from words import WORD, is_known, low, times, unknown, wide, word
 
 
@@ -52,6 +53,10 @@ class State:
 
     def copy(self, **changes):
         return replace(self, **{"registers": dict(self.registers), "stack": dict(self.stack), **changes})
+
+
+# What chooses drops to tell in full, and tells them: theorem `samples`.
+SAMPLE = "filterd_sample"
 
 
 class World:
@@ -136,7 +141,7 @@ class Machine:
                          for register in self.live[first.at]
                          if register in first.registers and register in other.registers}
             stack = {at: either(first.stack[at], other.stack[at]) for at in first.stack.keys() & other.stack.keys()
-                     if type(first.stack[at]) is type(other.stack[at])}
+                     if isinstance(first.stack[at], Pointer) == isinstance(other.stack[at], Pointer)}
             writes = tuple(Write(one.table, either(one.at, two.at), either(one.value, two.value))
                            for one, two in zip(first.writes, other.writes))
             first = replace(first, registers=registers, stack=stack, writes=writes, when=z3.Or(first.when, other.when))
@@ -266,11 +271,27 @@ class Machine:
         self.obligations.append((f"a word of {name} is read whole", state.when, z3.Extract(2, 0, at) == 0))
         if name not in World.OWN and name not in World.LABELS:
             state.reads += (Read(name, at),)
+        if self.is_of_samples(state, name, at):
+            return z3.FreshConst(WORD, "sampling")
         value = self.world.loaded(name, sum(read.table == name for read in state.reads))(at)
         for write in state.writes:
             if write.table == name:
                 value = z3.If(write.at == at, write.value, value)
         return value
+
+    def is_of_samples(self, state, name, at):
+        """Is this one of the words of this processor's row that samples have for themselves? These are anything each time that they are
+        read, and nobody is told what is written there: they are touched while somebody watches, and never else."""
+        if name != World.COUNTERS:
+            return False
+        settings = self.world.all_settings
+        is_one = spec.is_of_samples(settings, self.world.processor, at)
+        if not holds(is_one, state.when, *self.world.facts):
+            self.obligations.append(("a counter is no word of samples", state.when, z3.Not(is_one)))
+            return False
+        is_whole = z3.Extract(2, 0, at) == 0
+        self.obligations.append(("words of samples are touched while somebody watches", state.when, z3.And(is_whole, settings.is_watched)))
+        return True
 
     def store(self, state, this):
         base = state.registers[this.target]
@@ -279,7 +300,8 @@ class Machine:
         if base.region == "stack":
             put(state.stack, known(at), value, size)
         elif size == 8 and base.region not in ("context", "frame", "SETTINGS"):
-            state.writes += (Write(base.region, at, value),)
+            if not self.is_of_samples(state, base.region, at):
+                state.writes += (Write(base.region, at, value),)
         else:
             raise Unproved(f"{self.program.name} {state.at}: a store into {base.region}")
 
@@ -297,6 +319,8 @@ class Machine:
     def call_function(self, state, name):
         """A function of the judge's own, of which a theorem says what it writes, and perhaps what it answers. That it was called in
         its turn may be told as if it were a word that is read."""
+        if name == SAMPLE:
+            return self.sample(state)
         if name not in self.summaries:
             raise Unproved(f"{self.program.name} {state.at}: it calls {name}")
         writes, answer, *reads = self.summaries[name](self.world, state.registers)
@@ -304,10 +328,19 @@ class Machine:
         state.reads += tuple(reads)
         return z3.FreshConst(WORD, f"answer{state.at}") if answer is None else answer
 
+    def sample(self, state):
+        """It may write the words of samples, and tell of this packet: theorem `samples`. Nobody asks for its answer."""
+        if state.registers[1] != Pointer("context", word(0)):
+            raise Unproved(f"{self.program.name} {state.at}: a sample of something else than the packet")
+        self.obligations.append(("drops are told in full while somebody watches", state.when, self.world.all_settings.is_watched))
+        return z3.FreshConst(WORD, "sampled")
+
     def call_helper(self, state, number):
         match number:
             case 8:
                 return wide(self.world.processor)
+            case 118:
+                return z3.FreshConst(WORD, "jiffies")
             case 125:
                 state.calls += 1
                 return unknown(f"clock{state.calls - 1}")

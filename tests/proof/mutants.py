@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", "labels", "judgement with lists"
 JUDGEMENT6, FOLLOW6 = "judgement of IPv6", "follow6"
 ALLOW, FOLLOW4, ALLOWED = "judgement where something may be allowed", "follow4", "allowed"
+ROOT, ALLOWED6 = "root", "allowed6"
 # Codes of RFC 9669, as they are read aloud.
 MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
@@ -47,8 +48,16 @@ SHORTER, LONGER = dict(code=0x61, offset=192), dict(code=LOAD8, offset=200)
 IN_STASH = dict(code=SHIFT_UP, immediate=9)
 ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED = "filterd_count_address4", "filterd_count6", "filterd_follow6"
 MAY_OVERLAP, FOLLOWED4, ALLOWS = dict(symbol="OVERLAP"), "filterd_follow4", "filterd_allows4"
+# Of IPv6 that may be allowed: the function, its levels, and its circles of shorter and longer lengths.
+ALLOWS6, ALLOW_LEVELS, ALLOW_SIX = "filterd_allows6", dict(symbol="ALLOW_LEVELS"), dict(symbol="ALLOW_SIX")
+ALLOW_SHORTER, ALLOW_LONGER = dict(code=0x61, offset=3056), dict(code=LOAD8, offset=3064)
 
 MUTANTS = [
+    Mutant("what nobody has judged is dropped", ROOT, dict(code=0xB4, target=0, immediate=2), dict(immediate=1)),
+    Mutant("the root jumps to another slot", ROOT, dict(code=0xB4, target=3, immediate=0), dict(immediate=1)),
+    Mutant("the root reads which slot it jumps to", ROOT, dict(code=0xB4, target=3), dict(code=0x61, source=1)),
+    Mutant("the root asks for the time, and does not jump", ROOT, dict(code=0x85, immediate=12), dict(immediate=125)),
+
     Mutant("tags of 802.1Q are no tags", PARSER, dict(immediate=0x8100), dict(immediate=0x8101)),
     Mutant("tags of 802.1ad are no tags", PARSER, dict(immediate=0x88A8), dict(immediate=0x88A9)),
     Mutant("older provider tags are no tags", PARSER, dict(immediate=0x9100), dict(immediate=0x9101)),
@@ -136,4 +145,17 @@ MUTANTS = [
     Mutant("an allowed IPv6 source stands", FOLLOW6, dict(code=0xB4, target=2, immediate=9), dict(immediate=7), 0, MAY_OVERLAP, FOLLOWED),
     Mutant("neighbour discovery stands", FOLLOW6, dict(code=0xB4, target=0, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
     Mutant("a told hit counts double", FOLLOW6, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 1, {}, FOLLOWED),
+
+    Mutant("the IPv6 set to allow has a setting of the set to block", ALLOWED6, dict(code=LOAD8, offset=3032), dict(offset=168), 0, {}, ALLOWS6),
+    Mutant("what is allowed is asked of what is blocked", ALLOWED6, ALLOW_SIX, dict(symbol="SIX"), 0, {}, ALLOWS6),
+    Mutant("the levels of what is allowed are those of what is blocked", ALLOWED6, ALLOW_LEVELS, dict(symbol="LEVELS"), 1, {}, ALLOWS6),
+    Mutant("an allowed /16 is asked by another bit", ALLOWED6, dict(code=SHIFT_DOWN, immediate=45), dict(immediate=44), 0, {}, ALLOWS6),
+    Mutant("a word of the table of what is allowed is written", ALLOWED6, dict(code=LOAD8, offset=120), dict(code=0x7B, target=0, source=1),
+           0, {}, ALLOWS6),
+    Mutant("an allowed /64 has another kind", ALLOWED6, dict(code=OR, immediate=5), dict(immediate=9), 0, {}, ALLOWS6),
+    Mutant("a slot of an allowed /64 is loaded twice", ALLOWED6, dict(code=LOAD8, offset=24), dict(offset=16), 0, {}, ALLOWS6),
+    Mutant("an allowed length is asked again and again", ALLOWED6, dict(code=0xAF, target=4, source=2), dict(code=0xBF), 0, ALLOW_SHORTER, ALLOWS6),
+    Mutant("an allowed length is answered as if it were not", ALLOWED6, dict(code=0xB4, target=0, immediate=1), dict(immediate=0),
+           0, ALLOW_SHORTER, ALLOWS6),
+    Mutant("one allowed length fewer is asked", ALLOWED6, dict(code=IF_NOT_EQUAL, immediate=64), dict(immediate=63), 0, ALLOW_LONGER, ALLOWS6),
 ]

@@ -34,7 +34,7 @@ def reason6(high, below, world, settings):
     beyond = z3.simplify(levels.beyond == 1)
     if not z3.is_false(beyond):
         others += [z3.And(beyond, six.longer(high, below, word(at), table, settings).found) for at in range(number(settings.longer))]
-    is_on, has_table = settings.last_level_word != 0, settings.has_table6 != 0
+    is_on, has_table = settings.last_level_start != 0, settings.has_table6 != 0
     return first_of((z3.Not(is_on), spec.UNLISTED), (levels.everything, spec.OTHER6), (levels.nothing, spec.UNLISTED),
                     (z3.Not(has_table), spec.UNLISTED), (net64, spec.NET64), (z3.Or(others), spec.OTHER6))
 

@@ -63,11 +63,11 @@ def heads(machine):
     return sorted(found, key=order.get)
 
 
-def runs(program, world, summaries, begin, stops, facts):
+def runs(program, world, summaries, begin, stops, facts, machine=Machine):
     """Where one part ends, and the facts that hold there."""
     world = copy.copy(world)
     world.facts = [*world.facts, *facts]
-    machine = Machine(program, world, prunes=True, summaries=summaries)
+    machine = machine(program, world, prunes=True, summaries=summaries)
     ends = machine.run(begin, stops)
     obligations(machine, *world.facts)
     return [(end, [*world.facts, end.when]) for end in ends]
@@ -82,8 +82,8 @@ def handed_on(live, arrivals, numbers, stride=None, others=()):
         if not isinstance(value, Pointer) and is_known(value):
             # What goes round may begin with a number that something else always is: the first has it that still needs it.
             taken = [name for name in numbers if Same(name=name) in found.values()]
-            guesses = [guess for guess in guesses if guess.name not in taken]
-            guesses.append(Same(known=value.as_long()))
+            guesses = [Same(name=name) for name in numbers if name not in taken]
+            guesses += [Same(known=value.as_long()), *(Same(name=name) for name in taken)]
         if isinstance(value, Pointer) and is_known(value.offset):
             at, moves = value.offset.as_long(), None
             if stride and (value.region, True) == (stride[0], stride[1] <= at):

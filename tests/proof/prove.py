@@ -10,9 +10,12 @@ from pathlib import Path
 import z3
 
 import allowed
+import allowed6
+import answers
 import bytecode
 import counterexample
 import counting
+import egress
 import follow4
 import follow6
 import judgement
@@ -20,13 +23,18 @@ import judgement6
 import labels
 import moves
 import mutants
+import mutants_of_flows
+import mutants_of_samples
 import parser
 import replay
+import replies
+import root
+import samples
 import scheme
 import scheme6
 from known import Known
-from machine import Unproved, World
-from settings import LAYOUTS, NAMES, Settings, of_daemon
+from machine import SAMPLE, Unproved, World
+from settings import LAYOUTS, NAMES, SET_WORDS, Settings, of_daemon
 from theorem import Refuted, follows
 
 # The settings that the daemon gives judges, which a test of its own holds (filter-daemon/src/kernel/spec/tests.rs).
@@ -34,16 +42,23 @@ DAEMON = Path(__file__).parent / "settings.jsonl"
 
 # What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
 NOT_PROVED = [
-    "which IPv6 sources are allowed (what `filterd_allows6` answers), and which packets are replies (`filterd_replies`)",
     "for which list a hit counts",
-    "samples (`watch`), and lists with ports: the program filterd_ports",
-    "the root and the egress program",
+    "lists with ports: the program filterd_ports",
     "moving entries but for IPv4, two moves at most, one request at a time: that is for the models (cargo xtask test model)",
 ]
 
 
 def the_judge(path):
     return bytecode.read(path, "xdp.frags", "filterd_judge")
+
+
+def the_root(judge):
+    """It lies beside the judge, in an object of its own."""
+    return bytecode.read(judge.with_name("root"), "xdp.frags", root.ROOT)
+
+
+def the_egress(judge):
+    return bytecode.read(judge.with_name("egress"), "classifier", egress.EGRESS)
 
 
 def the_function(path, name):
@@ -57,6 +72,10 @@ def of_source(program):
         parser.prove(program, world)
     except Refuted as refuted:
         return counterexample.of(refuted, world), refuted
+
+
+def of_root(program):
+    root.prove(program, World(Settings("4x16")))
 
 
 def of_counting(program):
@@ -98,9 +117,28 @@ def of_follow4(function):
     follow4.prove(function, World(settings), settings)
 
 
+def of_replies(function):
+    settings = Settings("4x16")
+    replies.prove(function, World(settings), settings)
+
+
+def of_samples(function):
+    settings = Settings("4x16")
+    samples.prove(function, World(settings), settings)
+
+
+def of_egress(program):
+    egress.prove(program, World(Settings("4x16")))
+
+
 def of_allowed(function, layout="4x16"):
     settings = Settings(layout, "ALLOW_")
     allowed.prove(function, World(settings), settings)
+
+
+def of_allowed6(function):
+    settings = Settings("4x16", "ALLOW_")
+    allowed6.prove(function, World(settings), settings)
 
 
 def of_lookup(program):
@@ -142,6 +180,8 @@ OF = {
     mutants.PARSER: of_source, mutants.JUDGEMENT: of_lookup, mutants.LISTS: of_judgement_of_lists,
     mutants.ALLOW: of_judgement_with_more, mutants.FOLLOW4: of_follow4, mutants.ALLOWED: of_allowed,
     mutants.COUNTING: of_counting, mutants.JUDGEMENT6: of_judgement6, mutants.FOLLOW6: of_follow6, mutants.LABELS: of_labels,
+    mutants.ROOT: of_root, mutants.ALLOWED6: of_allowed6, mutants_of_flows.REPLIES: of_replies, mutants_of_flows.EGRESS: of_egress,
+    mutants_of_samples.SAMPLES: of_samples,
 }
 
 
@@ -149,10 +189,16 @@ def theorems(judge, others):
     """Name and what proves it, for each."""
     for other in others:
         yield f"the object for {other.parent.name} has the same functions, instruction by instruction", of_other_machine, (judge, other)
+        for name, whose in (("root", "root's"), ("egress", "egress program's")):
+            places = judge.with_name(name), other.with_name(name)
+            yield f"the {whose} object for {other.parent.name} has the same", of_other_machine, places
+    yield "root: it jumps to the judge, with the packet as it is; where there is none, the packet passes", of_root, (the_root(judge),)
     yield "settings: those that the daemon gives judges are as theorems take them to be", of_settings, ()
     program = the_judge(judge)
     name = "judgement, IPv6: the reason for every IPv6 source; words read once for each prefix and in order"
     yield name, of_judgement6, (program,)
+    what = "allowed, IPv6: an IPv6 source is allowed if the set to allow holds it; words read once for each prefix and in order"
+    yield what, of_allowed6, (the_function(judge, allowed6.ALLOWED6),)
     for layout in LAYOUTS:
         what = f"moves, lanes {layout}: whoever looks while one comes finds what is so at one moment; nobody else leaves or comes"
         yield what, moves.prove, (layout,)
@@ -169,6 +215,13 @@ def theorems(judge, others):
     for layout in LAYOUTS:
         what = f"allowed, lanes {layout}: an IPv4 source is allowed if the set to allow holds it"
         yield what, of_allowed, (the_function(judge, allowed.ALLOWED4), layout)
+    what = "replies: a packet is one if the flow that the specification finds in it is known, and not too old"
+    yield what, of_replies, (the_function(judge, follow4.REPLIES),)
+    yield "own flows: an answer is looked up by the key of what it answers, and no other flow has that", answers.prove, ()
+    what = "samples: who watches is told of drops; words are written that no reason has, and nothing else of any table"
+    yield what, of_samples, (the_function(judge, SAMPLE),)
+    what = "egress: of every frame that is sent what begins a flow is noted, or keeps it up; nothing else is written, and it goes on"
+    yield what, of_egress, (the_egress(judge),)
     what = "follow6: of an IPv6 hit what is allowed passes, so do neighbour discovery and a reply; all else stands and is counted once"
     yield what, of_follow6, (the_function(judge, judgement6.HIT),)
     for layout in LAYOUTS:
@@ -179,11 +232,15 @@ def theorems(judge, others):
 def faults(judge):
     """The same of what must be refuted."""
     yield "settings: one more shorter length than there is", of_settings, ({NAMES["shorter"]: 50},)
+    yield "settings: one more shorter length is allowed than there is", of_settings, ({NAMES["shorter"] + SET_WORDS: 50},)
     yield "the object for another machine has the same functions: one instruction differs", of_other_machine, (judge, judge, one_differs)
     yield from ((f"scheme: {name}", fault, ()) for name, fault in (scheme.FAULTS | scheme6.FAULTS).items())
+    yield from ((f"own flows: {fault}", answers.with_fault, (fault,)) for fault in answers.FAULTS)
     yield from ((f"moves: {fault}", moves.prove, ("4x16", fault)) for fault in [*moves.AT_ONCE, *moves.INTO_STASH, *moves.IN_BATCH])
-    for mutant in mutants.MUTANTS:
+    for mutant in [*mutants.MUTANTS, *mutants_of_flows.MUTANTS, *mutants_of_samples.MUTANTS]:
         program = the_function(judge, mutant.function) if mutant.function else the_judge(judge)
+        program = the_root(judge) if mutant.of == mutants.ROOT else program
+        program = the_egress(judge) if mutant.of == mutants_of_flows.EGRESS else program
         yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(program),)
 
 
@@ -242,7 +299,8 @@ def main():
     options.add_argument("--counterexamples", type=Path)
     options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
-    known = Known(options.known, [options.judge, DAEMON, *options.other])
+    objects = [place for judge in (options.judge, *options.other) for place in (judge, judge.with_name("root"), judge.with_name("egress"))]
+    known = Known(options.known, [DAEMON, *objects])
     wrong = all_of(list(theorems(options.judge, options.other)), "proved", known, options.judge, options.counterexamples)
     if options.mutants:
         wrong += all_of(list(faults(options.judge)), "refuted", known, options.judge, options.counterexamples_of_mutants)

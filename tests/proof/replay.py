@@ -107,8 +107,8 @@ def maps(scene):
             found[prefix + "ADDRESSES"] = STASH + setting("buckets", set_)
         if setting("networks4", set_):
             found[prefix + "NETWORKS"] = BITS
-        if setting("last_level_word", set_):
-            found[prefix + "LEVELS"] = setting("last_level_word", set_) + 1
+        if setting("last_level_start", set_):
+            found[prefix + "LEVELS"] = setting("last_level_start", set_) // 8 + PAGE
         if setting("has_table6", set_):
             found[prefix + "SIX"] = STASH + 4 * setting("buckets6", set_)
     if setting("overlap", 0):
@@ -121,8 +121,8 @@ def maps(scene):
     return {name: {"words": count + SPARE, "not zero": words.get(name, {})} for name, count in found.items() if count}
 
 
-# Words in front of the buckets; of /20s and /24s; and such as a fault may read beyond the end.
-STASH, BITS, SPARE = 8 + 512 * 8, (1 << 20) // 64 + (1 << 24) // 64, 64
+# Words in front of the buckets; of /20s and /24s; of a page of the levels; and such as a fault may read beyond the end.
+STASH, BITS, PAGE, SPARE = 8 + 512 * 8, (1 << 20) // 64 + (1 << 24) // 64, 1 << 10, 64
 
 
 def of(judge, prove, program, refuted, frame, mutant):

@@ -15,7 +15,7 @@ STASH_LABELS = 8 * 512
 LABEL_WORDS = {"4": 15, "6": 28}
 MOST = 48
 # The root of the levels of a source says that its lengths are in the table, and that some are beyond /64.
-ALL_LENGTHS, BEYOND = 2**48 - 1, 1 << 48
+ALL_LENGTHS, BEYOND = 2**50 - 1, 1 << 50
 TCP, ACK, ICMP6, SOLICITATION = 6, 0x10, 58, 135
 
 
@@ -63,7 +63,7 @@ def in_four(luck, layout, set_=0, networks=1):
 
 def in_six(luck, to_64, longer, has_table=1, set_=0):
     at, buckets = set_ * SET_WORDS, luck.randrange(128, 512)
-    named = {"last_level_word": 2**18 - 1, "has_table6": has_table, "to_64": to_64, "shorter": (to_64 & ~1).bit_count(),
+    named = {"last_level_start": 8 * (2**18 - 2**10), "has_table6": has_table, "to_64": to_64, "shorter": (to_64 & ~1).bit_count(),
              "longer": longer, "buckets6": buckets, "index_bits6": buckets.bit_length() - 1}
     words = {at + NAMES[name]: number for name, number in named.items()}
     words |= {at + KEY6 + number: luck.getrandbits(64) | 1 for number in range(3)}
@@ -128,18 +128,18 @@ def of_lengths(luck, hints):
         settings, high = basic(luck) | in_six(luck, to_64, longer), luck.getrandbits(64)
         if "LEVELS" in hints and "high" in hints:
             last = hints.get("setting21", 0)
-            more = {NAMES["last_level_word"]: last} if 0 < last < 1 << 20 else {}
+            more = {NAMES["last_level_start"]: last} if 0 < last < 1 << 23 else {}
             yield Scene(ipv6(hints["high"], luck.getrandbits(64)), settings | more, {"LEVELS": hints["LEVELS"]}, TABLE6)
         root = to_64 | (BEYOND if longer else 0)
-        yield Scene(ipv6(high, luck.getrandbits(64)), settings, {"LEVELS": {high >> 48 << 3: root}}, TABLE6)
+        yield Scene(ipv6(high, luck.getrandbits(64)), settings, {"LEVELS": {high >> 50 << 3: root}}, TABLE6)
 
 
 def of_classes(luck, hints):
     """One of whose /32 the levels tell a class of lengths, which are all in use."""
     for number in itertools.count():
-        high, page, node = luck.getrandbits(64), 1, 100
-        slash24, slash32 = high >> 40 & 0xFF, high >> 32 & 0xFF
-        words = {high >> 48: page << 49, page << 8 | slash24: 1 << 62 | node << 41 | 2**32 - 1,
+        high, page, node = luck.getrandbits(64), 20, 3000
+        slash24, slash32 = high >> 40 & 0x3FF, high >> 32 & 0xFF
+        words = {high >> 50: page << 51, page << 10 | slash24: 1 << 62 | node << 41 | 2**32 - 1,
                  node << 3 | 4 | slash32 >> 6: 2**64 - 1, (node << 3) + 8 + (slash32 >> 5): number % 4 * 0x5555555555555555}
         settings = basic(luck) | in_six(luck, 2**32 - 1, 0)
         yield Scene(ipv6(high, luck.getrandbits(64)), settings, {"LEVELS": {8 * at: word for at, word in words.items()}}, TABLE6)
@@ -150,7 +150,7 @@ def of_few_lengths(luck, hints):
     for number in itertools.count():
         high = luck.getrandbits(64)
         settings = basic(luck) | in_six(luck, 1 << 16, number & 1) | {NAMES["lists"]: 1}
-        levels = {high >> 48 << 3: [1 << 16, BEYOND][number & 1]}
+        levels = {high >> 50 << 3: [1 << 16, BEYOND][number & 1]}
         yield Scene(ipv6(high, luck.getrandbits(64)), settings, {"LEVELS": levels}, TABLE6, processor=1)
 
 
@@ -163,7 +163,7 @@ def of_followed6(luck, hints):
         settings = basic(luck) | in_six(luck, 1, 0) | in_six(luck, 0, 0, 0, set_=1)
         settings |= {NAMES["overlap"]: number >> 2 & 1, NAMES["lists"]: 1, NAMES["match_new"]: 1}
         flows = (own_flow((high, below), TCP),) if protocol == TCP and number % 8 > 3 else ()
-        root = {high >> 48 << 3: [1 << 63, 1][number % 3 == 0]}
+        root = {high >> 50 << 3: [1 << 63, 1][number % 3 == 0]}
         tables = {"LEVELS": root, "OVERLAP": {0: 1}}
         yield Scene(ipv6(high, below, protocol, hops, first), settings, tables, ("SIX", "ALLOW_LEVELS"), flows, bool(flows))
 

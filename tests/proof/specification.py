@@ -190,6 +190,16 @@ def row(settings, processor):
     return own_number(settings, processor) * ROW
 
 
+# Words of a row that no reason and no slot has: for samples.
+FIRST_OF_SAMPLES, WORDS_OF_SAMPLES = 112, 16
+
+
+def is_of_samples(settings, processor, at):
+    """Is it one of these, of this processor's row?"""
+    within = at - row(settings, processor) * 8
+    return z3.And(z3.UGE(within, 8 * FIRST_OF_SAMPLES), z3.ULT(within, 8 * (FIRST_OF_SAMPLES + WORDS_OF_SAMPLES)))
+
+
 def counter_of_pass(settings, processor, reason):
     return (row(settings, processor) + reason) * 8
 

@@ -36,12 +36,13 @@ impl Prove {
         let python = python::with("proof", PACKAGES)?;
         let directory = workspace::target()?.join("proof");
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        let objects = compiled::objects()?;
-        let (_, judge) = objects.iter().find(|(name, _)| *name == JUDGE).context("there is no judge")?;
-        let object = directory.join(JUDGE);
-        fs::write(&object, judge).with_context(|| format!("cannot write {}", object.display()))?;
+        // The root lies beside the judge, as it does in what comes with the source.
+        for (name, object) in compiled::objects()? {
+            let place = directory.join(name);
+            fs::write(&place, object).with_context(|| format!("cannot write {}", place.display()))?;
+        }
         let mut prove = Command::new(python);
-        prove.arg(workspace::root().join("tests/proof/prove.py")).arg(&object);
+        prove.arg(workspace::root().join("tests/proof/prove.py")).arg(directory.join(JUDGE));
         // A proof leaves nothing beside its source.
         prove.env("PYTHONDONTWRITEBYTECODE", "1");
         let examples = workspace::root().join("tests/program/counterexamples.jsonl");

@@ -1,17 +1,22 @@
-//! The settings that judges get, at every size of their tables at which something changes, are those that tests/proof knows:
-//! what it proves, it proves of any settings that are as `settings.py` says, and of each of these it checks that they are so.
+//! The settings that judges get, for the sets to block and to allow and at every size of their tables at which something changes,
+//! are those that tests/proof knows: what it proves, it proves of any settings that are as `settings.py` says, and of each of these
+//! it checks that they are so.
 
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 use std::{env, fs};
 
 use filter_common::cuckoo::geometry::Geometry;
+use filter_common::labels::pages;
 use filter_common::levels::size;
+use filter_common::sets::PerSet;
 use filter_common::settings::Settings;
 
-use super::SetSpec;
+use super::{JudgeSpec, SetSpec};
+use crate::blocklist;
 use crate::kernel::kind::{Addresses, Kind as _, SixTable};
 use crate::kernel::levels::LevelsMap;
+use crate::kernel::networks::NetworksMap;
 
 const PLACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/proof/settings.jsonl");
 
@@ -31,8 +36,22 @@ fn the_settings_of_judges_are_those_that_the_proof_is_about() {
 /// So many sizes of levels from one of those that come to the next: the smallest is the first of them, and all come in turn.
 const LEVELS_APART: usize = 64;
 
+/// Each set to block, with the set to allow that is the one before it: so each of them is once either.
+fn specs() -> impl Iterator<Item = JudgeSpec> {
+    let sets: Vec<SetSpec> = sets().collect();
+    let before = sets.clone().into_iter().cycle().skip(sets.len() - 1);
+    sets.into_iter().zip(before).map(|(block, allow)| JudgeSpec {
+        settings: blocklist::Settings::default(),
+        sets: PerSet { block, allow, clauses: Default::default() },
+        clauses: Default::default(),
+        overlap: None,
+        lists: None,
+        samples: 0,
+    })
+}
+
 /// Nothing; then each size of IPv4 with one of IPv6, the smaller of which come again with other lengths.
-fn specs() -> impl Iterator<Item = SetSpec> {
+fn sets() -> impl Iterator<Item = SetSpec> {
     let some = |lengths: &[u8]| lengths.iter().copied().collect::<BTreeSet<u8>>();
     let lengths =
         [some(&[64]), some(&[128]), some(&[15, 32, 48, 64, 65, 128]), some(&[]), (15..=128).collect()];
@@ -40,12 +59,17 @@ fn specs() -> impl Iterator<Item = SetSpec> {
     let mut levels = size::all().cycle().step_by(LEVELS_APART);
     let mut six = turns(Geometry::all_six()).into_iter().cycle();
     let mut lengths = lengths.into_iter().cycle();
-    let sized = four.into_iter().map(move |geometry| SetSpec {
-        networks: None,
-        addresses: Some(Addresses::new(1, geometry, false)),
-        levels: levels.next().map(|size| LevelsMap { generation: 1, size, label_bits: None }),
-        six: six.next().map(|geometry| SixTable::new(1, geometry, false)),
-        lengths: lengths.next().expect("it begins again"),
+    let sized = four.into_iter().zip(0_u32..).map(move |(geometry, number)| {
+        // Two of three count for lists.
+        let is_labelled = number % 3 != 0;
+        let label_bits = is_labelled.then(|| pages::SIZES.start() + number % 11);
+        SetSpec {
+            networks: Some(NetworksMap { generation: 1, label_bits }),
+            addresses: Some(Addresses::new(1, geometry, is_labelled)),
+            levels: levels.next().map(|size| LevelsMap { generation: 1, size, label_bits }),
+            six: six.next().map(|geometry| SixTable::new(1, geometry, is_labelled)),
+            lengths: lengths.next().expect("it begins again"),
+        }
     });
     [SetSpec::default()].into_iter().chain(sized)
 }
@@ -60,13 +84,16 @@ fn turns(all: impl Iterator<Item = Geometry>) -> Vec<Geometry> {
     (0..all.len()).filter(|at| is_turn(*at)).map(|at| all[at]).collect()
 }
 
-/// The words before the IPv6 keys that are not zero, by their number, but for those of the IPv4 key.
-fn line(spec: &SetSpec) -> String {
-    let mut settings = Settings::OFF;
-    settings.sets.block = spec.words(false);
-    settings.sets.block.addresses4.key = Default::default();
-    let words = &settings.as_words()[..offset_of!(Settings, sets.block.six.key64) / size_of::<u64>()];
-    let told = words.iter().enumerate().filter(|(_, word)| **word != 0);
-    let told: Vec<String> = told.map(|(number, word)| format!("\"{number}\": {word}")).collect();
+/// The words of both sets that are not zero, by their number, but for those of keys, and of what comes behind the IPv6 key.
+fn line(spec: &JudgeSpec) -> String {
+    let mut settings = spec.words();
+    let sets = &mut settings.sets;
+    [&mut sets.block, &mut sets.allow].into_iter().for_each(|set| set.addresses4.key = Default::default());
+    let number = |byte: usize| byte / size_of::<u64>();
+    let block = number(offset_of!(Settings, sets.block))..number(offset_of!(Settings, sets.block.six.key64));
+    let allow = number(offset_of!(Settings, sets.allow))..number(offset_of!(Settings, sets.allow.six.key64));
+    let words = settings.as_words();
+    let told = block.chain(allow).filter(|at| words[*at] != 0);
+    let told: Vec<String> = told.map(|at| format!("\"{at}\": {}", words[at])).collect();
     format!("{{{}}}\n", told.join(", "))
 }
