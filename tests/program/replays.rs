@@ -24,11 +24,9 @@ fn what_refutes_a_mutant_is_judged_as_specified() {
     for replay in replays() {
         let of = &replay["of"];
         match Stage::of(&replay).play(None) {
-            Outcome::Played(played) => assert!(
-                played.is(&replay["expected"]),
-                "{of}: {played:?} instead of {}",
-                replay["expected"]
-            ),
+            Outcome::Played(played) => {
+                assert!(played.is(&replay["expected"]), "{of}: {played:?} instead of {}", replay["expected"])
+            }
             Outcome::Refused(why) => panic!("{of}: {why}"),
             Outcome::Skipped(why) => println!("SKIPPED {of}: {why}"),
         }

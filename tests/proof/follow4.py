@@ -8,10 +8,13 @@ import copy
 
 import z3
 
+import labelled
 import labels
+import labels4
 import specification as spec
 from allowed import ALLOWED4
-from judgement import ALLOWED, IN_NETWORK, REPLY, STANDS, read_in_order
+from judgement import ALLOWED, IN_NETWORK, REPLY, STANDS
+from loads import read_in_order
 from machine import Machine, Pointer, Read, Unproved
 from theorem import all_follow, obligations
 from words import WORD, low, unknown, word
@@ -39,21 +42,25 @@ def answer(is_allowed, is_reply):
 
 def prove(function, world, settings):
     """Of whatever it is called with: the address of a packet that a prefix covers, or what the table knows an address by."""
-    label = unknown("label")
-    number = low(unknown("number"), 32)
-    of_any(function, world, settings, word(IN_NETWORK), number, [])
-    of_any(function, world, settings, label, spec.unshuffled(number, settings.key), [low(label, 32) != IN_NETWORK])
+    label, shuffled = unknown("label"), unknown("number")
+    number = low(shuffled, 32)
+    of_network = labels4.label_of_network(world, settings, number)
+    of_address = labels4.label(world, settings, shuffled, low(label, 32))
+    of_any(function, world, settings, word(IN_NETWORK), number, of_network, [])
+    of_any(function, world, settings, label, spec.unshuffled(number, settings.key), of_address, [low(label, 32) != IN_NETWORK])
 
 
-def of_any(function, world, settings, label, address, facts):
+def of_any(function, world, settings, label, address, list_, facts):
     world = copy.copy(world)
-    world.facts = [*world.facts, *facts]
+    world.facts = [*world.facts, *settings.label_facts, *facts]
     machine = Machine(function, world, prunes=True, summaries={**labels.SUMMARIES, ALLOWED4: allows4, REPLIES: replies})
     begin = machine.beginning()
     begin.registers.update({2: unknown("number"), 3: label})
     overlap = world.table("OVERLAP")
     is_allowed = z3.And(spec.may_overlap(overlap, settings), low(IS_ALLOWED4(address), 32) != 0)
     is_reply = z3.And(settings.match_new != 0, z3.Not(is_allowed), low(unknown("replies"), 32) != 0)
+    kind = z3.If(is_reply, word(labelled.REPLY), labelled.kind_of_drop(settings, unknown("clock0")))
+    counter = labelled.counter(settings, world.processor, list_, kind)
     ends = machine.run(begin)
     obligations(machine, *world.facts)
     for end in ends:
@@ -62,5 +69,6 @@ def of_any(function, world, settings, label, address, facts):
         reason = z3.If(is_allowed, word(spec.ALLOWED, 32), word(spec.ADDRESS4, 32))
         claims = [("what it answers", low(end.registers[0], 32) == answer(is_allowed, is_reply)),
                   ("what is not allowed counts for a list", z3.Or(bool(end.writes), is_allowed, settings.lists == 0)),
+                  *(("for which list", write.at == counter) for write in end.writes),
                   *labels.claims(world, settings, end.writes, reason)]
         all_follow(claims, here)

@@ -14,8 +14,8 @@ import specification as spec
 import specification6 as six
 from allowed6 import ALLOWED6
 from follow4 import REPLIES, replies
-from judgement import read_in_order
 from judgement6 import ALLOWED, NEIGHBOURS, REPLY, STANDS
+from loads import read_in_order
 from machine import Machine, Read
 from theorem import all_follow, obligations
 from words import WORD, low, unknown, word

@@ -5,10 +5,13 @@ follows from a hit is asked of a function (theorem `follow4`), once, last, and w
 
 import z3
 
+import labelled
 import labels
+import labels4
 import specification as spec
+from loads import read_in_order, words_of
 from machine import Machine, Pointer, Read, Unproved, Write
-from theorem import follows, holds, obligations
+from theorem import all_follow, follows, obligations
 from words import low, unknown, wide, word
 
 HIT = "filterd_follow4"
@@ -17,6 +20,8 @@ STANDS, REPLY, ALLOWED = range(3)
 ANSWER = unknown("followed")
 # In the place of a label's number: it was a prefix that covers the source.
 IN_NETWORK = 2**32 - 2
+# For which list a hit counts is asked once, with these lanes: it takes long.
+LABELLED = "4x16"
 
 
 def prove(program, world, settings, cut, places):
@@ -27,12 +32,17 @@ def prove(program, world, settings, cut, places):
     address, overlap = unknown("address", 32), world.table("OVERLAP")
     lookup = spec.lookup(address, world.table("ADDRESSES"), world.table("NETWORKS"), settings)
     # There are no more buckets than the table has (lemma `stretches`), so the number of a label is none that means a prefix.
-    world.facts += [z3.ULE(low(ANSWER, 32), ALLOWED), *(z3.ULT(bucket, wide(settings.buckets)) for bucket in lookup.buckets)]
+    world.facts += [z3.ULT(bucket, wide(settings.buckets)) for bucket in lookup.buckets]
+    world.facts += [z3.ULE(low(ANSWER, 32), ALLOWED)]
+    has_labels = settings.layout == LABELLED
+    if has_labels:
+        world.facts += settings.label_facts
     for end in ends:
         if end.at not in places:
             raise Unproved(f"{program.name} ends without having counted")
         here = [*world.facts, end.when]
-        found = expected(world, settings, address, end, here, [("OVERLAP", [word(0)]), (HIT, [word(0)])])
+        words = loaded(world, settings, address, end, here, [("OVERLAP", [word(0)]), (HIT, [word(0)])])
+        found = spec.reason4(address, *words, settings)
         is_asked = z3.And(found != spec.UNLISTED, z3.Or(settings.match_new != 0, spec.may_overlap(overlap, settings)))
         reason = z3.If(is_asked, followed(found), found)
         place = places[end.at]
@@ -44,11 +54,27 @@ def prove(program, world, settings, cut, places):
             by_network = call.at == IN_NETWORK
             follows("by what it is listed", by_network == (found == spec.NETWORK4), *here)
             follows("the address", call.value == z3.If(by_network, wide(address), lookup.shuffled), *here)
+            if has_labels:
+                number = labels4.number(lookup, words[0], settings)
+                follows("the number of its label", z3.Or(by_network, call.at == wide(number)), *here)
         for what, goal in labels.claims(world, settings, [write for write in end.writes if write not in calls], reason):
             follows(what, goal, *here)
         follows("what is counted by who is asked is not counted again", z3.BoolVal(not calls or len(end.writes) == 1), *here)
+        if has_labels:
+            all_follow(list(counted(world, settings, end, lookup, words[0], found)), here)
         if not place.begins_as(end):
             raise Unproved(f"{program.name} comes to {end.at} otherwise than other frames do")
+
+
+def counted(world, settings, end, lookup, load, found):
+    """A hit that is put before nobody counts, and for its list."""
+    yield "a hit counts for a list", z3.Or(bool(end.writes), settings.lists == 0, found == spec.UNLISTED)
+    for write in end.writes:
+        if write.table == labels.COUNTERS:
+            by_address = labels4.label(world, settings, lookup.shuffled, labels4.number(lookup, load, settings))
+            label = z3.If(found == spec.NETWORK4, labels4.label_of_network(world, settings, unknown("address", 32)), by_address)
+            kind = labelled.kind_of_drop(settings, unknown("clock0"))
+            yield "for which list", write.at == labelled.counter(settings, world.processor, label, kind)
 
 
 def follow(_, registers):
@@ -64,44 +90,17 @@ def followed(found):
 
 
 def expected(world, settings, address, end, facts, more=()):
-    """The reason that one set has, by the words that were loaded on this way; these are what it has to load, and in order."""
+    """The reason that one set has, by the words that were loaded on this way."""
+    words = loaded(world, settings, address, end, facts, more)
+    return spec.reason4(address, *words, settings)
+
+
+def loaded(world, settings, address, end, facts, more=()):
+    """The words of addresses and of networks; these are what it has to load, and in order."""
     of_networks, of_addresses = settings.set + "NETWORKS", settings.set + "ADDRESSES"
     places = spec.lookup(address, world.table(of_addresses), world.table(of_networks), settings)
     loads = read_in_order(end, [
         (of_networks, [places.summary]), (of_networks, [places.slash24]), (of_addresses, [places.homes[0]]),
         (of_addresses, [places.homes[1]]), (of_addresses, [places.hot]), (of_addresses, places.ways), *more,
     ], facts)
-
-    def words_of(name):
-        """What was not loaded is anything."""
-        not_loaded = "not at all", None
-        def load(at):
-            number, place = loads.get((name, at.get_id()), not_loaded)
-            return world.loaded(name, number)(at if place is None else place)
-        return load
-
-    return spec.reason4(address, words_of(of_addresses), words_of(of_networks), settings)
-
-
-def read_in_order(end, expected, facts):
-    """Each read is one of the next words that may be read; none is read again. The ways of the stash may come in any order. Tells
-    of each place by which load it was read, and where."""
-    waiting, loads, numbers = [(table, list(places)) for table, places in expected], {}, {}
-    for read in end.reads:
-        numbers[read.table] = numbers.get(read.table, 0) + 1
-        while waiting:
-            table, places = waiting[0]
-            found = next((at for at in places if table == read.table and is_same(at, read.at, facts)), None)
-            if found is not None:
-                places[:] = [at for at in places if at is not found]
-                loads[table, found.get_id()] = numbers[read.table], read.at
-                break
-            waiting.pop(0)
-        else:
-            # A counterexample is any packet that goes this way.
-            follows(f"a word of {read.table} is read twice, or not in its turn", z3.BoolVal(False), *facts)
-    return loads
-
-
-def is_same(one, two, facts):
-    return z3.is_true(z3.simplify(one == two)) or holds(one == two, *facts)
+    return words_of(world, of_addresses, loads), words_of(world, of_networks, loads)

@@ -13,7 +13,7 @@ import parts
 import specification as spec
 import specification6 as six
 from bytecode import LOAD
-from judgement import read_in_order
+from loads import read_in_order
 from machine import Machine, Pointer, Unproved, Write
 from parts import Arrival
 from settings import LENGTH_WORDS, LENGTHS6, MOST_LENGTHS, NAMES

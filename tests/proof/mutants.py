@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", "labels", "judgement with lists"
 JUDGEMENT6, FOLLOW6 = "judgement of IPv6", "follow6"
 ALLOW, FOLLOW4, ALLOWED = "judgement where something may be allowed", "follow4", "allowed"
-ROOT, ALLOWED6 = "root", "allowed6"
+ROOT, ALLOWED6, LABELS4 = "root", "allowed6", "labels of IPv4"
 # Codes of RFC 9669, as they are read aloud.
 MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
@@ -40,7 +40,7 @@ class Mutant:
 
 
 STASHED = dict(code=SHIFT_UP, immediate=41)
-ROWS = dict(code=0x85, immediate=8)
+ROWS, ADDRESSES = dict(code=0x85, immediate=8), dict(symbol="ADDRESSES")
 
 # Where IPv6 begins; the /64; the circle of the shorter lengths, and that of the longer ones; and where their stash begins.
 SIX, KEYED = dict(code=LOAD8, offset=168), dict(code=LOAD8, offset=240)
@@ -96,17 +96,41 @@ MUTANTS = [
     Mutant("an IPv6 hit counts double for its list", LABELS, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS, OTHER_COUNTED),
     Mutant("one more length is asked for its label", LABELS, dict(code=IF_EQUAL, immediate=64), dict(immediate=65), 0, {},
            OTHER_COUNTED),
+    Mutant("an address has its neighbour's label", LABELS4, dict(code=0x04, immediate=4095), dict(immediate=4096), 0, {},
+           ADDRESS_COUNTED),
+    Mutant("whoever is in his second home has the label of his first", LABELS4, dict(code=XOR32, target=8, source=3), dict(code=MOVE32),
+           0, {}, ADDRESS_COUNTED),
+    Mutant("remainder zero has the label of an empty lane", LABELS4, dict(code=IF_EQUAL, target=0, immediate=0, offset=1), dict(offset=0),
+           0, {}, ADDRESS_COUNTED),
+    Mutant("the labels of a stash are those of another set", LABELS4, dict(code=0x57, immediate=4088), dict(immediate=4080), 0, {},
+           ADDRESS_COUNTED),
+    Mutant("a way of the stash has its neighbour's label", LABELS4, dict(code=0xB7, target=3, immediate=16), dict(immediate=8), 0, {},
+           ADDRESS_COUNTED),
+    Mutant("a label loses a bit", LABELS4, dict(code=0x57, immediate=255), dict(immediate=127), 0, {}, ADDRESS_COUNTED),
+    Mutant("what became of it counts as something else", LABELS4, dict(code=AND32, target=6, immediate=3), dict(immediate=1), 0, {},
+           ADDRESS_COUNTED),
+    Mutant("a hit in a lane has its neighbour's label", LISTS, dict(code=0x04, immediate=4095), dict(immediate=4096), 0, ADDRESSES),
+    Mutant("a page of labels begins a word further", LISTS, dict(code=ADD, immediate=262144), dict(immediate=262152)),
+    Mutant("a prefix has the label of the next /16", LISTS, dict(code=AND32, immediate=32), dict(immediate=0), 0,
+           dict(symbol="NETWORK_LABELS")),
     Mutant("a hit is counted elsewhere", LISTS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=14)),
     Mutant("an address counts as a prefix", JUDGEMENT, dict(code=0xA4, immediate=5), dict(immediate=4)),
 
     Mutant("what may be allowed is not asked for", ALLOW, dict(code=IF_NOT_EQUAL, target=1, immediate=0), dict(immediate=1), 0,
            MAY_OVERLAP),
+    Mutant("who follows a hit is told its neighbour's label", ALLOW, dict(code=0x04, immediate=4095), dict(immediate=4096), 0, ADDRESSES),
     Mutant("a prefix is told by another label", ALLOW, dict(code=0xB4, target=3, immediate=-2), dict(immediate=-3), 0, MAY_OVERLAP),
     Mutant("what is allowed counts as a reply", ALLOW, dict(code=0xB4, target=9, immediate=9), dict(immediate=10), 0, MAY_OVERLAP),
     Mutant("what is allowed stands", FOLLOW4, dict(code=0xB4, target=0, immediate=2), dict(immediate=0), 2, {}, FOLLOWED4),
     Mutant("a reply stands", FOLLOW4, dict(code=0xB4, target=0, immediate=1), dict(immediate=0), 0, {}, FOLLOWED4),
     Mutant("another address is asked for", FOLLOW4, dict(code=SHIFT32_DOWN, immediate=16), dict(immediate=15), 1, {}, FOLLOWED4),
     Mutant("a step to the inverse is wrong", FOLLOW4, dict(code=0xB4, target=9, immediate=2), dict(immediate=1), 0, {}, FOLLOWED4),
+    Mutant("a reply counts as a drop", FOLLOW4, dict(code=0xB4, target=2, immediate=3), dict(immediate=0), 0, {}, FOLLOWED4),
+    Mutant("a pause counts as drops", FOLLOW4, dict(code=0xB4, target=2, immediate=2), dict(immediate=0), 0, {}, FOLLOWED4),
+    Mutant("a followed prefix has the label of the next /16", FOLLOW4, dict(code=0x57, target=6, immediate=32), dict(immediate=0), 0, {},
+           FOLLOWED4),
+    Mutant("a followed address has its neighbour's label", FOLLOW4, dict(code=SHIFT32_DOWN, target=3, immediate=3), dict(immediate=4), 0, {},
+           FOLLOWED4),
     Mutant("a hit that stands counts double", FOLLOW4, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 0, {}, FOLLOWED4),
     Mutant("the set to allow has a setting of the set to block", ALLOWED, dict(code=LOAD8, offset=2920), dict(offset=56), 0, {}, ALLOWS),
     Mutant("the stash of what is allowed knows another kind", ALLOWED, dict(code=OR, immediate=1), dict(immediate=3), 0, {}, ALLOWS),
@@ -146,7 +170,8 @@ MUTANTS = [
     Mutant("neighbour discovery stands", FOLLOW6, dict(code=0xB4, target=0, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
     Mutant("a told hit counts double", FOLLOW6, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 1, {}, FOLLOWED),
 
-    Mutant("the IPv6 set to allow has a setting of the set to block", ALLOWED6, dict(code=LOAD8, offset=3032), dict(offset=168), 0, {}, ALLOWS6),
+    Mutant("the IPv6 set to allow has a setting of the set to block", ALLOWED6, dict(code=LOAD8, offset=3032), dict(offset=168),
+           0, {}, ALLOWS6),
     Mutant("what is allowed is asked of what is blocked", ALLOWED6, ALLOW_SIX, dict(symbol="SIX"), 0, {}, ALLOWS6),
     Mutant("the levels of what is allowed are those of what is blocked", ALLOWED6, ALLOW_LEVELS, dict(symbol="LEVELS"), 1, {}, ALLOWS6),
     Mutant("an allowed /16 is asked by another bit", ALLOWED6, dict(code=SHIFT_DOWN, immediate=45), dict(immediate=44), 0, {}, ALLOWS6),
@@ -154,8 +179,10 @@ MUTANTS = [
            0, {}, ALLOWS6),
     Mutant("an allowed /64 has another kind", ALLOWED6, dict(code=OR, immediate=5), dict(immediate=9), 0, {}, ALLOWS6),
     Mutant("a slot of an allowed /64 is loaded twice", ALLOWED6, dict(code=LOAD8, offset=24), dict(offset=16), 0, {}, ALLOWS6),
-    Mutant("an allowed length is asked again and again", ALLOWED6, dict(code=0xAF, target=4, source=2), dict(code=0xBF), 0, ALLOW_SHORTER, ALLOWS6),
+    Mutant("an allowed length is asked again and again", ALLOWED6, dict(code=0xAF, target=4, source=2), dict(code=0xBF),
+           0, ALLOW_SHORTER, ALLOWS6),
     Mutant("an allowed length is answered as if it were not", ALLOWED6, dict(code=0xB4, target=0, immediate=1), dict(immediate=0),
            0, ALLOW_SHORTER, ALLOWS6),
-    Mutant("one allowed length fewer is asked", ALLOWED6, dict(code=IF_NOT_EQUAL, immediate=64), dict(immediate=63), 0, ALLOW_LONGER, ALLOWS6),
+    Mutant("one allowed length fewer is asked", ALLOWED6, dict(code=IF_NOT_EQUAL, immediate=64), dict(immediate=63),
+           0, ALLOW_LONGER, ALLOWS6),
 ]

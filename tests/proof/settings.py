@@ -11,8 +11,9 @@ from words import WORD, low, unknown, wide, word
 
 NAMES = {
     "enforce": 0, "paused_until": 1, "overlap": 2, "match_new": 3, "lists": 4, "last_processor": 5, "samples": 6,
-    "networks4": 7, "network_pages": 8, "in_use": 9, "buckets": 10, "remainder_mask": 11, "place_mask": 12, "lane_ones": 13, "lane_highs": 14,
-    "label_words": 15, "lanes_of_labels": 16, "last_lane": 17, "last_level_start": 21, "has_table6": 22, "to_64": 23, "shorter": 24, "longer": 25,
+    "networks4": 7, "network_pages": 8, "in_use": 9, "buckets": 10, "remainder_mask": 11, "place_mask": 12, "lane_ones": 13,
+    "lane_highs": 14, "label_words": 15, "lanes_of_labels": 16, "last_lane": 17, "last_level_start": 21, "has_table6": 22, "to_64": 23,
+    "shorter": 24, "longer": 25,
     "buckets6": 26, "index_bits6": 27, "label_words6": 28, "level_pages": 29,
 }
 # From the first of these words on lie the sets, each with so many words, of which those above are the set to block's. Here is its IPv4

@@ -71,19 +71,25 @@ def source(frame, length):
 
 
 @dataclass
-class Lookup:
-    """Where an IPv4 address is looked up: the words that are read for it, in order, and what they say."""
+class Places:
+    """Where an IPv4 address may stand in a table: the words that are read for it, in order, and what they say."""
 
-    is_in_network: z3.BoolRef
     is_address: z3.BoolRef
-    summary: z3.BitVecRef
-    slash24: z3.BitVecRef
     homes: list
     hot: z3.BitVecRef
     ways: list
     # Which buckets are its homes; and what a table knows it by.
     buckets: list
     shuffled: z3.BitVecRef
+
+
+@dataclass
+class Lookup(Places):
+    """The same, and the words that say before whether a prefix covers it."""
+
+    is_in_network: z3.BoolRef
+    summary: z3.BitVecRef
+    slash24: z3.BitVecRef
 
 
 def fold(number):
@@ -123,8 +129,11 @@ def lookup(address, table, networks, settings):
     place_of = lambda first, number: word(8 * first) + (z3.LShR(number, 6) << 3)
     summary, slash24 = (place_of(first, z3.LShR(wide(address), shift)) for first, shift in ((0, 12), (SUMMARY_WORDS, 8)))
     covered = z3.And(bit(summary, z3.LShR(wide(address), 12)), bit(slash24, z3.LShR(wide(address), 8)))
+    return Lookup(**vars(places(shuffled(address, settings.key), table, settings)), is_in_network=covered, summary=summary, slash24=slash24)
 
-    number = shuffled(address, settings.key)
+
+def places(number, table, settings):
+    """Of one that is shuffled already."""
     remainder = number & low(settings.remainder_mask, 32)
     first_place = times(number, settings.key[2])
     second_place = first_place ^ times(remainder, word(0x9E3779B9, 32))
@@ -134,7 +143,7 @@ def lookup(address, table, networks, settings):
     homes = [word(8 * STASH_WORDS) + (number << 3) for number in buckets]
     group, code = z3.LShR(wide(number), 32 - 9), wide(number) << (32 + 9) | 1
     hot, ways = word(0), [word(8 * 8 + 8 * way) + (group << 6) for way in range(8)]
-    return Lookup(covered, is_held(table, homes, remainder, hot, ways, code, settings), summary, slash24, homes, hot, ways, buckets, wide(number))
+    return Places(is_held(table, homes, remainder, hot, ways, code, settings), homes, hot, ways, buckets, wide(number))
 
 
 def is_held(table, homes, remainder, hot, ways, code, settings):

@@ -110,8 +110,7 @@ impl Stage {
         }
         let context = context(self.linear);
         let context = (self.linear < self.frame.len()).then_some(&context[..]);
-        let options =
-            TestRunOptions { data_in: Some(&self.frame), ctx_in: context, ..TestRunOptions::new() };
+        let options = TestRunOptions { data_in: Some(&self.frame), ctx_in: context, ..TestRunOptions::new() };
         let action = on_processor(self.processor, || judge.test_run(options)).expect("the kernel runs it");
         let counted = windows.iter().filter(|(name, ..)| COUNTED.contains(name));
         let counted = counted.map(|(name, map, window)| ((*name).to_owned(), not_zero(map, window)));
@@ -161,8 +160,7 @@ fn load(
     loader.btf(None);
     loader.override_global("SETTINGS", &settings[..], true);
     let mut object = loader.load(&object).expect("the object is whole");
-    let judge: &mut Xdp =
-        object.program_mut(JUDGE_NAME).expect("it is there").try_into().expect("it is XDP");
+    let judge: &mut Xdp = object.program_mut(JUDGE_NAME).expect("it is there").try_into().expect("it is XDP");
     judge.load().map_err(|error| format!("the verifier refuses it: {error:?}"))?;
     Ok(object)
 }
