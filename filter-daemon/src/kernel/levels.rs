@@ -2,7 +2,6 @@
 
 mod labels;
 mod room;
-mod ways;
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::labels::Label;
@@ -18,9 +17,9 @@ use super::maps::Maps;
 use super::needs::{Labels, SixTargets, Wanted};
 use super::pages::LabelPages;
 use super::staged::{Both, InMap, OrderedBoth, Staged};
+use super::ways::Ways;
 use super::window::Window;
 use room::{larger_for, words_of_labels};
-pub use ways::Ways;
 
 /// The map in use, and the one that is about to take its place.
 pub struct LevelMaps {

@@ -33,6 +33,7 @@ mod spec;
 mod staged;
 mod store;
 pub mod version;
+mod ways;
 pub mod window;
 
 pub use attached::{Attached, AttachedMode, Link};
@@ -42,9 +43,9 @@ pub use error::KernelError;
 pub use filter::Filter;
 pub use growth::Growing;
 pub use interface::Interface;
-pub use levels::Ways;
 pub use lists::Count as ListCount;
 pub use needs::{Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
+pub use ways::Ways;
 
 /// How full a table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
 use filter_common::target::{Prefix4, Prefix6};
 
-use super::levels::Ways;
+use super::ways::Ways;
 
 /// What there must be room for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,13 +17,14 @@ use super::KernelError;
 use super::family::Family;
 use super::growth::Growing;
 use super::kind::{Addresses, Kind, SixTable};
-use super::levels::{Beyond, LevelMaps, Ways};
+use super::levels::{Beyond, LevelMaps};
 use super::maps::Maps;
 use super::needs::{SetNeeds, Wanted};
 use super::networks::Networks;
 use super::seen::SetWindows;
 use super::spec::SetSpec;
 use super::store::Store;
+use super::ways::Ways;
 use super::window::Window;
 
 /// Entries whose homes are fetched together: as many as a processor can wait for at a time, and some more.

@@ -107,7 +107,7 @@ impl Owner {
         let (whole, is_complete) = (extent.is_whole(), extent.is_complete);
         let partly = !whole && !extent.is_nothing();
         let met = Met { whole, partly, is_complete, ports: Vec::new(), disagrees: None };
-        met.as_tables_say(&extent, target, is_dropped)
+        met.told_by_tables(&extent, target, is_dropped)
     }
 
     /// And what is dropped of it on some ports only: by each clause, as far as any goes.
@@ -122,7 +122,7 @@ impl Owner {
             let (whole, partly) = (extent.is_whole(), !extent.is_nothing());
             let of_clause =
                 Met { whole, partly, is_complete: extent.is_complete, ports: Vec::new(), disagrees: None };
-            let of_clause = of_clause.as_tables_say(&extent, target, is_dropped);
+            let of_clause = of_clause.told_by_tables(&extent, target, is_dropped);
             met.disagrees = met.disagrees.or(of_clause.disagrees);
             met.is_complete &= of_clause.is_complete;
             met.whole |= of_clause.whole;
@@ -146,7 +146,7 @@ impl Owner {
 impl Met {
     /// The same as the tables say it, which are asked at the edges of `extent`. Where they say the opposite, nothing is known of
     /// what lies between.
-    fn as_tables_say(self, extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Self {
+    fn told_by_tables(self, extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Self {
         let of = |address: u128| match target {
             Target::V4(_) => of4(address as u32),
             Target::V6(_) => of6(address),

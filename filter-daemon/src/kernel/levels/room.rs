@@ -5,7 +5,7 @@ use filter_common::labels::pages;
 use filter_common::levels::labels::directory;
 use filter_common::levels::{Levels, size};
 
-use super::Ways;
+use crate::kernel::ways::Ways;
 use crate::kernel::window::Window;
 
 /// The map is no larger than the table's part of this number,
