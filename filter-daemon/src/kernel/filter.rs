@@ -44,7 +44,7 @@ pub struct Filter {
     /// The judge that is loaded, and not published yet.
     ready: Option<JudgeSpec>,
     /// The judge that was first asked for aside, for larger tables that wait for it to take their places.
-    foreseen: Option<JudgeSpec>,
+    foreseen: Option<(JudgeSpec, usize)>,
     /// Why a larger table that had been made aside could not be published.
     in_vain: Option<KernelError>,
 }

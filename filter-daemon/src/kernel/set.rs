@@ -233,6 +233,12 @@ impl Set {
         Some(spec)
     }
 
+    /// How many larger tables are filled, and could take their places.
+    pub fn filled(&self) -> usize {
+        let six = self.six.filled().is_some() && !self.levels.is_awaited();
+        usize::from(self.addresses.filled().is_some()) + usize::from(six)
+    }
+
     /// The maps that packets read.
     pub fn windows(&self) -> SetWindows<'_> {
         SetWindows {

@@ -143,8 +143,17 @@ impl Filter {
         }
         let sets = PerSet::from_fn(|name| foreseen[name].clone().unwrap_or_else(|| self.sets[name].spec()));
         let spec = self.spec_of(sets);
-        if self.foreseen.get_or_insert_with(|| spec.clone()) != &spec {
-            return false;
+        let filled = self.sets.iter().map(|(_, set)| set.filled()).sum();
+        let (asked, before) = self.foreseen.get_or_insert_with(|| (spec.clone(), filled));
+        if *asked != spec {
+            if filled <= *before {
+                return false;
+            }
+            // Another table has been filled meanwhile, and both take their places at once. The broker loads one at a time.
+            if self.maps.broker().foresee(asked.blueprint()).unwrap_or(false) {
+                return true;
+            }
+            self.foreseen = Some((spec.clone(), filled));
         }
         // Where it cannot be loaded, whoever publishes will be told why.
         self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
