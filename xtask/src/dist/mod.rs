@@ -32,10 +32,10 @@ pub struct Release {
     pub directory: PathBuf,
 }
 
-/// Whom to pack for: this machine's processor, and those that it can build for.
+/// Whom to pack for: this machine's processor, or others that it can build for.
 #[derive(Debug, Args)]
 pub struct Dist {
-    /// Only for this processor; more than once for more
+    /// For this processor, and not for this machine's; more than once for more
     #[arg(long, value_enum, value_name = "PROCESSOR")]
     arch: Vec<Processor>,
 }
@@ -66,10 +66,8 @@ impl Dist {
         if !self.arch.is_empty() {
             return Ok(self.arch);
         }
-        match Processor::of_this_machine().context("nothing is given away for machines of this kind")? {
-            Processor::Amd64 => Ok(Processor::ALL.into()),
-            Processor::Arm64 => Ok(vec![Processor::Arm64]),
-        }
+        let here = Processor::of_this_machine();
+        Ok(vec![here.context("nothing is given away for machines of this kind")?])
     }
 }
 
