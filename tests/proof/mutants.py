@@ -88,7 +88,7 @@ MUTANTS = [
     Mutant("a /20 is asked by another bit", JUDGEMENT, dict(code=SHIFT32_DOWN, immediate=12), dict(immediate=11), 1),
     Mutant("/24s are a word further", JUDGEMENT, dict(code=ADD, immediate=131072), dict(immediate=131080)),
     Mutant("rows of processors overlap", COUNTING, dict(code=0x64, immediate=11), dict(immediate=10)),
-    Mutant("what passes counts double", COUNTING, dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
+    Mutant("what passes counts double", COUNTING, dict(code=ADD, immediate=1), dict(immediate=2), 4, ROWS),
     Mutant("what does not enforce drops", COUNTING, dict(code=IF_EQUAL, immediate=1), dict(immediate=0)),
     Mutant("rows of lists overlap", LABELS, dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12), 0, {},
            ADDRESS_COUNTED),
