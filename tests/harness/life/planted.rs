@@ -7,15 +7,18 @@ use std::path::PathBuf;
 use std::thread;
 
 use aya::maps::{Array, Map, MapData};
+use filter_common::labels::pages;
+use filter_common::levels::{self, labels::directory};
 
 use super::Life;
 use super::asking::Term;
 use super::batch::Batch;
 use super::prefix::Prefix;
 
-/// Bytes of the smallest map of labels beside slots, and of that of a directory.
+/// Bytes of the smallest map of labels beside slots, of that of levels, and of that of IPv4 prefixes.
 const BESIDE_SLOTS: usize = 4608;
-const OF_A_DIRECTORY: usize = 278_528;
+const OF_LEVELS: usize = with_a_directory(directory(levels::size::SMALLEST));
+const OF_NETWORKS: usize = with_a_directory(pages::DIRECTORY4);
 
 /// Nobody makes way for so many, one after the other, in tables that are all but empty.
 const MOST_TRIED: u128 = 20;
@@ -121,7 +124,8 @@ fn changed<'a>(
 fn read(pin: &PathBuf) -> Vec<u8> {
     with_room(|| match size(pin) {
         BESIDE_SLOTS => map::<BESIDE_SLOTS>(pin).get(&0, 0).expect("it can be read").to_vec(),
-        _ => map::<OF_A_DIRECTORY>(pin).get(&0, 0).expect("it can be read").to_vec(),
+        OF_LEVELS => map::<OF_LEVELS>(pin).get(&0, 0).expect("it can be read").to_vec(),
+        _ => map::<OF_NETWORKS>(pin).get(&0, 0).expect("it can be read").to_vec(),
     })
 }
 
@@ -129,9 +133,14 @@ fn write(pin: &PathBuf, labels: Vec<u8>) {
     const FITS: &str = "it was read from there";
     with_room(|| match size(pin) {
         BESIDE_SLOTS => map::<BESIDE_SLOTS>(pin).set(0, array(labels).expect(FITS), 0),
-        _ => map::<OF_A_DIRECTORY>(pin).set(0, array(labels).expect(FITS), 0),
+        OF_LEVELS => map::<OF_LEVELS>(pin).set(0, array(labels).expect(FITS), 0),
+        _ => map::<OF_NETWORKS>(pin).set(0, array(labels).expect(FITS), 0),
     })
     .expect("root may write maps");
+}
+
+const fn with_a_directory(words: u32) -> usize {
+    pages::words(words, *pages::SIZES.start()) as usize * size_of::<u64>()
 }
 
 /// A map's value lies on the stack, several times over.
