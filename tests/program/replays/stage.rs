@@ -108,6 +108,11 @@ impl Stage {
         {
             return Outcome::Skipped(why);
         }
+        // Who was asked whether it can be cut was counted.
+        let counters = windows.iter().filter(|(name, ..)| COUNTED.contains(name));
+        counters.for_each(|(_, map, window)| {
+            not_zero(map, window).iter().for_each(|(at, _)| window.store(*at, 0))
+        });
         let context = context(self.linear);
         let context = (self.linear < self.frame.len()).then_some(&context[..]);
         let options = TestRunOptions { data_in: Some(&self.frame), ctx_in: context, ..TestRunOptions::new() };
