@@ -59,7 +59,7 @@ impl Set {
     /// Is there room for `needs` in the tables as they are?
     pub fn has_room(&self, needs: &SetNeeds) -> bool {
         self.addresses.has_room(needs.addresses)
-            && self.six.has_room(self.six_entries(needs))
+            && self.six.has_room(needs.six)
             && self.levels.has_room(self.table_for(needs), &needs.ways)
     }
 
@@ -90,7 +90,7 @@ impl Set {
                 short.for_each(|prefix| _ = self.levels.make_way(prefix));
             }
         }
-        self.six.make_room(self.six_entries(needs), maps, &Beyond { levels: &self.levels, wanted })?;
+        self.six.make_room(needs.six, maps, &Beyond { levels: &self.levels, wanted })?;
         self.lengths.extend(&needs.lengths);
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Set {
     /// Which of the larger tables that `needs` waits for are being made aside; begins with those that can be.
     pub fn grow_aside(&mut self, needs: &SetNeeds, maps: &mut Maps) -> Result<Growing, KernelError> {
         let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
-        let six = self.six.grow_aside(self.six_entries(needs), maps)?;
+        let six = self.six.grow_aside(needs.six, maps)?;
         if let Some(larger) = self.six.growing_to() {
             self.levels.order(larger, &needs.ways, maps)?;
         }

@@ -198,26 +198,6 @@ fn short_prefixes_that_levels_have_no_room_for_are_counted_when_a_table_is_made_
     assert!(table.capacity < table.entries * 5 / 4, "one was made for all of them: {table:?}");
 }
 
-#[test]
-fn nobody_waits_for_a_table_that_short_prefixes_fill_which_levels_have_no_room_for() {
-    const COUNT: u32 = 260_000;
-    const PAGE: u32 = 2_000;
-    let mut owner = Owner::new();
-    owner.add(scattered(0..COUNT, 48)).expect("the kernel is well");
-    let (before, capacity) = (owner.kernel.waits(), owner.filter().six().capacity);
-    for first in (COUNT..COUNT + 15 * PAGE).step_by(PAGE as usize) {
-        let page = || scattered(first..first + PAGE, 32);
-        owner.grow_for(page()).expect("there is memory");
-        while owner.filter().is_growing() {
-            owner.settle(1);
-        }
-        owner.add(page()).expect("there is room");
-    }
-    assert!(owner.filter().six().capacity > capacity, "it has grown");
-    assert_eq!(owner.kernel.waits(), before, "aside");
-    assert!(scattered(0..COUNT + 15 * PAGE, 64).all(|target| owner.drops(target)));
-}
-
 /// FAULTS K1: what is published beside a table in the making does not take its map away.
 #[test]
 fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
