@@ -19,8 +19,23 @@ const ARE_FRESH: bool = matches!(option_env!("FILTERD_BPF"), Some(choice) if !ch
 /// So many mutants at least are taken and go wrong, whatever a verifier refuses and a machine cannot play.
 const FEWEST: u32 = 40;
 
+/// Linux 6.1 looks at functions that nobody calls, too: with settings for a single packet these would leave their maps.
+fn are_taken_here() -> bool {
+    let release = filterd::kernel::version::found();
+    let number = |part: &str| part.parse::<u32>().ok();
+    let mut parts = release.split(['.', '-']).map_while(number);
+    let is_new = (parts.next(), parts.next()) >= (Some(6), Some(12));
+    if !is_new {
+        println!("SKIPPED replays: Linux {release} looks at functions that nobody calls");
+    }
+    is_new
+}
+
 #[test]
 fn what_refutes_a_mutant_is_judged_as_specified() {
+    if !are_taken_here() {
+        return;
+    }
     for replay in replays() {
         let of = &replay["of"];
         match Stage::of(&replay).play(None) {
@@ -35,6 +50,9 @@ fn what_refutes_a_mutant_is_judged_as_specified() {
 
 #[test]
 fn a_mutant_that_was_refuted_goes_wrong_in_the_kernel_as_told() {
+    if !are_taken_here() {
+        return;
+    }
     let mut wrong = 0_u32;
     for replay in replays().filter(|replay| !replay["mutant"].is_null()) {
         let of = &replay["of"];
