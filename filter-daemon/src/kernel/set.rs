@@ -115,9 +115,21 @@ impl Set {
         Growing { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
     }
 
-    /// Does the next step for larger tables in the making, and for those who wait for one.
-    pub fn step(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
-        self.addresses.step(maps, wanted)?;
+    /// Does the next step for larger tables in the making, and for those who wait for one. Who has been filled since it was asked
+    /// which are waits for the next step: no judge was foreseen for him.
+    pub fn step(
+        &mut self,
+        filled: Growing,
+        maps: &mut Maps,
+        wanted: &impl Wanted,
+    ) -> Result<(), KernelError> {
+        let since = self.filled();
+        if filled.addresses || !since.addresses {
+            self.addresses.step(maps, wanted)?;
+        }
+        if since.six && !filled.six {
+            return Ok(());
+        }
         if !self.six.is_growing() {
             self.levels.forget_ordered(maps);
         } else if self.levels.is_waiting(maps)? {
@@ -218,9 +230,9 @@ impl Set {
 
     /// The same once every larger table that is filled has taken its place, if any is; with the larger levels that are made
     /// for it. Levels that are made anew because they are crowded are not foreseen.
-    pub fn foreseen(&self) -> Option<SetSpec> {
-        let (addresses, six) = (self.addresses.filled(), self.six.filled());
-        let six = six.filter(|_| !self.levels.is_awaited());
+    pub fn foreseen(&self, filled: Growing) -> Option<SetSpec> {
+        let addresses = self.addresses.filled().filter(|_| filled.addresses);
+        let six = self.six.filled().filter(|_| filled.six);
         if addresses.is_none() && six.is_none() {
             return None;
         }
@@ -233,10 +245,10 @@ impl Set {
         Some(spec)
     }
 
-    /// How many larger tables are filled, and could take their places.
-    pub fn filled(&self) -> usize {
+    /// Which larger tables are filled, and could take their places.
+    pub fn filled(&self) -> Growing {
         let six = self.six.filled().is_some() && !self.levels.is_awaited();
-        usize::from(self.addresses.filled().is_some()) + usize::from(six)
+        Growing { addresses: self.addresses.filled().is_some(), six }
     }
 
     /// The maps that packets read.

@@ -114,12 +114,13 @@ impl Filter {
 
     fn settle_plan(&mut self, truth: &impl Truth, anew: bool) -> Result<(), KernelError> {
         self.maps.forget_unwanted();
-        if self.waits_for_judge() {
+        let filled = PerSet::from_fn(|name| self.sets[name].filled());
+        if self.waits_for_judge(&filled) {
             return Ok(());
         }
         let growing = |sets: &PerSet<Set>| PerSet::from_fn(|name| sets[name].growing());
         let before = growing(&self.sets);
-        let mut planned = self.step(truth);
+        let mut planned = self.step(&filled, truth);
         let after = growing(&self.sets);
         let is_made = before.iter().any(|(name, before)| before.is_over_in(after[name]));
         if anew {
@@ -135,15 +136,16 @@ impl Filter {
     /// Has the judge loaded that the larger tables which are filled will want, and tells whether it is worth waiting for: a
     /// verifier takes its time, and the owner has others to serve. What comes in between makes it another judge; that one is
     /// loaded when it is published.
-    fn waits_for_judge(&mut self) -> bool {
-        let foreseen = PerSet::from_fn(|name| self.sets[name].foreseen());
+    fn waits_for_judge(&mut self, filled: &PerSet<Growing>) -> bool {
+        let foreseen = PerSet::from_fn(|name| self.sets[name].foreseen(filled[name]));
         if foreseen.iter().all(|(_, set)| set.is_none()) {
             self.foreseen = None;
             return false;
         }
         let sets = PerSet::from_fn(|name| foreseen[name].clone().unwrap_or_else(|| self.sets[name].spec()));
         let spec = self.spec_of(sets);
-        let filled = self.sets.iter().map(|(_, set)| set.filled()).sum();
+        let count = |set: &Growing| usize::from(set.addresses) + usize::from(set.six);
+        let filled = filled.iter().map(|(_, set)| count(set)).sum();
         let (asked, before) = self.foreseen.get_or_insert_with(|| (spec.clone(), filled));
         if *asked != spec {
             if filled <= *before {
@@ -159,9 +161,9 @@ impl Filter {
         self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
     }
 
-    fn step(&mut self, truth: &impl Truth) -> Result<(), KernelError> {
+    fn step(&mut self, filled: &PerSet<Growing>, truth: &impl Truth) -> Result<(), KernelError> {
         let Self { sets, maps, .. } = self;
-        sets.iter_mut().try_for_each(|(name, set)| set.step(maps, truth.of(name)))
+        sets.iter_mut().try_for_each(|(name, set)| set.step(filled[name], maps, truth.of(name)))
     }
 
     fn plan_anew(&mut self, truth: &impl Truth) -> Result<(), KernelError> {
