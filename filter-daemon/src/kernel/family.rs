@@ -175,13 +175,16 @@ impl<K: Kind> Family<K> {
                 return Ok(());
             }
             tries += 1;
-            if built.live.entries() >= geometry.limit() {
+            let next = if built.live.entries() >= geometry.limit() {
                 let entries = built.kind.entries(self.store.newest_live(), wanted).count();
-                geometry = K::grown(geometry.limit(), entries as u64)?;
+                K::grown(geometry.limit(), entries as u64)
             } else if tries.is_multiple_of(KEYS) {
-                geometry = larger::<K>(geometry)?;
-            }
+                larger::<K>(geometry)
+            } else {
+                Ok(geometry)
+            };
             self.store.forget(&built.kind, maps);
+            geometry = next?;
         }
     }
 
