@@ -9,7 +9,7 @@ use super::{
 };
 use crate::Words;
 use crate::labels::pages::{self, label};
-use crate::labels::{Bytes, Label, Labels as _, OTHER};
+use crate::labels::{Bytes, Label, Labels as _, OTHER, word_of};
 use crate::target::{Prefix, Prefix6};
 
 /// Labels in a node.
@@ -35,21 +35,25 @@ pub enum Place {
 /// the same reason.
 #[inline(always)]
 pub fn told(labels: &(impl Words + ?Sized), last_start: u64, pages: u32, network: u64, told: Told) -> Label {
-    let size = size::of_last_start(last_start);
     if told & OF_NODE == 0 {
-        return if told < size { beside(labels, told) } else { OTHER };
+        return beside(labels, last_start, told);
     }
     let node = told ^ OF_NODE;
     if u64::from(node) > last_start >> (NODE_BITS + BYTE_BITS) {
         return OTHER;
     }
-    label(labels, directory(size), pages, node * ENTRIES, slash32(network))
+    label(labels, directory(size::of_last_start(last_start) as u32), pages, node * ENTRIES, slash32(network))
 }
 
-/// The byte beside a word: written out, since a reference to words is no words of its own.
+/// The byte beside a word. Linux 6.1 does not see that whoever is below a number is so without his last bits, too: what is
+/// compared is where the word of labels begins that is loaded.
 #[inline(always)]
-fn beside(labels: &(impl Words + ?Sized), at: u32) -> Label {
-    Bytes(labels.rest(0)).label(at)
+fn beside(labels: &(impl Words + ?Sized), last_start: u64, told: Told) -> Label {
+    let begins = u64::from(word_of(told)) << BYTE_BITS;
+    if begins >= size::of_last_start(last_start) {
+        return OTHER;
+    }
+    Bytes(labels.rest_at(begins)).label(told % (1 << BYTE_BITS))
 }
 
 /// Where the labels are of what this prefix tells of its own, a place for each word or bit; none where the levels do not tell

@@ -43,8 +43,8 @@ pub const fn last_start(size: u32) -> u64 {
 
 /// The size of which this is the last start.
 #[inline(always)]
-pub const fn of_last_start(last_start: u64) -> u32 {
-    (last_start >> BYTE_BITS) as u32 + (1 << PAGE_BITS)
+pub const fn of_last_start(last_start: u64) -> u64 {
+    (last_start >> BYTE_BITS) + (1 << PAGE_BITS)
 }
 
 #[cfg(test)]

@@ -335,7 +335,7 @@ fn words_of(map: MapName, words: &[u64]) -> u32 {
 }
 
 fn levels_size(set: &SetSettings) -> u32 {
-    levels::size::of_last_start(set.six.last_level_start)
+    levels::size::of_last_start(set.six.last_level_start) as u32
 }
 
 fn settings_of(words: &[u64]) -> Settings {
