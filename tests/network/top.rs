@@ -246,10 +246,17 @@ fn lists_stand_as_a_key_says_and_a_large_screen_shows_sources_and_reasons_beside
         ("the configuration", "alpha", "beta"),
     ] {
         screen.comes_to_show(&format!("Lists, by {by}"));
-        screen.comes_to_show("eth0");
+        let stands = |shown: &str, name: &str| shown.lines().position(|line| line.starts_with(name));
+        until(
+            || {
+                // A rate is one as long as somebody sends.
+                net.expect(ATTACKER).dropped();
+                let shown = screen.shown();
+                stands(&shown, first).zip(stands(&shown, second)).is_some_and(|(one, other)| one < other)
+            },
+            || format!("{first} is to stand before {second}:\n{}", screen.shown()),
+        );
         let shown = screen.shown();
-        let line = |name: &str| shown.lines().position(|line| line.starts_with(name));
-        assert!(line(first).zip(line(second)).is_some_and(|(one, other)| one < other), "{shown}");
         assert!(shown.contains("Sources, by packets") && shown.contains("Reasons, by packets"), "{shown}");
         assert!(shown.contains("eth0") && shown.contains("q leave"), "{shown}");
         screen.press("s");
