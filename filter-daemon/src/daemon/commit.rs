@@ -81,7 +81,7 @@ impl Protection {
     /// Makes the kernel, in which nothing of ours is published yet, what `blocklist` says.
     pub fn begin(blocklist: Blocklist, mut filter: Filter) -> Result<Self, KernelError> {
         // Nobody is there before: what is wanted comes by its effects.
-        filter.reserve(&needs::of(&blocklist), &Blocklist::default())?;
+        filter.reserve(&needs::anew(&blocklist), &Blocklist::default())?;
         filter.apply(&blocklist.everything(), &blocklist)?;
         let (latest, latencies) = (Latest::default(), Latencies::default());
         Ok(Self { blocklist, filter, records: Vec::new(), latest, latencies })

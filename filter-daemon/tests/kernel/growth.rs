@@ -8,7 +8,7 @@ use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
-use filterd::blocklist::Targets;
+use filterd::blocklist::{Blocklist, Targets};
 use filterd::daemon::commit::{NotDone, Protection};
 use filterd::kernel::memory::Memory;
 use filterd::kernel::{Filter, Growing, KernelError};
@@ -23,9 +23,14 @@ pub struct Owner {
 
 impl Owner {
     pub fn new() -> Self {
+        Self::with(nothing())
+    }
+
+    /// One who wants all of this from the beginning.
+    pub fn with(blocklist: Blocklist) -> Self {
         let kernel = Memory::default();
         let filter = Filter::through(kernel.broker());
-        let protection = Protection::begin(nothing(), filter).expect("the kernel is well");
+        let protection = Protection::begin(blocklist, filter).expect("the kernel is well");
         Self { kernel, protection }
     }
 

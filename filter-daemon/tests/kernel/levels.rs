@@ -5,6 +5,7 @@ use filterd::kernel::Filter;
 use real::bans::{self, Around};
 
 use crate::growth::Owner;
+use crate::world::{at, nothing, want};
 
 /// As the benchmarks' lists.
 const SEED: u64 = 1;
@@ -45,6 +46,17 @@ fn nor_does_it_take_more_after_live_growth() {
     println!("{each:.2} bytes a prefix after growth");
     assert!(each <= 20.0, "{each:.2} bytes a prefix");
     all_are_dropped(&owner, &world);
+}
+
+/// A restart comes upon a journal full of them: no packet is to pay for the length of each because there was no time to count.
+#[test]
+fn who_is_there_at_the_start_finds_as_much_room_as_who_comes_later() {
+    let world = targets(&real::world6(SEED));
+    let (mut owner, mut blocklist) = (Owner::new(), nothing());
+    owner.reload(world.clone()).expect("the kernel is well");
+    blocklist.apply(&want(world.into_iter().collect()), at(1)).expect("there is room");
+    let started = Owner::with(blocklist);
+    assert_eq!(started.filter().levels_bytes(), owner.filter().levels_bytes());
 }
 
 /// One in a hundred is another one tomorrow. There is room for that: no new map, and no judge for it.

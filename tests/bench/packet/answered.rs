@@ -53,7 +53,7 @@ fn listing(match_new: bool) -> Result<(Xdp, Filter, Home)> {
     let mut filter = Filter::open(home.pins())?;
     let listed = ATTACKER.parse::<Ipv4Addr>()?.to_bits();
     let wanted = subject::wanted([Target::from(Prefix4::host(listed))].into_iter().collect())?;
-    filter.reserve(&needs::of(&wanted), &wanted)?;
+    filter.reserve(&needs::anew(&wanted), &wanted)?;
     let settings = Some(Settings { match_new, ..Settings::default() });
     filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
     let flow = |protocol| Key::new(mapped(listed), protocol, FLOW.0, FLOW.1).0;

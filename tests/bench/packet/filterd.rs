@@ -58,7 +58,7 @@ impl Filterd {
         for clause in 0..feature.clauses() {
             restrict(&mut wanted, clause, on_ports(feature, clause))?;
         }
-        filter.reserve(&needs::of(&wanted), &wanted)?;
+        filter.reserve(&needs::anew(&wanted), &wanted)?;
         let settings = Settings {
             enforce: feature != Feature::Counting,
             counters: if is_everything { Counters::Lists } else { Counters::Total },
@@ -91,7 +91,7 @@ impl Filterd {
     pub fn enforcing(blocklist: &Blocklist) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;
-        filter.reserve(&needs::of(blocklist), blocklist)?;
+        filter.reserve(&needs::anew(blocklist), blocklist)?;
         filter.apply(&blocklist.everything(), blocklist)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         Ok(Self { root, other: None, filter, ring: None, home })
