@@ -16,8 +16,10 @@ pub struct Six {
     pub way: Way,
     pub entries: u32,
     pub seconds: f64,
-    /// Bytes of the table of IPv6 alone, and of everything.
+    /// Bytes of the table of IPv6 alone, of the levels in front of it, and of everything: labels, counters and what else there
+    /// always is.
     pub table: u64,
+    pub levels: u64,
     pub all: u64,
     /// How long an answer took at most meanwhile, in milliseconds, if somebody asked.
     pub worst: Option<f64>,
@@ -35,8 +37,9 @@ pub enum Way {
     World4,
 }
 
-/// How the names of pins of IPv6 tables begin.
+/// How the names of pins of IPv6 tables and levels begin.
 const TABLE: &str = "six-";
+const LEVELS: &str = "levels-";
 
 const AT_A_TIME: u32 = 50_000;
 
@@ -94,9 +97,11 @@ fn told(net: &Net, way: Way, entries: u32, took: Duration, worst: Option<f64>) -
     while filterd::tables(pins, TABLE)?.len() > 1 {
         thread::sleep(Duration::from_millis(50));
     }
-    let (table, all) = (filterd::bytes(&filterd::tables(pins, TABLE)?)?, filterd::memory(pins)?);
+    let bytes = |name| filterd::bytes(&filterd::tables(pins, name)?);
+    let (table, levels, all) = (bytes(TABLE)?, bytes(LEVELS)?, filterd::memory(pins)?);
+    ensure!(way == Way::World4 || levels > 0, "no levels are pinned by the name of {LEVELS}*");
     ensure!(way == Way::World4 || table > 0, "no table of IPv6 is pinned by the name of {TABLE}*");
-    Ok(Six { way, entries, seconds: took.as_secs_f64(), table, all, worst })
+    Ok(Six { way, entries, seconds: took.as_secs_f64(), table, levels, all, worst })
 }
 
 impl Six {
@@ -105,9 +110,9 @@ impl Six {
         self.table as f64 / f64::from(self.entries)
     }
 
-    /// And of everything.
-    pub fn each_all_told(&self) -> f64 {
-        self.all as f64 / f64::from(self.entries)
+    /// And of the levels.
+    pub fn each_with_levels(&self) -> f64 {
+        (self.table + self.levels) as f64 / f64::from(self.entries)
     }
 
     fn row(&self) -> Vec<String> {
@@ -121,7 +126,8 @@ impl Six {
             format!("{} {way}", grouped(self.entries.into())),
             format!("{:.3}", self.seconds),
             if self.table == 0 { String::new() } else { format!("{:.2}", self.each()) },
-            format!("{:.2}", self.each_all_told()),
+            if self.table == 0 { String::new() } else { format!("{:.2}", self.each_with_levels()) },
+            format!("{:.2}", self.all as f64 / f64::from(self.entries)),
             self.worst.map_or_else(String::new, |worst| format!("{worst:.1}")),
         ]
     }
@@ -129,7 +135,8 @@ impl Six {
 
 /// All of it.
 pub fn table(all: &[Six]) -> Table {
-    let heads = ["entries", "seconds", "bytes an entry, IPv6 table", "all maps", "longest answer, ms"];
+    let heads =
+        ["entries", "seconds", "bytes an entry, IPv6 table", "and levels", "all maps", "longest answer, ms"];
     Table {
         title: "IPv6 lists".to_owned(),
         heads: heads.map(str::to_owned).into(),
