@@ -12,6 +12,7 @@ import z3
 import flow
 import specification as spec
 from bytecode import ALU32, CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
+from settings import SETS
 from theorem import can_be, holds
 from words import WORD, is_known, low, times, unknown, wide, word
 
@@ -67,9 +68,9 @@ class World:
     COUNTERS = "COUNTERS"
     OWN = (COUNTERS, "LISTS")
     # Words of these change while a packet is judged.
-    MOVING = ("ADDRESSES", "NETWORKS", "ALLOW_ADDRESSES", "ALLOW_NETWORKS")
+    MOVING = tuple(name + kind for name in SETS for kind in ("ADDRESSES", "NETWORKS"))
     # What is read of these in which order does not matter: no verdict depends on it.
-    LABELS = ("ADDRESS_LABELS", "NETWORK_LABELS", "LEVEL_LABELS", "SIX_LABELS")
+    LABELS = tuple(name + kind for name in SETS for kind in ("ADDRESS_LABELS", "NETWORK_LABELS", "LEVEL_LABELS", "SIX_LABELS"))
 
     def __init__(self, settings):
         self.settings, self.all_settings = settings.word, settings
