@@ -11,13 +11,13 @@ import labelled
 import specification as spec
 import specification6 as six
 import specification_ports as by
-from bytecode import CALL, EXIT
+from bytecode import CALL, EXIT, LOAD
 from follow4 import replies
 from loads import read_in_order
-from machine import Machine, Pointer, Read, State, Unproved, Write, same
+from machine import Machine, Pointer, Read, State, Unproved, Write, number_of, put, same
 from parser import reaches_for_settings
 from settings import FIRST, SET_WORDS, SETS, Settings
-from theorem import all_follow, follows, obligations
+from theorem import all_follow, follows, holds, obligations
 from words import WORD, is_known, low, unknown, wide, word
 
 WANTS, BY_PORT, PORT, COUNTED = "filterd_wants", "filterd_by_port", "filterd_port", "filterd_count_clause"
@@ -124,8 +124,6 @@ def clauses(function, world, settings, family):
     known but which clause that is, and why."""
     world, packet = copy.copy(world), Packet(family)
     world.facts = [*world.facts, *packet.facts()]
-    if family == 6:
-        world.facts.append(spec.source(world.frame, world.length).is_ipv6)
     machine = Machine(function, world, summaries=dict(packet.summaries()))
     begin = machine.beginning()
     begin.registers.update({number: wide(part) for number, part in enumerate(packet.source, 2)})
@@ -142,7 +140,7 @@ def clauses(function, world, settings, family):
             continue
         follows("it is dropped", by.is_drop(found), *here)
         dropped.append(end)
-    follow(machine, packet, settings, cut(machine, dropped, found))
+    spared(machine, packet, settings, cut(machine, dropped, found))
 
 
 def cut(machine, ends, found):
@@ -157,8 +155,13 @@ def cut(machine, ends, found):
         for end in ends:
             follows(f"what is in register {register}", low(end.registers[register], 32) == found, *machine.world.facts, end.when)
         state.registers[register] = wide(TOLD)
-    shared = [at for at in first.stack if all(at in end.stack for end in ends)]
+    shared = {at for at in first.stack if all(at in end.stack for end in ends)}
     state.stack = {at: first.stack[at] for at in shared if is_same(lambda end: end.stack[at])}
+    for at in shared - state.stack.keys():
+        bytes_ = set(range(at, at + 4))
+        is_it = lambda end: holds(low(number_of([end.stack[byte] for byte in sorted(bytes_)]), 32) == found, *machine.world.facts, end.when)
+        if at % 4 == 0 and bytes_ <= shared and all(map(is_it, ends)):
+            put(state.stack, at, TOLD, 4)
     if {end.at for end in ends} != {first.at}:
         raise Unproved("those who are dropped come to several places")
     return state
@@ -174,23 +177,59 @@ class Careful(Machine):
         return super().shape(state), tuple((at, z3.is_expr(byte) and is_known(byte) and byte.as_long()) for at, byte in sorted(state.stack.items()))
 
 
-def follow(machine, packet, settings, begin):
-    """What follows where a clause drops a packet: what spares it is asked in order."""
-    world = copy.copy(machine.world)
-    is_neighbour = six.is_neighbour_discovery(world.frame, world.length) if packet.family == 6 else z3.BoolVal(False)
+def spared(machine, packet, settings, begin):
+    """What follows where a clause drops a packet. What spares it is asked in order; of IPv6 in parts, since the packet is read anew for
+    one of them, with many ways through."""
+    world = machine.world
     slot = z3.LShR(TOLD, 8)
-    world.facts = [*world.facts, z3.ULE(1, slot), z3.ULE(slot, by.SLOTS), z3.Or([TOLD & 0xFF == kind for kind in packet.kinds])]
-    machine = Careful(machine.program, world, summaries=machine.summaries)
-    ends = machine.run(begin)
-    obligations(machine, *world.facts)
+    facts = [*world.facts, z3.ULE(1, slot), z3.ULE(slot, by.SLOTS), z3.Or([TOLD & 0xFF == kind for kind in packet.kinds])]
     is_allowed = z3.And(spec.may_overlap(world.table("OVERLAP"), settings), low(packet.allows, 32) != 0)
     is_reply = z3.And(settings.match_new != 0, low(unknown("replies"), 32) != 0)
-    told = by.after_all(TOLD, (is_allowed, spec.ALLOWED), (is_neighbour, six.NEIGHBOUR), (is_reply, spec.REPLY))
-    counts = z3.And(settings.lists != 0, z3.Or(told == spec.REPLY, by.is_drop(told)))
-    kind = low(z3.If(told == spec.REPLY, word(labelled.REPLY), labelled.kind_of_drop(settings, unknown("clock0"))), 32)
+    allowed, replied = [("OVERLAP", is_allowed, spec.ALLOWED), (packet.allowed, None, None)], [("filterd_replies", is_reply, spec.REPLY)]
+    if packet.family == 4:
+        return last(machine, packet, settings, begin, facts, allowed + replied)
+    is_6, is_neighbour = (of(world.frame, world.length) for of in (lambda *frame: spec.source(*frame).is_ipv6, six.is_neighbour_discovery))
+    begin = part(machine, begin, facts, allowed, reads_context)
+    begin = part(machine, begin, [*facts, is_6], [("the frame", is_neighbour, six.NEIGHBOUR)], reaches_for_settings)
+    return last(machine, packet, settings, begin, facts, replied)
+
+
+def reads_context(state, this):
+    return this.kind == LOAD and state.registers.get(this.source) == Pointer("context", word(0))
+
+
+def ends_of(machine, begin, facts, asked, stop=lambda state, this: False):
+    """All ends from there, what follows from what was asked, and what is known at each."""
+    world = copy.copy(machine.world)
+    world.facts = facts
+    machine = Careful(machine.program, world, summaries=machine.summaries)
+    ends = machine.run(begin, stop)
+    obligations(machine, *facts)
     for end in ends:
-        here = [*world.facts, end.when]
-        read_in_order(end, [(name, [word(0)]) for name in ("OVERLAP", packet.allowed, "filterd_replies")], here)
+        here = [*facts, end.when]
+        read_in_order(end, [(name, [word(0)]) for name, *_ in asked], here)
+        yield end, by.after_all(TOLD, *((is_so, reason) for _, is_so, reason in asked if reason)), here
+
+
+def part(machine, begin, facts, asked, stop):
+    """Whom this spares has his answer; the others come to one place, of whom no more is known than before."""
+    onward = []
+    for end, told, here in ends_of(machine, begin, facts, asked, stop):
+        claims = [("nothing is written", z3.BoolVal(not end.writes))]
+        if machine.program.instructions[end.at].code == EXIT:
+            claims += [("who is spared", z3.Not(by.is_drop(told))), ("why", low(end.registers[0], 32) == told)]
+        else:
+            claims += [("who is not", told == TOLD)]
+            onward.append(end)
+        all_follow(claims, here)
+    return cut(machine, onward, TOLD)
+
+
+def last(machine, packet, settings, begin, facts, asked):
+    """Here all end, and what stands is counted."""
+    for end, told, here in ends_of(machine, begin, facts, asked):
+        counts = z3.And(settings.lists != 0, z3.Or(told == spec.REPLY, by.is_drop(told)))
+        kind = low(z3.If(told == spec.REPLY, word(labelled.REPLY), labelled.kind_of_drop(settings, unknown("clock0"))), 32)
         claims = [("the reason, and by which clause", low(end.registers[0], 32) == told),
                   ("what a clause drops, and a reply, is counted for its list", counts == bool(end.writes)),
                   ("nothing else is written", z3.BoolVal(all(write.table == COUNTED for write in end.writes) and len(end.writes) < 2))]
