@@ -1,14 +1,14 @@
 """Faults put into the program for lists with ports, and into what it asks: as those in `mutants.py`, one instruction each."""
 
-from mutants import ADD, AND32, IF32_EQUAL, IF32_MORE, IF_EQUAL, IF_MORE, IF_NOT_EQUAL, KEEP, LOAD8, OR, SHIFT32_DOWN, SHIFT_DOWN, SHIFT_UP
-from mutants import SWAP, TIMES32, XOR32, Mutant
+from mutants import ADD, AND32, IF32_EQUAL, IF_EQUAL, IF_MORE, IF_NOT_EQUAL, KEEP, LOAD8, OR, SHIFT_DOWN, SHIFT_UP, SWAP
+from mutants import TIMES32, Mutant
 
 WANTS, HEADER, PORT, BY_PORT = "ports wanted", "where a header lies", "the port", "ports of every frame"
 CLAUSES4, CLAUSES6 = "clauses of IPv4", "clauses of IPv6"
 FOUR, SIX, SHORTER, LONGER, ALIKE = "a clause's IPv4", "a clause's IPv6", "a clause's shorter", "a clause's longer", "slots"
 BY_SLOT, COUNTED4, COUNTED6 = "counted by slot", "a clause's labels, IPv4", "a clause's labels, IPv6"
 TWINS, COUNTING = "ports beside the judge", "ports counted"
-SET32, ADD32, TIMES, SHIFT32_UP, LOAD4 = 0xB4, 0x04, 0x27, 0x64, 0x61
+SET32, ADD32, TIMES, SHIFT32_UP = 0xB4, 0x04, 0x27, 0x64
 
 
 def of(theorem, function):
@@ -96,8 +96,10 @@ MUTANTS = [
     counted6("a clause's IPv6 hit counts double", dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
     asked6("who is asked for a label of a clause writes it", dict(code=LOAD8, offset=0), dict(code=0x7B), 0, dict(symbol="C0_SIX_LABELS")),
 
-    twin("who is on a list is asked for by ports", dict(code=IF_NOT_EQUAL, target=4, immediate=0), dict(immediate=1)),
+    twin("who is on no list is asked for as a reply", ASKED, dict(symbol="filterd_replies")),
+    twin("a page is looked for where there is none", dict(code=IF_NOT_EQUAL, target=4, immediate=0), dict(immediate=1)),
     twin("the other's second homes are elsewhere", dict(code=TIMES32, immediate=-1640531527), dict(immediate=-1640531525)),
+    twin("who is on a list is asked for by ports", dict(symbol="filterd_follow4"), ASKED),
     twin("the other takes another answer", dict(code=AND32, target=6, immediate=255), dict(immediate=127), 0, ASKED),
     twin("what is sent elsewhere counts as unlisted", dict(code=SET32, target=7, immediate=11), dict(immediate=0), 0, ASKED),
     twin("the other asks another set", dict(symbol="NETWORKS"), dict(symbol="C0_NETWORKS")),

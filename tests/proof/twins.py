@@ -171,7 +171,9 @@ class Twins:
         if behind:
             number = 0 if behind < 0 else 1
             if self.waits(number, both[number]):
-                raise Unproved(f"{both[number].at} comes before all is done that is done before {both[1 - number].at}")
+                more = both[1 - number].reads[len(both[number].reads)]
+                follows(f"only one does before it counts: {more.what}", z3.BoolVal(False), one.when, other.when)
+                return
             for further in self.ends(number, both[number]):
                 if can_be(further.when, both[1 - number].when):
                     yield from self.together(*((further, other) if number == 0 else (one, further)))
@@ -194,8 +196,9 @@ class Twins:
         return this.code == CALL and this.symbol == ASKED
 
     def does_the_same(self, one, other):
-        if [event.what for event in one.reads] != [event.what for event in other.reads]:
-            raise Unproved(f"from {one.at} and {other.at}: {[e.what for e in one.reads]} and {[e.what for e in other.reads]}")
+        for event, twin in zip(one.reads, other.reads):
+            if event.what != twin.what:
+                follows(f"{event.what}, and not {twin.what}", z3.BoolVal(False), one.when, other.when)
         for event, twin in zip(one.reads, other.reads):
             for this, that in zip(event.numbers, twin.numbers, strict=True):
                 if key(this) != key(that):
