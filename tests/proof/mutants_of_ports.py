@@ -8,7 +8,7 @@ CLAUSES4, CLAUSES6 = "clauses of IPv4", "clauses of IPv6"
 FOUR, SIX, SHORTER, LONGER, ALIKE = "a clause's IPv4", "a clause's IPv6", "a clause's shorter", "a clause's longer", "slots"
 BY_SLOT, COUNTED4, COUNTED6 = "counted by slot", "a clause's labels, IPv4", "a clause's labels, IPv6"
 TWINS, COUNTING = "ports beside the judge", "ports counted"
-SET32, ADD32, TIMES, SHIFT32_UP = 0xB4, 0x04, 0x27, 0x64
+SET32, ADD32, SHIFT32_UP = 0xB4, 0x04, 0x64
 
 
 def of(theorem, function):
@@ -28,7 +28,7 @@ MUTANTS = [
     wants("a range ends a port early", dict(code=0x57, immediate=0xFFFF), dict(immediate=0xFFFE), 3),
     wants("a range begins elsewhere", dict(code=SHIFT_DOWN, immediate=16), dict(immediate=15), 5),
     wants("the last range is not asked", dict(code=LOAD8, offset=256), dict(offset=248)),
-    wants("a clause has its neighbour's ports", dict(code=TIMES, immediate=264), dict(immediate=256)),
+    wants("all ports but some are told by a range", dict(code=LOAD8, offset=28696), dict(offset=28704)),
     wants("what hides its port passes", dict(code=IF32_EQUAL, immediate=3 << 16), dict(immediate=4 << 16)),
     wants("another protocol is wanted by port", dict(code=IF_EQUAL, target=1, immediate=0), dict(code=IF_NOT_EQUAL)),
     wants("a later fragment is wanted", dict(code=SET32, target=0, immediate=2), dict(immediate=0)),
@@ -94,7 +94,7 @@ MUTANTS = [
     counted4("a prefix of a clause has the label of the next /16", dict(code=AND32, immediate=32), dict(immediate=0)),
     counted4("a clause's hit is counted in another row", dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12)),
     counted6("a clause's IPv6 hit counts double", dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
-    asked6("who is asked for a label of a clause writes it", dict(code=LOAD8, offset=0), dict(code=0x7B), 0, dict(symbol="C0_SIX_LABELS")),
+    asked6("who is asked for a label of a clause writes it", dict(code=LOAD8, offset=0), dict(code=0x7B, target=1, source=0), 0, dict(symbol="C0_SIX_LABELS")),
 
     twin("who is on no list is asked for as a reply", ASKED, dict(symbol="filterd_replies")),
     twin("a page is looked for where there is none", dict(code=IF_NOT_EQUAL, target=4, immediate=0), dict(immediate=1)),

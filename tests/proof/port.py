@@ -74,8 +74,9 @@ class Port:
         # Where the chain begins is where its first header is: on the stack is the former, which stays as it is.
         same = {key: parts.Same(name="begin") if key[0] == "stack" and what.name == "at" else what for key, what in same.items()}
         back = self.round(same)
-        if not all(parts.all_fit(live, what, key, [*came, *back]) for key, what in same.items()):
-            raise Unproved("a circle does not come back to where it began")
+        for key, what in same.items():
+            if not parts.all_fit(live, what, key, [*came, *back]):
+                parts.raise_unless_fit(live, [what], key, [*came, *back])
 
     def from_start(self, header):
         self.summaries = {HEADER: lambda _, registers: self.answered(registers, wide(header))}
