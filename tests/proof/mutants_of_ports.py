@@ -94,7 +94,8 @@ MUTANTS = [
     counted4("a prefix of a clause has the label of the next /16", dict(code=AND32, immediate=32), dict(immediate=0)),
     counted4("a clause's hit is counted in another row", dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12)),
     counted6("a clause's IPv6 hit counts double", dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
-    asked6("who is asked for a label of a clause writes it", dict(code=LOAD8, offset=0), dict(code=0x7B, target=1, source=0), 0, dict(symbol="C0_SIX_LABELS")),
+    asked6("who is asked for a label of a clause writes it", dict(code=LOAD8, offset=0), dict(code=0x7B, target=1, source=0), 0,
+           dict(symbol="C0_SIX_LABELS")),
 
     twin("who is on no list is asked for as a reply", ASKED, dict(symbol="filterd_replies")),
     twin("a page is looked for where there is none", dict(code=IF_NOT_EQUAL, target=4, immediate=0), dict(immediate=1)),

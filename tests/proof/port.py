@@ -101,7 +101,8 @@ class Port:
     def may_be(self, numbers):
         """Where a header may lie, with so many left."""
         left, begin = numbers["left"], numbers["begin"]
-        return z3.And(z3.ULE(1, left), z3.ULE(left, MOST), z3.ULE(numbers["next"], 255), z3.ULE(FIRST + 40, begin), z3.ULE(begin, FARTHEST + 40),
+        return z3.And(z3.ULE(1, left), z3.ULE(left, MOST), z3.ULE(numbers["next"], 255),
+                      z3.ULE(FIRST + 40, begin), z3.ULE(begin, FARTHEST + 40),
                       z3.ULE(begin, numbers["at"]), z3.ULE(numbers["at"], begin + (MOST - left) * LONGEST_EXTENSION))
 
     def part(self, begin, facts, answer, numbers=None, goes_on=z3.BoolVal(True)):

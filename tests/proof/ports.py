@@ -174,7 +174,8 @@ class Careful(Machine):
     """Joins only those for whom known numbers on the stack are the same: by these it tells where a frame is read."""
 
     def shape(self, state):
-        return super().shape(state), tuple((at, z3.is_expr(byte) and is_known(byte) and byte.as_long()) for at, byte in sorted(state.stack.items()))
+        number = lambda byte: byte.as_long() if z3.is_expr(byte) and is_known(byte) else None
+        return super().shape(state), tuple((at, number(byte)) for at, byte in sorted(state.stack.items()))
 
 
 def spared(machine, packet, settings, begin):

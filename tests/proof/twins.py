@@ -251,7 +251,8 @@ class Twins:
         if len(regions) > 1 and None in regions:
             return "anything", z3.FreshConst(WORD, "anything")
         # A pointer into one of several tables is one into the same of these in both.
-        region = regions.pop() if len(regions) == 1 else f"{classes.setdefault(('region', *(one and one[0] for one in keys)), len(classes))}"
+        tables = "tables", *(one and one[0] for one in keys)
+        region = regions.pop() if len(regions) == 1 else f"one of {classes.setdefault(tables, len(classes))}"
         number = z3.simplify(first.offset if region else first)
         if len(set(keys)) == 1 and (is_known(number) or number.eq(wide(self.world.processor))):
             said = str(number)
