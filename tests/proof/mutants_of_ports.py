@@ -101,7 +101,7 @@ MUTANTS = [
     twin("a page is looked for where there is none", dict(code=IF_NOT_EQUAL, target=4, immediate=0), dict(immediate=1)),
     twin("the other's second homes are elsewhere", dict(code=TIMES32, immediate=-1640531527), dict(immediate=-1640531525)),
     twin("who is on a list is asked for by ports", dict(symbol="filterd_follow4"), ASKED),
-    twin("the other takes another answer", dict(code=AND32, target=6, immediate=255), dict(immediate=127), 0, ASKED),
+    twin("the other takes another answer", dict(code=AND32, target=6, immediate=255), dict(immediate=251), 0, ASKED),
     twin("what is sent elsewhere counts as unlisted", dict(code=SET32, target=7, immediate=11), dict(immediate=0), 0, ASKED),
     twin("the other asks another set", dict(symbol="NETWORKS"), dict(symbol="C0_NETWORKS")),
     twin("the other reads a /64's slot twice", dict(code=LOAD8, offset=24), dict(offset=16), 0, dict(code=OR, immediate=5)),
