@@ -167,6 +167,8 @@ class Twins:
     def together(self, one, other):
         """Who has done less goes on, to where ways meet next: not all that one does before they meet the other does before."""
         both = [one, other]
+        if any(machine.program.instructions[end.at].code == EXIT for machine, end in zip(self.machines, both)):
+            raise Unproved("one of the two ends without having counted")
         behind = (len(one.reads) > len(other.reads)) - (len(one.reads) < len(other.reads))
         if behind:
             number = 0 if behind < 0 else 1
@@ -178,8 +180,6 @@ class Twins:
                 if can_be(further.when, both[1 - number].when):
                     yield from self.together(*((further, other) if number == 0 else (one, further)))
             return
-        if any(machine.program.instructions[end.at].code == EXIT for machine, end in zip(self.machines, both)):
-            raise Unproved("one of the two ends without having counted")
         self.does_the_same(one, other)
         self.counts_the_same(one, other)
         yield (one.at, other.at), [places_of(machine.live[end.at], end) for machine, end in zip(self.machines, both)]
