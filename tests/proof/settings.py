@@ -101,6 +101,7 @@ class Settings:
 
 def of_daemon(place, more=None):
     """Are these the settings that the daemon's own test has written down, of either set, at every size of its tables?"""
+    # Those of clauses' sets are made as these are; none is written down.
     for name in SETS[:2]:
         seen = set()
         for line in place.read_text().splitlines():
