@@ -11,9 +11,14 @@ CALL, EXIT, JUMP, LONG_JUMP, CONSTANT = 0x85, 0x95, 0x05, 0x06, 0x18
 LOAD, STORE_IMMEDIATE, STORE, ALU32, JUMPS, JUMPS32, ALU64 = 1, 2, 3, 4, 5, 6, 7
 SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
 
+# Of a clause's functions how many arguments each takes.
+OF_CLAUSE = {"4": 1, "6": 2, "shorter": 2, "longer": 3, "count4": 3, "count6": 4, "of_six": 3}
 # How many arguments the helpers of the kernel and the judge's own functions take.
 ARGUMENTS = {1: 2, 2: 4, 5: 0, 7: 0, 8: 0, 26: 4, 118: 0, 125: 0, 131: 3, 132: 2, 160: 0, 188: 1, 189: 4, 12: 3,
-             "filterd_sample": 2, "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3, "filterd_label6": 3}
+             "filterd_sample": 2, "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3, "filterd_label6": 3,
+             "filterd_replies": 1, "filterd_allows4": 1, "filterd_allows6": 2, "filterd_header": 1, "filterd_port": 1, "filterd_wants": 2,
+             "filterd_by_port": 1, "filterd_by_port4": 2, "filterd_by_port6": 3, "filterd_count_clause4": 3, "filterd_count_clause6": 4,
+             **{f"filterd_c{slot}_{kind}": count for slot in range(8) for kind, count in OF_CLAUSE.items()}}
 
 
 @dataclass(frozen=True)

@@ -46,22 +46,21 @@ def prove(program, world, settings, cut, places):
         is_asked = z3.And(found != spec.UNLISTED, z3.Or(settings.match_new != 0, spec.may_overlap(overlap, settings)))
         reason = z3.If(is_asked, followed(found), found)
         place = places[end.at]
-        follows("the reason", low(end.registers[place.register], 32) == reason, *here)
-        follows("only a hit is dropped", place.allows(reason), *here)
+        claims = [("the reason", low(end.registers[place.register], 32) == reason), ("only a hit is dropped", place.allows(reason))]
         calls = [write for write in end.writes if write.table == HIT]
-        follows("what follows is asked of a hit where anything may", is_asked == bool(calls), *here)
+        claims += [("what follows is asked of a hit where anything may", is_asked == bool(calls))]
         for call in calls:
             by_network = call.at == IN_NETWORK
-            follows("by what it is listed", by_network == (found == spec.NETWORK4), *here)
-            follows("the address", call.value == z3.If(by_network, wide(address), lookup.shuffled), *here)
+            claims += [("by what it is listed", by_network == (found == spec.NETWORK4)),
+                       ("the address", call.value == z3.If(by_network, wide(address), lookup.shuffled))]
             if has_labels:
                 number = labels4.number(lookup, words[0], settings)
-                follows("the number of its label", z3.Or(by_network, call.at == wide(number)), *here)
-        for what, goal in labels.claims(world, settings, [write for write in end.writes if write not in calls], reason):
-            follows(what, goal, *here)
-        follows("what is counted by who is asked is not counted again", z3.BoolVal(not calls or len(end.writes) == 1), *here)
+                claims += [("the number of its label", z3.Or(by_network, call.at == wide(number)))]
+        claims += labels.claims(world, settings, [write for write in end.writes if write not in calls], reason)
+        claims += [("what is counted by who is asked is not counted again", z3.BoolVal(not calls or len(end.writes) == 1))]
         if has_labels:
-            all_follow(list(counted(world, settings, end, lookup, words[0], found)), here)
+            claims += counted(world, settings, end, lookup, words[0], found)
+        all_follow(claims, here)
         if not place.begins_as(end):
             raise Unproved(f"{program.name} comes to {end.at} otherwise than other frames do")
 

@@ -5,54 +5,18 @@ read of the tables that other processors write, in which order, and what it has 
 """
 
 import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import z3
 
 import flow
 import specification as spec
-from bytecode import ALU32, CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
+from bytecode import CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE, STORE_IMMEDIATE
+from operations import calculate, compare
+from settings import SETS
+from states import Pointer, Read, State, Unproved, Write, known, number_of, put, same, shape_of
 from theorem import can_be, holds
-from words import WORD, is_known, low, times, unknown, wide, word
-
-
-class Unproved(Exception):
-    """The program does what this machine has no rule for: then nothing is claimed of it."""
-
-
-@dataclass(frozen=True)
-class Pointer:
-    region: str
-    offset: z3.BitVecRef
-
-
-@dataclass(frozen=True)
-class Read:
-    """One word of a table that others write, by one load."""
-
-    table: str
-    at: z3.BitVecRef
-
-
-@dataclass(frozen=True)
-class Write:
-    table: str
-    at: z3.BitVecRef
-    value: z3.BitVecRef
-
-
-@dataclass
-class State:
-    at: int
-    registers: dict
-    stack: dict = field(default_factory=dict)
-    when: z3.BoolRef = field(default_factory=lambda: z3.BoolVal(True))
-    reads: tuple = ()
-    writes: tuple = ()
-    calls: int = 0
-
-    def copy(self, **changes):
-        return replace(self, **{"registers": dict(self.registers), "stack": dict(self.stack), **changes})
+from words import WORD, is_known, low, unknown, wide, word
 
 
 # What chooses drops to tell in full, and tells them: theorem `samples`.
@@ -67,9 +31,9 @@ class World:
     COUNTERS = "COUNTERS"
     OWN = (COUNTERS, "LISTS")
     # Words of these change while a packet is judged.
-    MOVING = ("ADDRESSES", "NETWORKS", "ALLOW_ADDRESSES", "ALLOW_NETWORKS")
+    MOVING = tuple(name + kind for name in SETS for kind in ("ADDRESSES", "NETWORKS"))
     # What is read of these in which order does not matter: no verdict depends on it.
-    LABELS = ("ADDRESS_LABELS", "NETWORK_LABELS", "LEVEL_LABELS", "SIX_LABELS")
+    LABELS = tuple(name + kind for name in SETS for kind in ("ADDRESS_LABELS", "NETWORK_LABELS", "LEVEL_LABELS", "SIX_LABELS"))
 
     def __init__(self, settings):
         self.settings, self.all_settings = settings.word, settings
@@ -361,96 +325,3 @@ class Machine:
             lost = unknown(f"lost{state.at}.{at}.{number}", 8)
             state.stack[begin + number] = z3.If(reaches, self.world.frame[at + number], lost)
         return z3.If(reaches, word(0), word(-22))
-
-
-def known(value):
-    value = z3.simplify(value)
-    if not is_known(value):
-        raise Unproved(f"a place that depends on what is not known: {str(value)[:80]}")
-    return value.as_signed_long()
-
-
-def shape_of(value):
-    if isinstance(value, Pointer):
-        return value.region, value.offset.get_id()
-    return value.as_long() if is_known(value) else "number"
-
-
-def same(one, two):
-    return one == two if isinstance(one, Pointer) else one.get_id() == two.get_id()
-
-
-def number_of(bytes_):
-    """Little-endian, as the machine is."""
-    return wide(z3.simplify(z3.Concat(*reversed(bytes_)) if len(bytes_) > 1 else bytes_[0]))
-
-
-def put(stack, at, value, size):
-    for number in range(at - 7, at + size):
-        if isinstance(stack.get(number), Pointer):
-            del stack[number]
-    if isinstance(value, Pointer):
-        for number in range(at, at + size):
-            stack.pop(number, None)
-        stack[at] = value
-        return
-    for number in range(size):
-        stack[at + number] = z3.simplify(z3.Extract(8 * number + 7, 8 * number, value))
-
-
-def operands(this, registers):
-    second = registers[this.source] if this.takes_register else word(this.immediate)
-    return registers.get(this.target), second
-
-
-def calculate(this, registers):
-    if this.operation == 0xD0:
-        return in_order(this, registers[this.target])
-    first, second = operands(this, registers)
-    if this.operation == 0xB0 and this.offset == 0:
-        return second if this.kind != ALU32 or isinstance(second, Pointer) else wide(low(second, 32))
-    if isinstance(first, Pointer) or isinstance(second, Pointer):
-        return move(this, first, second)
-    bits = 32 if this.kind == ALU32 else 64
-    first, second = low(first, bits), low(second, bits)
-    by = second & (bits - 1)
-    results = {0x00: lambda: first + second, 0x10: lambda: first - second, 0x20: lambda: times(first, second),
-               0x40: lambda: first | second, 0x50: lambda: first & second, 0x60: lambda: first << by,
-               0x70: lambda: z3.LShR(first, by), 0x80: lambda: -first, 0xA0: lambda: first ^ second,
-               0xC0: lambda: first >> by}
-    if this.operation not in results or this.offset:
-        raise Unproved(f"the operation {this.code:#x}")
-    return wide(z3.simplify(results[this.operation]()))
-
-
-def in_order(this, value):
-    """be16, be32, be64: the bytes the other way round, on a machine that begins with the lowest."""
-    value = low(value, this.immediate)
-    if this.takes_register:
-        value = z3.Concat(*(z3.Extract(at + 7, at, value) for at in range(0, this.immediate, 8)))
-    return wide(z3.simplify(value))
-
-
-def move(this, first, second):
-    if this.kind == ALU32:
-        raise Unproved("half a pointer")
-    if this.operation == 0x00:
-        pointer, number = (first, second) if isinstance(first, Pointer) else (second, first)
-        return Pointer(pointer.region, z3.simplify(pointer.offset + number))
-    if this.operation == 0x10 and not isinstance(second, Pointer):
-        return Pointer(first.region, z3.simplify(first.offset - second))
-    raise Unproved(f"the operation {this.code:#x} on a pointer")
-
-
-def compare(this, registers):
-    first, second = operands(this, registers)
-    if isinstance(first, Pointer) and isinstance(second, Pointer) and first.region == second.region:
-        first, second = first.offset, second.offset
-    if isinstance(first, Pointer) or isinstance(second, Pointer):
-        raise Unproved("a pointer compared with something else")
-    bits = 32 if this.kind == JUMPS32 else 64
-    first, second = low(first, bits), low(second, bits)
-    return {0x10: lambda: first == second, 0x50: lambda: first != second, 0x20: lambda: z3.UGT(first, second),
-            0x30: lambda: z3.UGE(first, second), 0xA0: lambda: z3.ULT(first, second), 0xB0: lambda: z3.ULE(first, second),
-            0x60: lambda: first > second, 0x70: lambda: first >= second, 0xC0: lambda: first < second,
-            0xD0: lambda: first <= second, 0x40: lambda: first & second != 0}[this.operation]()

@@ -128,7 +128,7 @@ STASH, BITS, PAGE, SPARE = 8 + 512 * 8, (1 << 20) // 64 + (1 << 24) // 64, 1 << 
 def of(judge, prove, program, refuted, frame, mutant):
     """The line for a theorem that is refuted of this function, or why there is none. `frame` is what the theorem itself shows."""
     if prove.__name__ not in KINDS:
-        return None
+        return "there are no packets to try for this theorem"
     real = read(judge)
     hints = scenes.hints(refuted) | ({"frame": (bytes.fromhex(frame["frame"]), frame["linear"])} if frame else {})
     broken = real.with_function(program)
@@ -146,3 +146,4 @@ def keep(place, name, mutant, found):
     broken = {part: getattr(mutant, part) for part in ("behind", "parts", "number", "changes")} if mutant else None
     line = {"of": name, **({"mutant": {"function": mutant.function or JUDGE, **broken}} if mutant else {}), **found}
     place.write_text("".join(one + "\n" for one in sorted([*others, json.dumps(line)])))
+    return place

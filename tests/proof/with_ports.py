@@ -1,0 +1,157 @@
+"""All theorems of lists with ports, and their faults: `prove.py` takes them with the others."""
+
+from functools import cache
+
+import bytecode
+import clause_labels
+import clauses
+import counting
+import parser
+import port
+import ports
+import specification_ports as by
+import twins
+from machine import World
+from mutants_of_ports import ALIKE, BY_PORT, BY_SLOT, CLAUSES4, CLAUSES6, COUNTED4, COUNTED6, COUNTING, FOUR, HEADER, LONGER, MUTANTS, PORT
+from mutants_of_ports import SHORTER, SIX, TWINS, WANTS
+from settings import LAYOUTS, Settings
+
+PROGRAM = "filterd_ports"
+
+
+@cache
+def cuts_of(program):
+    """Where a program knows the source of a packet. It looks at no settings before, so each process proves that of it once."""
+    return parser.prove(program, World(Settings("4x16")))
+
+
+def in_first_slot(layout="4x16"):
+    """The settings of the first slot's sets, and a world with them."""
+    settings = Settings(layout, clauses.FIRST_CLAUSE)
+    return World(settings), settings
+
+
+def of_wants(function):
+    ports.wants(function, World(ports.Clauses("4x16")))
+
+
+def of_header(function):
+    port.header(function, World(Settings("4x16")))
+
+
+def of_port(function):
+    port.port(function, World(Settings("4x16")))
+
+
+def of_clauses4(function):
+    settings = Settings("4x16")
+    ports.clauses(function, World(settings), settings, 4)
+
+
+def of_clauses6(function):
+    settings = Settings("4x16")
+    ports.clauses(function, World(settings), settings, 6)
+
+
+def of_by_port(function):
+    ports.by_port(function, World(Settings("4x16")))
+
+
+def of_four(function, layout="4x16"):
+    clauses.four(function, *in_first_slot(layout))
+
+
+def of_shorter(function):
+    clauses.shorter(function, *in_first_slot())
+
+
+def of_longer(function):
+    clauses.longer(function, *in_first_slot())
+
+
+def of_six(function):
+    clauses.sixes(function, *in_first_slot())
+
+
+def of_slots(judge, other=None):
+    """All of them; or one that is another than it was."""
+    functions = {name: function for (_, name), function in bytecode.functions(judge).items()}
+    clauses.are_alike(functions | ({other.name: other} if other else {}))
+
+
+def of_alike(function, judge):
+    of_slots(judge, function)
+
+
+def of_by_slot(function):
+    clause_labels.by_slot(function, World(Settings("4x16")), 4 if function.name.endswith("4") else 6)
+
+
+def of_counted4(function):
+    clause_labels.four(function, *in_first_slot())
+
+
+def of_counted6(function):
+    clause_labels.six(function, *in_first_slot())
+
+
+def of_twins(program, judge):
+    """What is proved of the judge holds of this program, up to where packets are counted."""
+    both = [counting.places(cuts_of(one)) for one in (the_program(judge, "filterd_judge"), program)]
+    twins.prove(the_program(judge, "filterd_judge"), program, World(Settings("4x16")), both)
+
+
+def of_counting(program):
+    settings = Settings("4x16")
+    counting.prove(program, World(settings), settings, cuts_of(program))
+
+
+def the_program(judge, name):
+    return bytecode.read(judge, "xdp.frags", name)
+
+
+def the_function(judge, name):
+    return the_program(judge, name) if name == PROGRAM else bytecode.read(judge, ".text", name)
+
+
+def theorems(judge):
+    """Name and what proves it, for each."""
+    of = lambda name: the_function(judge, name)
+    first = lambda kind: of(clauses.name(kind))
+    what = "the program asks them of a packet from a source on no other list, and does as the judge does in all else"
+    yield f"ports: {what}", of_twins, (of(PROGRAM), judge)
+    yield "ports: of every reason follow the verdict and its counters", of_counting, (of(PROGRAM),)
+    yield "ports: of every frame the sender is asked for", of_by_port, (of(ports.BY_PORT),)
+    for family, prove in (4, of_clauses4), (6, of_clauses6):
+        what = "is dropped if a clause that covers it wants the packet; by the first of these it is told and counted"
+        yield f"ports: an IPv{family} source {what}", prove, (of(f"{ports.BY_PORT}{family}"),)
+    what = "a clause wants what is sent to its ports, or to all but these, and what hides its port; later fragments it does not"
+    yield f"ports: {what}", of_wants, (of(ports.WANTS),)
+    yield "ports: of every frame it is found where its IP header lies", of_header, (of(port.HEADER),)
+    yield "ports: of every packet with a source it is found to which port it is sent", of_port, (of(port.PORT),)
+    for layout in LAYOUTS:
+        what = f"ports, lanes {layout}: a clause covers an IPv4 source if its set holds it; words read once and in order"
+        yield what, of_four, (first("4"), layout)
+    yield "ports: a clause covers an IPv6 source if its set holds it; words read once for each prefix and in order", of_six, (first("6"),)
+    yield "ports: each IPv6 length up to /64 is looked up for it", of_shorter, (first("shorter"),)
+    yield "ports: each IPv6 length beyond /64 is looked up for it", of_longer, (first("longer"),)
+    for family in (4, 6):
+        yield f"ports: what drops an IPv{family} source counts it, by its slot", of_by_slot, (of(f"{clause_labels.COUNT_CLAUSE}{family}"),)
+    yield "ports: an IPv4 source counts for the list whose label stands beside it in the clause's tables", of_counted4, (first("count4"),)
+    yield "ports: an IPv6 source counts once for a list", of_counted6, (first("count6"),)
+    yield "ports: asking for a label of a clause writes nothing", of_counted6, (first("of_six"),)
+    yield f"ports: all {by.SLOTS} slots have the same functions, each with maps and settings of its own", of_slots, (judge,)
+
+
+OF = {
+    WANTS: of_wants, HEADER: of_header, PORT: of_port, CLAUSES4: of_clauses4, CLAUSES6: of_clauses6, BY_PORT: of_by_port, FOUR: of_four,
+    SHORTER: of_shorter, LONGER: of_longer, SIX: of_six, ALIKE: of_alike, BY_SLOT: of_by_slot, COUNTED4: of_counted4, COUNTED6: of_counted6,
+    TWINS: of_twins, COUNTING: of_counting,
+}
+
+
+def faults(judge):
+    """The same of what must be refuted."""
+    for mutant in MUTANTS:
+        more = (judge,) if mutant.of in (ALIKE, TWINS) else ()
+        yield f"{mutant.of}: {mutant.name}", OF[mutant.of], (mutant.made_of(the_function(judge, mutant.function)), *more)
