@@ -13,7 +13,8 @@ SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
 
 # How many arguments the helpers of the kernel and the judge's own functions take.
 ARGUMENTS = {1: 2, 2: 4, 5: 0, 7: 0, 8: 0, 26: 4, 118: 0, 125: 0, 131: 3, 132: 2, 160: 0, 188: 1, 189: 4, 12: 3,
-             "filterd_sample": 2, "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3, "filterd_label6": 3}
+             "filterd_sample": 2, "filterd_allows4": 1, "filterd_allows6": 2, "filterd_replies": 1,
+             "filterd_follow4": 3, "filterd_follow6": 4, "filterd_count_address4": 2, "filterd_count6": 3, "filterd_label6": 3}
 
 
 @dataclass(frozen=True)
