@@ -1,6 +1,7 @@
 """Theorem: the function that is asked what follows from an IPv6 hit answers that what is allowed passes, and neighbour discovery, and a
-reply where replies do, and that all else stands; counts each of the latter two once for a list where lists are counted for; and writes
-nothing else. Which source is allowed says the theorem `allowed6`, and what is a reply `replies`.
+reply where replies do, and that all else stands; counts each of the latter two once where lists are counted for, for the list whose
+label stands where it is told that the source is listed; and writes nothing else. Which source is allowed says the theorem `allowed6`,
+and what is a reply `replies`.
 
 It reads the packet anew, so this is about every IPv6 frame.
 """
@@ -9,16 +10,21 @@ from dataclasses import replace
 
 import z3
 
+import labelled
+import labelled6
 import labels
+import parts
 import specification as spec
 import specification6 as six
 from allowed6 import ALLOWED6
+from bytecode import LOAD
 from follow4 import REPLIES, replies
-from judgement6 import ALLOWED, NEIGHBOURS, REPLY, STANDS
+from judgement6 import ALLOWED, BY_LEVELS, BY_NET64, NEIGHBOURS, REPLY, STANDS
 from loads import read_in_order
-from machine import Machine, Read
-from theorem import all_follow, obligations
-from words import WORD, low, unknown, word
+from machine import Machine, Pointer, Read, Unproved
+from parts import Arrival
+from theorem import all_follow, can_be, obligations
+from words import WORD, low, unknown, wide, word
 
 # Whether a source is allowed: `filterd_allows6` answers 1 if so, and else 0.
 IS_ALLOWED6 = z3.Function("allowed6", WORD, WORD, z3.BoolSort())
@@ -29,28 +35,70 @@ def allows6(_, registers):
     return (), z3.If(IS_ALLOWED6(high, beneath), word(1), word(0)), Read(ALLOWED6, z3.Concat(high, beneath))
 
 
+SUMMARIES = {**labels.SUMMARIES, ALLOWED6: allows6, REPLIES: replies}
+# What is known of a packet once it is read: its source, and whether it is neighbour discovery.
+HIGH, LOW, NEIGHBOUR = unknown("high"), unknown("low"), unknown("neighbour", 1)
+# What the function is called with.
+BY, NUMBER, PLACE = unknown("by", 32), unknown("number"), unknown("place", 32)
+
+
 def prove(function, world, settings):
-    """Of whatever it is called with, about an IPv6 packet."""
-    machine = Machine(function, world, summaries={**labels.SUMMARIES, ALLOWED6: allows6, REPLIES: replies})
-    begin = machine.beginning()
-    begin.registers.update({2: unknown("by"), 3: unknown("number"), 4: unknown("place")})
-    source, overlap = spec.source(world.frame, world.length), world.table("OVERLAP")
-    world.facts.append(source.is_ipv6)
-    ends = machine.run(begin)
-    obligations(machine, *world.facts)
-    is_neighbour = six.is_neighbour_discovery(world.frame, world.length)
-    is_allowed = z3.And(spec.may_overlap(overlap, settings), IS_ALLOWED6(source.high, source.low))
+    """Of whatever it is called with, about an IPv6 packet. First it reads the packet, and asks for no setting before it has."""
+    begin = Machine(function, world).beginning()
+    begin.registers.update({2: wide(BY), 3: NUMBER, 4: wide(PLACE)})
+    machine = Machine(function, world, summaries=SUMMARIES)
+    source = spec.source(world.frame, world.length)
+    facts = [*world.facts, source.is_ipv6]
+    ends = machine.run(begin, is_of_setting)
+    obligations(machine, *facts)
+    is_neighbour = z3.If(six.is_neighbour_discovery(world.frame, world.length), word(1, 1), word(0, 1))
+    numbers = {"high": source.high, "low": source.low, "neighbour": is_neighbour, "by": BY, "number": NUMBER, "place": PLACE}
+    arrivals = [Arrival(end, numbers, [*facts, end.when]) for end in ends if can_be(*facts, end.when)]
+    at = arrivals[0].state.at
+    if any(arrival.state.at != at for arrival in arrivals):
+        raise Unproved("some packets are read otherwise than others")
+    same = parts.handed_on(machine.live[at], arrivals, list(numbers))
+    any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, "by": BY, "number": NUMBER, "place": PLACE}
+    of_any(function, world, settings, parts.beginning(at, same, any_))
+
+
+def is_of_setting(state, this):
+    """Is it a setting that is loaded here?"""
+    base = state.registers.get(this.source)
+    return this.kind == LOAD and isinstance(base, Pointer) and base.region == "SETTINGS"
+
+
+def of_any(function, world, settings, begin):
+    """From there on, where nothing of the packet is known but that."""
+    is_allowed = z3.And(spec.may_overlap(world.table("OVERLAP"), settings), IS_ALLOWED6(HIGH, LOW))
+    is_neighbour = NEIGHBOUR == 1
     is_reply = z3.And(settings.match_new != 0, low(unknown("replies"), 32) != 0)
-    number = lambda value: word(value, 32)
-    answer = z3.If(is_allowed, number(ALLOWED), z3.If(is_neighbour, number(NEIGHBOURS), z3.If(is_reply, number(REPLY), number(STANDS))))
+    told = lambda value: word(value, 32)
+    answer = z3.If(is_allowed, told(ALLOWED), z3.If(is_neighbour, told(NEIGHBOURS), z3.If(is_reply, told(REPLY), told(STANDS))))
     counts_not = z3.Or(is_allowed, is_neighbour)
-    reason = z3.If(counts_not, number(six.NEIGHBOUR), number(spec.OTHER6))
-    reads = [("OVERLAP", [word(0)]), (ALLOWED6, [z3.Concat(source.high, source.low)]), (REPLIES, [word(0)])]
-    for end in ends:
+    reason = z3.If(counts_not, word(six.NEIGHBOUR, 32), word(spec.OTHER6, 32))
+    label, facts = list_of(world, settings)
+    kind = z3.If(is_reply, word(labelled.REPLY), labelled.kind_of_drop(settings, unknown("clock0")))
+    counter = labelled.counter(settings, world.processor, label, kind)
+    reads = [("OVERLAP", [word(0)]), (ALLOWED6, [z3.Concat(HIGH, LOW)]), (REPLIES, [word(0)])]
+    for end, here in parts.runs(function, world, SUMMARIES, begin, lambda *_: False, [*settings.label_facts, *facts], are_alike=True):
         # What looks up for which list a hit counts reads tables, too.
         asked = tuple(read for read in end.reads if read.table in (table for table, _ in reads))
-        read_in_order(replace(end, reads=asked), reads, [*world.facts, end.when])
+        read_in_order(replace(end, reads=asked), reads, here)
         claims = [("what it answers", low(end.registers[0], 32) == answer),
                   ("what stands counts for a list", z3.Or(bool(end.writes), counts_not, settings.lists == 0)),
+                  *(("for which list", write.at == counter) for write in end.writes),
                   *labels.claims(world, settings, end.writes, reason)]
-        all_follow(claims, [*world.facts, end.when])
+        all_follow(claims, here)
+
+
+def list_of(world, settings):
+    """The label of a source that is told to be listed so, and what is known of it: no answer for a prefix is above 256, and one slot
+    at most of a bucket has a /64. Where no levels are in use, nobody is listed."""
+    told = labelled6.of_told(world.table("LEVEL_LABELS"), HIGH, PLACE, settings)
+    seen, is_unique = labelled6.of_home64(world.table("SIX_LABELS"), world.table("SIX"), NUMBER, PLACE, settings)
+    asked = labels.LABEL6(word(0), NUMBER, word(0))
+    net64 = z3.If(PLACE == labelled6.UNSEEN, z3.If(asked == labelled6.NONE, labelled.OTHER, low(asked, 8)), seen)
+    by_place = z3.If(settings.last_level_start == 0, labelled.OTHER, z3.If(BY == BY_LEVELS, told, net64))
+    label = z3.If(z3.ULE(BY, BY_NET64), by_place, labels.OTHER6(HIGH, LOW))
+    return label, [z3.ULE(asked, labelled6.NONE), z3.Implies(BY == BY_NET64, z3.And(is_unique, settings.has_table6 != 0))]

@@ -7,13 +7,17 @@ a round as is claimed, ends it so. The lengths asked are the lowest bits of what
 numbers below that of the longer ones.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import z3
 
+import labelled6
 import parts
 import specification as spec
 import specification6 as six
 from bytecode import LOAD
-from loads import read_in_order
+from loads import by_places, read_in_order
 from machine import Machine, Pointer, Unproved, Write
 from parts import Arrival
 from settings import LENGTH_WORDS, LENGTHS6, MOST_LENGTHS, NAMES
@@ -24,7 +28,7 @@ HIT = "filterd_follow6"
 # What that answers.
 STANDS, REPLY, ALLOWED, NEIGHBOURS = range(4)
 ANSWER = unknown("followed", 32)
-BY_NET64 = 1
+BY_LEVELS, BY_NET64, BY_OTHER = range(3)
 # Lengths that the levels may leave to the table, but for /64: /15 to /63, and how many these are.
 SHORTER, MOST_SHORTER = word((1 << 50) - 2), 49
 # How many bits a number has. Lemma `counting_bits` says what is assumed of it.
@@ -36,8 +40,16 @@ def follow(world, registers):
     """The function that is asked what follows from a hit: theorem `follow6`. That it was called is told as if it were written."""
     if registers[1] != Pointer("context", word(0)):
         raise Unproved(f"{HIT} is called with something else than the packet")
-    call = Write(HIT, low(registers[2], 32), registers[3])
+    call = Write(HIT, z3.Concat(low(registers[4], 32), low(registers[2], 32)), registers[3])
     return (call,), wide(ANSWER)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """What whoever is asked what follows is told of a hit: what found it, and so what its number and its place are."""
+
+    by: int
+    tells: Callable = lambda number, place: z3.BoolVal(True)
 
 
 class Lookup:
@@ -58,22 +70,22 @@ class Lookup:
         # The last two, since others are the parser's.
         self.heads = dict(zip(parts.heads(machine)[-len(CIRCLES):], CIRCLES))
 
-    def part(self, begin, facts, reads, reason, net64, stays, onward):
+    def part(self, begin, facts, reads, reason, hit, stays, onward):
         """All ends of one part: at an end of the whole with `reason`, of those who are to stay; or where the next one begins, under
-        the condition for it. Who has come there?"""
+        the condition for it. Who has come there? `hit` tells more of those who are listed."""
         arrived = {point: [] for point in (TABLE, *CIRCLES)}
         stops = lambda state, this: self.is_end(state.at) or state.at in self.heads or self.asks_for_table(state, this)
         for end, here in parts.runs(self.program, self.world, self.summaries, begin, stops, facts):
-            read_in_order(end, reads, here)
+            simpler = by_places(self.world, read_in_order(end, reads, here))
             if self.is_end(end.at):
-                all_follow([("nobody ends who is to be looked for further", stays), *self.claims(end, reason, net64)], here)
+                all_follow([("nobody ends who is to be looked for further", stays), *self.claims(end, reason, hit)], here, simpler)
                 continue
             point = self.heads.get(end.at, TABLE)
             if point not in onward:
                 follows(f"nobody comes to {point} from here", z3.BoolVal(False), *here)
                 continue
             condition, numbers = onward[point]
-            follows(f"only those come to {point} for whom there is more to ask", condition, *here)
+            all_follow([(f"only those come to {point} for whom there is more to ask", condition)], here, simpler)
             if end.writes:
                 raise Unproved("something is written before the reason is known")
             arrived[point].append(Arrival(end, numbers, here))
@@ -112,7 +124,7 @@ class Lookup:
         numbers = {"high": self.high, "low": self.low, "lengths": found.lengths, "beyond": found.beyond}
         told = z3.Or(found.nothing, found.everything)
         reads = [(self.of_levels, at) for at in found.words]
-        return self.part(begin, [], reads, self.reason((z3.And(on, found.everything), spec.OTHER6)), word(0),
+        return self.part(begin, [], reads, self.reason((z3.And(on, found.everything), spec.OTHER6)), self.told(found),
                          z3.Or(z3.Not(on), told), {TABLE: (z3.And(on, z3.Not(told)), numbers)})
 
     def net64(self, begin, high, low, lengths, beyond):
@@ -120,7 +132,7 @@ class Lookup:
         off, to_64 = z3.Not(self.on), self.settings.to_64
         found = z3.And(lengths & to_64 & 1 != 0, probe.found)
         left, in_use = lengths & to_64 & word(2**64 - 2), to_64 & word(2**64 - 2)
-        facts = [z3.ULE(beyond, 1), self.settings.shorter == COUNT(in_use),
+        facts = [z3.ULE(beyond, 1), *six.are_buckets(probe, self.settings), self.settings.shorter == COUNT(in_use),
                  z3.ULE(COUNT(left), COUNT(in_use)), z3.ULE(COUNT(left), MOST_SHORTER)]
         more = z3.And(self.on, z3.Not(found))
         asked = word(0)
@@ -130,7 +142,8 @@ class Lookup:
             "longer": (z3.And(more, left == 0, beyond == 1), {"high": high, "low": low, "number": word(0)}),
         }
         reason = self.reason((off, spec.UNLISTED), (found, spec.NET64))
-        return self.part(begin, facts, self.reads(probe), reason, six.shuffled(high, self.settings),
+        number, home = six.shuffled(high, self.settings), labelled6.home64(self.table, probe, self.settings)
+        return self.part(begin, facts, self.reads(probe), reason, Hit(BY_NET64, lambda put, at: z3.And(put == number, at == home)),
                          z3.Or(off, found, z3.And(left == 0, beyond == 0)), onward)
 
     def can_ask(self, left, asked):
@@ -148,7 +161,7 @@ class Lookup:
                         {"high": high, "low": low, "left": rest, "asked": asked + 1, "beyond": beyond}),
             "longer": (z3.And(z3.Not(probe.found), rest == 0, beyond == 1), {"high": high, "low": low, "number": word(0)}),
         }
-        return self.part(begin, facts, self.reads(probe), self.reason((probe.found, spec.OTHER6)), word(0),
+        return self.part(begin, facts, self.reads(probe), self.reason((probe.found, spec.OTHER6)), Hit(BY_OTHER),
                          z3.Or(probe.found, z3.And(rest == 0, beyond == 0)), onward)
 
     def longer(self, begin, high, low, number):
@@ -159,7 +172,12 @@ class Lookup:
                              {"high": high, "low": low, "number": number + 1})}
         is_last = z3.UGE(number + 1, self.settings.longer)
         return self.part(begin, [self.on, z3.ULT(number, MOST_LENGTHS)], self.reads(probe),
-                         self.reason((found, spec.OTHER6)), word(0), z3.Or(found, is_last), onward)
+                         self.reason((found, spec.OTHER6)), Hit(BY_OTHER), z3.Or(found, is_last), onward)
+
+    def told(self, found):
+        """The levels tell it: where."""
+        told = labelled6.place(*labelled6.told(self.world.table(self.of_levels), found))
+        return Hit(BY_LEVELS, lambda _, place: place == told)
 
     def reads(self, probe):
         return [(self.of_table, at) for at in probe.words]
@@ -190,7 +208,7 @@ class Judge(Lookup):
     def is_end(self, at):
         return at in self.places
 
-    def claims(self, end, reason, net64):
+    def claims(self, end, reason, hit):
         """The reason, and that the function is asked once on a hit, and never else."""
         place = self.places[end.at]
         found = z3.If(reason == spec.UNLISTED, reason, self.followed(reason))
@@ -200,9 +218,8 @@ class Judge(Lookup):
         for write in end.writes:
             if write.table != HIT or len(end.writes) > 1:
                 raise Unproved("something is written before it is counted")
-            is_net64 = reason == spec.NET64
-            yield "by what it is listed", (write.at == BY_NET64) == is_net64
-            yield "the /64", z3.Implies(is_net64, write.value == net64)
+            yield "by what it is listed", low(write.at, 32) == hit.by
+            yield "the /64, and where it is listed", hit.tells(write.value, z3.Extract(63, 32, write.at))
         if not place.begins_as(end):
             raise Unproved(f"{self.program.name} comes to {end.at} otherwise than other frames do")
 

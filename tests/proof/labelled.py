@@ -56,19 +56,23 @@ def by_entry(words, entry, number, pages, directory):
     return z3.If(z3.ULT(entry, 256), low(entry, 8), in_page)
 
 
-def slot4(table, found, settings, remainder):
-    """The number of the label of whoever is seen in a lane, and whether he is. Only who is about to move is seen in several: then it is
-    the lowest of these, and his first home's before his second's."""
+def lanes4(table, found, settings, remainder):
+    """Where somebody is seen who stands in a lane, and the number of his label there. Only who is about to move is seen in several: then
+    the lowest of these counts, and his first home's before his second's."""
     # A remainder of zero has one home: its code in the second would be that of an empty lane.
     homes = [(found.homes[0], found.buckets[0], remainder | settings.side, z3.BoolVal(True)),
              (found.homes[1], found.buckets[1], remainder, remainder != 0)]
-    number, is_seen = word(0, 32), z3.BoolVal(False)
-    for lane in reversed(range(settings.lanes)):
-        for home, bucket, code, has_one in reversed(homes):
+    for lane in range(settings.lanes):
+        for home, bucket, code, has_one in homes:
             content = z3.Extract((lane + 1) * settings.bits - 1, lane * settings.bits, table(home))
-            is_here = z3.And(has_one, content == low(wide(code), settings.bits))
-            number = z3.If(is_here, IN_STASH + low(bucket, 32) * settings.lanes + lane, number)
-            is_seen = z3.Or(is_seen, is_here)
+            yield z3.And(has_one, content == low(wide(code), settings.bits)), IN_STASH + low(bucket, 32) * settings.lanes + lane
+
+
+def slot4(table, found, settings, remainder):
+    """The number of the label of whoever is seen in a lane, and whether he is."""
+    number, is_seen = word(0, 32), z3.BoolVal(False)
+    for is_here, its_number in reversed(list(lanes4(table, found, settings, remainder))):
+        number, is_seen = z3.If(is_here, its_number, number), z3.Or(is_seen, is_here)
     return number, is_seen
 
 

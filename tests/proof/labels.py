@@ -1,5 +1,5 @@
 """Theorem: counting a hit for its list writes one counter of this processor's row, and nothing else; asking for a label writes
-nothing. For which list says `labels4` of IPv4.
+nothing. For which list say `labels4` and `labels6`.
 
 No verdict depends on labels: what stands in them is any words, here as in the other theorems.
 """
@@ -14,7 +14,7 @@ from machine import Machine, Unproved, Write
 from parts import Arrival, Same
 from settings import LENGTH_WORDS, LENGTHS6, MOST_LENGTHS
 from theorem import follows
-from words import WORD, unknown, word
+from words import WORD, low, unknown, wide, word
 
 COUNTERS = "LISTS"
 
@@ -22,6 +22,10 @@ COUNT_ADDRESS4, COUNT6, ASKING = "filterd_count_address4", "filterd_count6", "fi
 COUNTING = COUNT_ADDRESS4, COUNT6
 # The label of an IPv4 address, known by what its table makes of it, which the first of these finds (theorem `labels4`).
 LABEL4 = z3.Function("label4", WORD, z3.BitVecSort(8))
+# That of an IPv6 source which no /64 made a hit, and what is answered for a prefix: by its kind, its number, and what more tells a longer
+# one (theorem `labels6`).
+OTHER6 = z3.Function("other6", WORD, WORD, z3.BitVecSort(8))
+LABEL6 = z3.Function("label6", WORD, WORD, WORD, z3.BitVecSort(32))
 
 
 def place(world, settings):
@@ -46,15 +50,15 @@ def counted4(world, registers):
     return (Write(COUNTERS, at, world.table(COUNTERS)(at) + 1),), None
 
 
-def counted6(world, _):
-    """The same of the other one, of which nobody knows for which list it counts."""
-    at = place(world, world.all_settings) + (unknown("label") & (ROW - 1))
+def counted6(world, registers):
+    """The same of the other one."""
+    at = labelled.counter(world.all_settings, world.processor, OTHER6(registers[1], registers[2]), registers[3] & 3)
     return (Write(COUNTERS, at, world.table(COUNTERS)(at) + 1),), None
 
 
-def asked(*_):
-    """Asking writes nothing, and its answer may be any."""
-    return (), None
+def asked(_, registers):
+    """Asking writes nothing."""
+    return (), wide(LABEL6(wide(low(registers[1], 32)), registers[2], wide(low(registers[3], 32))))
 
 
 SUMMARIES = {COUNT_ADDRESS4: counted4, COUNT6: counted6, ASKING: asked}

@@ -45,6 +45,12 @@ def number(places, load, settings):
     return z3.If(z3.And(settings.label_words != 0, is_seen), slot, UNSEEN)
 
 
+def cases(places, load, settings):
+    """In which lane it is seen, if in any."""
+    lanes = labelled.lanes4(load, places, settings, low(places.shuffled, 32) & low(settings.remainder_mask, 32))
+    return [is_here for is_here, _ in lanes]
+
+
 def label(world, settings, shuffled, number):
     """Of an address whose label has this number."""
     return z3.If(number == UNSEEN, labels.LABEL4(shuffled), labelled.of_number4(world.table("ADDRESS_LABELS"), number, settings))

@@ -3,6 +3,7 @@
 import z3
 
 from theorem import follows, holds
+from words import WORD
 
 
 def words_of(world, name, loads):
@@ -34,5 +35,23 @@ def read_in_order(end, expected, facts):
     return loads
 
 
+# Places that are the same whatever is known, by the solver's numbers of both: many ways load them. They are kept, lest the solver
+# give their numbers to others.
+ALWAYS_SAME = {}
+
+
 def is_same(one, two, facts):
-    return z3.is_true(z3.simplify(one == two)) or holds(one == two, *facts)
+    if z3.is_true(z3.simplify(one == two)):
+        return True
+    key = one.get_id(), two.get_id()
+    if key not in ALWAYS_SAME:
+        ALWAYS_SAME[key] = holds(one == two), one, two
+    return ALWAYS_SAME[key][0] or holds(one == two, *facts)
+
+
+def by_places(world, loads):
+    """Writes what is claimed of these loads so that solvers see it: each place as the specification has it, which was proved to be the
+    same, and in the place of each word one of which nothing is known. What holds of any such word holds of that one."""
+    places = [(at, found) for _, at, found in loads.values() if not at.eq(found)]
+    words = [(world.loaded(table, number)(found), z3.FreshConst(WORD, table)) for (table, _), (number, _, found) in loads.items()]
+    return lambda claim: z3.substitute(z3.substitute(claim, *places), *words)

@@ -15,7 +15,7 @@ from bytecode import CALL, CONSTANT, EXIT, JUMP, JUMPS32, LOAD, LONG_JUMP, STORE
 from operations import calculate, compare
 from settings import SETS
 from states import Pointer, Read, State, Unproved, Write, known, number_of, put, same, shape_of
-from theorem import can_be, holds
+from theorem import can_be, example, holds
 from words import WORD, is_known, low, unknown, wide, word
 
 
@@ -111,6 +111,18 @@ class Machine:
             first = replace(first, registers=registers, stack=stack, writes=writes, when=z3.Or(first.when, other.when))
         return first
 
+    def alike(self, ends):
+        """The same ends, of which those are one that have come to the same place by the same reads, writes and calls, whatever numbers
+        they have: so what they have in common is asked once."""
+        groups = {}
+        for end in ends:
+            number = lambda value: shape_of(value) if isinstance(value, Pointer) else "number"
+            _, stack, *more = self.shape(end)
+            needed = [register for register in sorted(self.live[end.at]) if register in end.registers]
+            registers = tuple((register, number(end.registers[register])) for register in needed)
+            groups.setdefault((end.at, registers, stack, *more), []).append(end)
+        return [self.join(group) for group in groups.values()]
+
     def follow_if_possible(self, state, stop, ends, leaving):
         """Where there is no rule, nobody may come."""
         try:
@@ -173,9 +185,16 @@ class Machine:
                 state.copy(at=onward, when=z3.And(state.when, z3.Not(test)))]
         if not self.prunes:
             return ways
-        # Something comes here, so where nothing goes the one way, it goes the other.
-        possible = [way for way in ways[:1] if can_be(way.when, *self.world.facts)]
-        return possible + [way for way in ways[1:] if not possible or can_be(way.when, *self.world.facts)]
+        # Something comes here, so where nothing goes the one way, it goes the other. Of whom an example is known need not be asked.
+        goes = state.example.eval(test, model_completion=True) if state.example is not None else None
+        first, second = reversed(ways) if z3.is_false(goes) else ways
+        is_possible = z3.is_true(goes) or z3.is_false(goes)
+        if not is_possible:
+            is_possible, first.example = example(first.when, *self.world.facts)
+        if not is_possible:
+            return [second]
+        can_be_other, second.example = example(second.when, *self.world.facts)
+        return [first, second] if can_be_other else [first]
 
     def load(self, state, this):
         base = state.registers.get(this.source)

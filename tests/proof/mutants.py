@@ -10,6 +10,7 @@ PARSER, JUDGEMENT, COUNTING, LABELS, LISTS = "source", "judgement", "counting", 
 JUDGEMENT6, FOLLOW6 = "judgement of IPv6", "follow6"
 ALLOW, FOLLOW4, ALLOWED = "judgement where something may be allowed", "follow4", "allowed"
 ROOT, ALLOWED6, LABELS4 = "root", "allowed6", "labels of IPv4"
+LABELS6, ASKED6 = "labels of IPv6", "a label of IPv6"
 # Codes of RFC 9669, as they are read aloud.
 MOVE32, XOR32, ADD, AND32, SWAP, KEEP = 0xBC, 0xAC, 0x07, 0x54, 0xDC, 0xD4
 IF_EQUAL, IF_NOT_EQUAL, IF32_EQUAL, IF32_MORE, IF_MORE = 0x15, 0x55, 0x16, 0x26, 0x25
@@ -46,7 +47,7 @@ ROWS, ADDRESSES = dict(code=0x85, immediate=8), dict(symbol="ADDRESSES")
 SIX, KEYED = dict(code=LOAD8, offset=168), dict(code=LOAD8, offset=240)
 SHORTER, LONGER = dict(code=0x61, offset=192), dict(code=LOAD8, offset=200)
 IN_STASH = dict(code=SHIFT_UP, immediate=9)
-ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED = "filterd_count_address4", "filterd_count6", "filterd_follow6"
+ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED, ASKED = "filterd_count_address4", "filterd_count6", "filterd_follow6", "filterd_label6"
 MAY_OVERLAP, FOLLOWED4, ALLOWS = dict(symbol="OVERLAP"), "filterd_follow4", "filterd_allows4"
 # Of IPv6 that may be allowed: the function, its levels, and its circles of shorter and longer lengths.
 ALLOWS6, ALLOW_LEVELS, ALLOW_SIX = "filterd_allows6", dict(symbol="ALLOW_LEVELS"), dict(symbol="ALLOW_SIX")
@@ -109,6 +110,23 @@ MUTANTS = [
     Mutant("a label loses a bit", LABELS4, dict(code=0x57, immediate=255), dict(immediate=127), 0, {}, ADDRESS_COUNTED),
     Mutant("what became of it counts as something else", LABELS4, dict(code=AND32, target=6, immediate=3), dict(immediate=1), 0, {},
            ADDRESS_COUNTED),
+    Mutant("a word of the levels has its neighbour's label", LABELS6, dict(code=0x57, target=1, immediate=56), dict(immediate=48),
+           0, {}, OTHER_COUNTED),
+    Mutant("pages of labels of the levels begin elsewhere", LABELS6, dict(code=0x04, target=2, immediate=1024), dict(immediate=1088),
+           0, {}, OTHER_COUNTED),
+    Mutant("behind the levels there are labels", LABELS6, dict(code=ADD, target=2, immediate=1024), dict(immediate=2048),
+           0, {}, OTHER_COUNTED),
+    Mutant("a shorter prefix is asked for as another kind", LABELS6, dict(code=0xB4, target=1, immediate=1), dict(immediate=0),
+           0, {}, OTHER_COUNTED),
+    Mutant("a shorter prefix that has a label is passed over", LABELS6, dict(code=0xA6, target=0, immediate=256), dict(immediate=0),
+           0, {}, OTHER_COUNTED),
+    Mutant("a longer prefix is asked for as another kind", LABELS6, dict(code=0xB4, target=1, immediate=2), dict(immediate=1),
+           0, {}, OTHER_COUNTED),
+    Mutant("a slot has its neighbour's label", ASKED6, dict(code=0xB4, target=9, immediate=2), dict(immediate=1), 0, {}, ASKED),
+    Mutant("labels of slots begin a word further", ASKED6, dict(code=0x04, immediate=4096), dict(immediate=4104), 0, {}, ASKED),
+    Mutant("labels of an IPv6 stash are those of another set", ASKED6, dict(code=0x57, immediate=4088), dict(immediate=4080), 0, {}, ASKED),
+    Mutant("a way of an IPv6 stash has its neighbour's label", ASKED6, dict(code=0xB7, target=4, immediate=16), dict(immediate=8),
+           0, {}, ASKED),
     Mutant("a hit in a lane has its neighbour's label", LISTS, dict(code=0x04, immediate=4095), dict(immediate=4096), 0, ADDRESSES),
     Mutant("a page of labels begins a word further", LISTS, dict(code=ADD, immediate=262144), dict(immediate=262152)),
     Mutant("a prefix has the label of the next /16", LISTS, dict(code=AND32, immediate=32), dict(immediate=0), 0,
@@ -129,8 +147,8 @@ MUTANTS = [
     Mutant("a pause counts as drops", FOLLOW4, dict(code=0xB4, target=2, immediate=2), dict(immediate=0), 0, {}, FOLLOWED4),
     Mutant("a followed prefix has the label of the next /16", FOLLOW4, dict(code=0x57, target=6, immediate=32), dict(immediate=0), 0, {},
            FOLLOWED4),
-    Mutant("a followed address has its neighbour's label", FOLLOW4, dict(code=SHIFT32_DOWN, target=3, immediate=3), dict(immediate=4), 0, {},
-           FOLLOWED4),
+    Mutant("a followed address has its neighbour's label", FOLLOW4, dict(code=SHIFT32_DOWN, target=3, immediate=3), dict(immediate=4),
+           0, {}, FOLLOWED4),
     Mutant("a hit that stands counts double", FOLLOW4, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 0, {}, FOLLOWED4),
     Mutant("the set to allow has a setting of the set to block", ALLOWED, dict(code=LOAD8, offset=2920), dict(offset=56), 0, {}, ALLOWS),
     Mutant("the stash of what is allowed knows another kind", ALLOWED, dict(code=OR, immediate=1), dict(immediate=3), 0, {}, ALLOWS),
@@ -163,11 +181,23 @@ MUTANTS = [
     Mutant("a tag takes other bits of a hash", JUDGEMENT6, dict(code=0xB4, immediate=34), dict(immediate=33), 0, LONGER),
     Mutant("one longer length fewer is asked", JUDGEMENT6, dict(code=IF_EQUAL, immediate=64), dict(immediate=63), 0, LONGER),
     Mutant("another prefix counts as a /64", JUDGEMENT6, dict(code=0xB4, target=6, immediate=7), dict(immediate=6), 0, SIX),
+    Mutant("who follows a /64 is told another home", JUDGEMENT6, dict(code=0x64, target=4, immediate=1), dict(immediate=2),
+           0, dict(code=LOAD8, offset=224)),
+    Mutant("who follows a /32 is told that it is a word", JUDGEMENT6, dict(code=0x44, immediate=-(1 << 31)), dict(immediate=0), 0, SIX),
     Mutant("neighbour discovery counts as allowed", JUDGEMENT6, dict(code=0xB4, target=9, immediate=8), dict(immediate=9), 0, SIX),
     Mutant("other ICMPv6 passes", FOLLOW6, dict(code=0xA6, immediate=0x8A00), dict(immediate=0x8B00), 0, {}, FOLLOWED),
     Mutant("what was routed passes", FOLLOW6, dict(code=0x56, immediate=0xFF3A), dict(immediate=0xFE3A), 0, {}, FOLLOWED),
     Mutant("an allowed IPv6 source stands", FOLLOW6, dict(code=0xB4, target=2, immediate=9), dict(immediate=7), 0, MAY_OVERLAP, FOLLOWED),
     Mutant("neighbour discovery stands", FOLLOW6, dict(code=0xB4, target=0, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
+    Mutant("a told hit has its neighbour's label", FOLLOW6, dict(code=AND32, target=8, immediate=56), dict(immediate=48),
+           0, dict(symbol="LEVEL_LABELS"), FOLLOWED),
+    Mutant("a told /32 has its neighbour's label", FOLLOW6, dict(code=AND32, target=6, immediate=56), dict(immediate=48),
+           0, dict(symbol="LEVEL_LABELS"), FOLLOWED),
+    Mutant("a reply counts as dropped for its list", FOLLOW6, dict(code=0xB4, target=3, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
+    Mutant("a /64 in the stash is looked for in a home", FOLLOW6, dict(code=0x56, target=8, immediate=-1), dict(immediate=-2),
+           0, {}, FOLLOWED),
+    Mutant("a /64 has its neighbour's label", FOLLOW6, dict(code=0xB4, target=4, immediate=2), dict(immediate=1), 0, dict(symbol="SIX"),
+           FOLLOWED),
     Mutant("a told hit counts double", FOLLOW6, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 1, {}, FOLLOWED),
 
     Mutant("the IPv6 set to allow has a setting of the set to block", ALLOWED6, dict(code=LOAD8, offset=3032), dict(offset=168),

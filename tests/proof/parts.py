@@ -63,14 +63,14 @@ def heads(machine):
     return sorted(found, key=order.get)
 
 
-def runs(program, world, summaries, begin, stops, facts, machine=Machine):
-    """Where one part ends, and the facts that hold there."""
+def runs(program, world, summaries, begin, stops, facts, machine=Machine, are_alike=False):
+    """Where one part ends, and the facts that hold there. Ends that are alike but for numbers may be taken for one."""
     world = copy.copy(world)
     world.facts = [*world.facts, *facts]
     machine = machine(program, world, prunes=True, summaries=summaries)
     ends = machine.run(begin, stops)
     obligations(machine, *world.facts)
-    return [(end, [*world.facts, end.when]) for end in ends]
+    return [(end, [*world.facts, end.when]) for end in (machine.alike(ends) if are_alike else ends)]
 
 
 def handed_on(live, arrivals, numbers, stride=None, others=()):
@@ -130,16 +130,24 @@ def all_fit(live, guess, key, arrivals):
     return all(value is not None and guess.fits(value, arrival) for value, arrival in zip(values, arrivals))
 
 
+# What lies on the stack, by its bytes.
+SIZES = {"stack": 8, "half": 4}
+
+
 def held(live, state):
-    """The registers that are still needed, and the words of the stack."""
+    """The registers that are still needed, and the words of the stack, or halves of them."""
     registers = {("register", register): state.registers[register] for register in sorted(live) if register in state.registers}
-    stack = {}
+    stack, behind = {}, min(state.stack, default=0)
     for at in sorted(state.stack):
         bytes_ = [state.stack.get(number) for number in range(at, at + 8)]
         if isinstance(bytes_[0], Pointer):
             stack["stack", at] = bytes_[0]
-        elif at % 8 == 0 and all(byte is not None and not isinstance(byte, Pointer) for byte in bytes_):
-            stack["stack", at] = number_of(bytes_)
+            continue
+        for kind, size in SIZES.items():
+            part = bytes_[:size]
+            if at >= behind and at % size == 0 and all(byte is not None and not isinstance(byte, Pointer) for byte in part):
+                stack[kind, at], behind = number_of(part), at + size
+                break
     return registers | stack
 
 
@@ -151,5 +159,5 @@ def beginning(at, same, numbers):
         if kind == "register":
             state.registers[place] = value
         else:
-            put(state.stack, place, value, 8)
+            put(state.stack, place, value, SIZES[kind])
     return state

@@ -23,7 +23,7 @@ JUDGE = "filterd_judge"
 # In which scenes what a theorem is about is seen.
 KINDS = {"of_source": "frame", "of_counting": "reasons", "of_labels": "labels", "of_judgement": "four", "of_lookup": "four",
          "of_judgement_of_lists": "four", "of_judgement_with_more": "allowed", "of_judgement6": "six", "of_follow4": "allowed",
-         "of_follow6": "followed6", "of_allowed": "allowed"}
+         "of_follow6": "followed6", "of_allowed": "allowed", "of_counting6": "labels6", "of_asking6": "labels6"}
 
 
 @dataclass
@@ -60,6 +60,7 @@ def shown(program, scene):
     reason = outcome.reason(world)
     solver = z3.SolverFor("QF_UFBV")
     solver.set("timeout", SECONDS * 1000)
+    solver.add(*outcome.assumed(world))
     solver.add(z3.Or([z3.And(end.when, z3.Not(outcome.is_right(world, end, reason))) for end in ends]))
     if solver.check() != z3.sat:
         return None
@@ -117,6 +118,8 @@ def maps(scene):
         rows = scene.settings[NAMES["last_processor"]] + 1
         found |= {"LISTS": 1024 * rows, "ADDRESS_LABELS": scene.settings.get(scenes.LABEL_WORDS["4"], 0),
                   "SIX_LABELS": scene.settings.get(scenes.LABEL_WORDS["6"], 0)}
+        if setting("level_pages", 0):
+            found["LEVEL_LABELS"] = found["LEVELS"] // 8 + 32 * setting("level_pages", 0)
     words = {name: {str(at // 8): word for at, word in sorted(words.items()) if word} for name, words in scene.tables.items()}
     return {name: {"words": count + SPARE, "not zero": words.get(name, {})} for name, count in found.items() if count}
 

@@ -9,7 +9,7 @@ from settings import FIRST, KEY, KEY6, LAYOUTS, LENGTHS6, LENGTH_WORDS, NAMES, P
 from still import Scene
 
 FOUR = ("ADDRESSES", "NETWORKS", "ALLOW_ADDRESSES", "ALLOW_NETWORKS")
-TABLE6 = ("SIX",)
+TABLE6, LABELS6 = ("SIX",), ("SIX_LABELS", "LEVEL_LABELS")
 STASH_LABELS = 8 * 512
 # Words of labels: of IPv4 addresses and IPv6 prefixes.
 LABEL_WORDS = {"4": 15, "6": 28}
@@ -151,7 +151,18 @@ def of_few_lengths(luck, hints):
         high = luck.getrandbits(64)
         settings = basic(luck) | in_six(luck, 1 << 16, number & 1) | {NAMES["lists"]: 1}
         levels = {high >> 50 << 3: [1 << 16, BEYOND][number & 1]}
-        yield Scene(ipv6(high, luck.getrandbits(64)), settings, {"LEVELS": levels}, TABLE6, processor=1)
+        yield Scene(ipv6(high, luck.getrandbits(64)), settings, {"LEVELS": levels}, TABLE6 + LABELS6, processor=1)
+
+
+def of_node(luck, hints):
+    """One whose /32 a node tells, counted for a list."""
+    for number in itertools.count():
+        high, page, node = luck.getrandbits(64), 20, 3000
+        slash24, slash32 = high >> 40 & 0x3FF, high >> 32 & 0xFF
+        words = {high >> 50: page << 51, page << 10 | slash24: node << 41 | 1, node << 3 | slash32 >> 6: 1 << (slash32 & 63)}
+        settings = basic(luck) | in_six(luck, 1, 0) | {NAMES["lists"]: 1, NAMES["level_pages"]: 2}
+        levels = {8 * at: word for at, word in words.items()}
+        yield Scene(ipv6(high, luck.getrandbits(64)), settings, {"LEVELS": levels}, LABELS6)
 
 
 def of_followed6(luck, hints):
@@ -161,11 +172,11 @@ def of_followed6(luck, hints):
         kinds = [(ICMP6, 255, SOLICITATION), (ICMP6, 254, SOLICITATION), (ICMP6, 255, 128 + number % 16), (TCP, 64, 1)]
         protocol, hops, first = kinds[number % 4]
         settings = basic(luck) | in_six(luck, 1, 0) | in_six(luck, 0, 0, 0, set_=1)
-        settings |= {NAMES["overlap"]: number >> 2 & 1, NAMES["lists"]: 1, NAMES["match_new"]: 1}
+        settings |= {NAMES["overlap"]: number >> 2 & 1, NAMES["lists"]: 1, NAMES["match_new"]: 1, NAMES["level_pages"]: 2}
         flows = (own_flow((high, below), TCP),) if protocol == TCP and number % 8 > 3 else ()
         root = {high >> 50 << 3: [1 << 63, 1][number % 3 == 0]}
         tables = {"LEVELS": root, "OVERLAP": {0: 1}}
-        yield Scene(ipv6(high, below, protocol, hops, first), settings, tables, ("SIX", "ALLOW_LEVELS"), flows, bool(flows))
+        yield Scene(ipv6(high, below, protocol, hops, first), settings, tables, ("SIX", "ALLOW_LEVELS", *LABELS6), flows, bool(flows))
 
 
 def of_frame(luck, hints):
@@ -187,8 +198,8 @@ def of_reasons(luck, hints):
 
 
 ALL = {"four": (of_four, with_zero), "allowed": (of_allowed, of_four), "six": (of_levels, of_lengths, of_classes, of_followed6),
-       "followed6": (of_followed6,), "frame": (of_frame,), "reasons": (of_reasons, of_four),
-       "labels": (of_few_lengths, of_four)}
+       "followed6": (of_followed6, of_node), "labels6": (of_few_lengths, of_followed6), "frame": (of_frame,),
+       "reasons": (of_reasons, of_four), "labels": (of_few_lengths, of_four)}
 
 
 def of(kind, hints):

@@ -91,6 +91,9 @@ class Probe:
 
     found: z3.BoolRef
     words: list
+    # What stands for it in its first home, in its second one, and in the stash; and which buckets its homes are.
+    codes: list
+    buckets: list
 
 
 NET64, SHORTER, LONGER = 4, 8, 2
@@ -110,8 +113,15 @@ def probe(number, tag_bits, tag, kind, table, settings):
     slots = [[home + 8 * slot for slot in range(4)] for home in homes]
     in_home = z3.Or([table(at) == code | 1 for at in slots[0]] + [table(at) == code for at in slots[1]])
     hot, ways = word(0), [word(8 * 8 + 8 * way) + (z3.LShR(number, 64 - 9) << 6) for way in range(8)]
-    in_stash = z3.And(table(hot) != 0, z3.Or([table(way) == number << 9 | kind for way in ways]))
-    return Probe(z3.Or(in_home, in_stash), [*slots, [hot], ways])
+    stashed = number << 9 | kind
+    in_stash = z3.And(table(hot) != 0, z3.Or([table(way) == stashed for way in ways]))
+    buckets = [z3.LShR(product, 32) for product in products]
+    return Probe(z3.Or(in_home, in_stash), [*slots, [hot], ways], [code | 1, code, stashed], buckets)
+
+
+def are_buckets(probe, settings):
+    """They are of the table (lemma `stretches`)."""
+    return [z3.ULT(bucket, wide(settings.buckets6)) for bucket in probe.buckets]
 
 
 def spread(number, tag_bits):
@@ -137,17 +147,28 @@ def net64(high, table, settings):
 
 def shorter(high, bit, table, settings):
     """A shorter prefix by its bits, a one behind them, and zeros. The length is told by its bit."""
-    return probe(shuffled(high & -bit | z3.LShR(bit, 1), settings), TAG_BITS, SHORTER, SHORTER, table, settings)
+    return probe(of_shorter(high, bit, settings), TAG_BITS, SHORTER, SHORTER, table, settings)
+
+
+def of_shorter(high, bit, settings):
+    return shuffled(high & -bit | z3.LShR(bit, 1), settings)
 
 
 def longer(high, below, number, table, settings):
     """One beyond /64, whose length has this number in the settings, by its hash: 64 bits, and as many more as the tag has room for."""
+    return of_hash(*hashed(high, below, number, settings), table, settings)
+
+
+def of_hash(number, more, table, settings):
+    tag_bits = wide(settings.index_bits6)
+    tag = z3.LShR(more, 34 - tag_bits) << 2 | LONGER
+    return probe(number, tag_bits, tag, LONGER, table, settings)
+
+
+def hashed(high, below, number, settings):
     mask_high, mask_low, *salts = (settings.of_length(number, field) for field in range(5))
     network, host = high & mask_high, below & mask_low
     product = lambda first, second, text: times(first + wide(low(text, 32)), second + z3.LShR(text, 32))
     sums = [product(*settings.pairs[part][:2], network) + product(*settings.pairs[part][2:], host) + salts[part] for part in range(3)]
     more, above, beneath = (z3.LShR(total, 32) for total in sums)
-    hashed = times(above << 32 | beneath, more << 1 | 1)
-    tag_bits = wide(settings.index_bits6)
-    tag = z3.LShR(more, 34 - tag_bits) << 2 | LONGER
-    return probe(hashed, tag_bits, tag, LONGER, table, settings)
+    return times(above << 32 | beneath, more << 1 | 1), more

@@ -41,6 +41,8 @@ class State:
     reads: tuple = ()
     writes: tuple = ()
     calls: int = 0
+    # Somebody who comes here, if one is known: a model of `when`.
+    example: z3.ModelRef | None = None
 
     def copy(self, **changes):
         return replace(self, **{"registers": dict(self.registers), "stack": dict(self.stack), **changes})

@@ -31,9 +31,14 @@ def follows(what, goal, *facts):
         raise Refuted(what, solver.model() if answer == z3.sat else None, (*facts, z3.Not(goal)))
 
 
-def all_follow(claims, facts):
-    """All of it is asked at once, and in parts only if it is wrong."""
-    if not holds(z3.And([goal for _, goal in claims]), *facts):
+def all_follow(claims, facts, simpler=None, cases=()):
+    """All of it is asked at once, and in parts only if it is wrong. Where somebody knows what is simpler, and all of it follows from that,
+    nothing else is asked. Of cases each is asked by itself, in which none before holds; and that in which none does."""
+    goal = z3.And([goal for _, goal in claims])
+    apart = [z3.And(z3.Not(z3.Or(cases[:number])), *cases[number : number + 1]) for number in range(len(cases) + 1)]
+    if simpler and not any(can_be(simpler(z3.And(*facts, case, z3.Not(goal)))) for case in apart):
+        return
+    if not holds(goal, *facts):
         for what, goal in claims:
             follows(what, goal, *facts)
         raise Refuted("all of it at once", None)
@@ -46,10 +51,16 @@ def holds(goal, *facts):
 
 def can_be(*facts):
     """Is there anything at all that `facts` allow? Where nobody knows, there may be."""
+    return example(*facts)[0]
+
+
+def example(*facts):
+    """The same, and one of those that they allow, if anybody knows one."""
     solver = z3.SolverFor("QF_UFBV")
     solver.set("timeout", SECONDS * 1000)
     solver.add(*facts)
-    return solver.check() != z3.unsat
+    answer = solver.check()
+    return answer != z3.unsat, solver.model() if answer == z3.sat else None
 
 
 def obligations(machine, *facts):
