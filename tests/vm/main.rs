@@ -71,9 +71,12 @@ fn judged(combination: &Combination) -> Result<u64, String> {
     let begun = Instant::now();
     let price =
         load(combination).map_err(|error| told(format!("{combination}: REFUSED: {}", end(&error))))?;
-    let Price { root, judge } = price;
+    let Price { root, judge, is_compiled } = price;
     let took = begun.elapsed().as_millis();
     println!("{combination}: {judge} instructions verified (root {root}), {took} ms");
+    if !is_compiled && loaded::compiles() {
+        return Err(told(format!("{combination}: accepted, but not compiled for this processor")));
+    }
     if judge > BUDGET {
         return Err(told(format!("{combination}: {judge} instructions are over the budget of {BUDGET}")));
     }

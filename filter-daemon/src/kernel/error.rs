@@ -146,6 +146,12 @@ pub enum KernelError {
         /// Why.
         reason: String,
     },
+    /// Which sockets this host has could not be learned.
+    #[error("cannot ask the kernel about sockets: {reason}")]
+    Sockets {
+        /// Why.
+        reason: String,
+    },
     /// The set is larger than the largest table.
     #[error("{entries} entries are more than one table takes ({most})")]
     TooMany {
@@ -232,6 +238,7 @@ impl Explain for KernelError {
             | Self::Refused { .. }
             | Self::Load { .. }
             | Self::Netlink { .. }
+            | Self::Sockets { .. }
             | Self::Window { .. } => return None,
         };
         Some(remedy)

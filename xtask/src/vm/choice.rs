@@ -122,6 +122,11 @@ const ANOTHER_PROCESSOR: [Stories; 8] = [
 /// everything on call all that there are.
 pub const UNDER_LOCKDOWN: &str = "any_number_of_ipv6_lengths";
 
+/// What the verifier ring tells on another processor: each judge is compiled by another compiler there. The refusals, and the
+/// lockdown, are not told again: the objects are those for x86-64 instruction by instruction, and what may not be is asked
+/// before anything is compiled.
+pub const VERIFIER_ON_ANOTHER_PROCESSOR: &str = "is_accepted";
+
 /// The words for the test program: the whole ring, or only what is told everywhere.
 pub fn words(is_whole: bool) -> impl Iterator<Item = String> {
     let chosen = EVERYWHERE.iter().filter(move |_| !is_whole).map(|(stories, _)| (*stories).to_owned());
@@ -165,9 +170,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_under_lockdown_is_there() {
+    fn what_the_verifier_ring_tells_is_there() {
         let text = fs::read_to_string(workspace::root().join("tests/vm/main.rs")).unwrap();
         assert!(text.contains(&format!("#[test]\nfn {UNDER_LOCKDOWN}")));
+        let (_, accepted) = text.split_once("every_combination_of_settings_").unwrap();
+        assert!(accepted.starts_with(VERIFIER_ON_ANOTHER_PROCESSOR));
     }
 
     #[test]

@@ -215,11 +215,16 @@ impl Vm {
     fn plan(&self, series: &str) -> String {
         let words = |stage| match stage {
             Stage::Network => self.network(series),
+            Stage::Verifier if self.filter.is_empty() && self.is_foreign() => {
+                vec![choice::VERIFIER_ON_ANOTHER_PROCESSOR.to_owned()]
+            }
             Stage::VerifierUnderLockdown if self.filter.is_empty() => vec![choice::UNDER_LOCKDOWN.to_owned()],
             Stage::Program | Stage::Verifier | Stage::VerifierUnderLockdown => self.words(),
         };
         let rings = self.rings().into_iter().filter(|ring| *ring != Ring::Verifier || !self.is_twin(series));
-        let stages = rings.flat_map(Stage::of);
+        // What a lockdown forbids it forbids on every processor.
+        let is_told = |stage: &Stage| *stage != Stage::VerifierUnderLockdown || !self.is_foreign();
+        let stages = rings.flat_map(Stage::of).filter(is_told);
         stages.map(|stage| format!("{stage} {}\n", words(stage).join(" "))).collect()
     }
 
@@ -269,6 +274,19 @@ mod tests {
         assert!(every.plan("6.12").contains("verifier") && one.plan("6.12-generic").contains("verifier"));
         let plan = every.plan("6.12-generic");
         assert!(plan.contains("network") && !plan.contains("verifier"), "{plan}");
+    }
+
+    #[test]
+    fn what_verifiers_of_one_version_agree_on_is_told_on_one_processor() {
+        let arm = Vm::of_arm64();
+        let (here, there) = (Vm::every().plan("6.1"), arm.plan("6.1-arm64"));
+        assert!(
+            here.contains("verifier \n") && here.contains("verifier-under-lockdown any_number"),
+            "{here}"
+        );
+        assert!(there.contains("verifier is_accepted\n") && !there.contains("lockdown"), "{there}");
+        let asked = Vm { filter: vec!["any_size".into()], ..arm };
+        assert!(asked.plan("6.1-arm64").contains("verifier any_size\n"));
     }
 
     #[test]

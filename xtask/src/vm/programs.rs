@@ -27,7 +27,11 @@ const DAEMON: &str = "filterd";
 const ONE_PLACE: [&str; 5] = ["--", "-C", "target-feature=+crt-static", "-C", "relocation-model=static"];
 
 /// Stories wait for filterd and for packets, and not for themselves; so they are not waited for, either.
-const NOT_OPTIMISED: &str = "profile.release.package.filterd-tests.opt-level=0";
+const NOT_OPTIMISED: [&str; 2] = [
+    "profile.release.package.filterd-tests.opt-level=0",
+    // Nor do they ask much of its library, which takes minutes to be optimised, a second time beside the daemon's.
+    "profile.release.package.filter-daemon.opt-level=1",
+];
 
 /// Builds the daemon, and the test programs of these rings, for guests with this processor.
 pub fn build(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
@@ -62,7 +66,7 @@ fn packed(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
     process::run_quietly(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&unpacked))?;
     let builder = Builder::of(processor)?;
     let mut tests = of(builder.cargo()?, "build", "filterd-tests");
-    tests.args(["--config", NOT_OPTIMISED]);
+    tests.args(NOT_OPTIMISED.iter().flat_map(|choice| ["--config", choice]));
     tests.args(rings.iter().flat_map(|ring| ["--test", ring.program()]));
     tests.env("CARGO_TARGET_DIR", build::give_away()?).envs(dist::remapped(&builder)?);
     let mut programs = built(&mut tests, false)?;

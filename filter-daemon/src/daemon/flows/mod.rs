@@ -61,7 +61,7 @@ impl Flows {
         }
         let seen = sockets::connections(Protocol::Tcp)
             .and_then(|tcp| Ok([tcp, sockets::connections(Protocol::Udp)?].concat()));
-        let seen = seen.map_err(|error| KernelError::Netlink { reason: error.to_string() });
+        let seen = seen.map_err(|error| KernelError::Sockets { reason: error.to_string() });
         let seeded = seen.and_then(|connections| {
             let keys = open::flows(&connections);
             keys.chunks(PAGE).try_for_each(|page| filter.seed(page.to_vec()))?;

@@ -40,7 +40,8 @@ impl Watch {
         let failed = |what: &str, reason: String| KernelError::Window { what: what.to_owned(), reason };
         let open = || Window::open(&map, WORDS).map_err(|error| failed("ports", error.to_string()));
         let (window, written) = (open()?, open()?);
-        let range = look(&written).map_err(|error| KernelError::Netlink { reason: error.to_string() })?;
+        let unseen = |error: io::Error| KernelError::Sockets { reason: error.to_string() };
+        let range = look(&written).map_err(unseen)?;
         let (tell, seen) = watch::channel(Seen { range, unseen: None });
         let (ends, ended) = channel::<()>();
         let looks = move || {
@@ -50,7 +51,7 @@ impl Watch {
             }
         };
         let begun = thread::Builder::new().name("listeners".to_owned()).spawn(looks);
-        begun.map_err(|error| KernelError::Netlink { reason: error.to_string() })?;
+        begun.map_err(unseen)?;
         Ok(Self { window, seen, _ends: ends })
     }
 

@@ -125,19 +125,24 @@ fn of(protocol: Protocol, told: &[Told], ports: &Ports) -> Vec<Connection> {
 fn ask(asked: &Asked) -> io::Result<Vec<Told>> {
     let mut found = Vec::new();
     for family in [AF_INET, AF_INET6] {
-        let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
-        socket.bind_auto()?;
-        socket.connect(&SocketAddr::new(0, 0))?;
-        socket.send(&asked.request(family), 0)?;
-        let mut piece = vec![0; PIECE];
-        loop {
-            let length = socket.recv(&mut &mut piece[..], 0)?;
-            if take(&piece[..length], &mut found)? {
-                break;
-            }
-        }
+        exchange(&asked.request(family), &mut found).map_err(|error| asked.explained(error))?;
     }
     Ok(found)
+}
+
+/// Asks, and takes all that is told.
+fn exchange(request: &[u8], found: &mut Vec<Told>) -> io::Result<()> {
+    let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.send(request, 0)?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = socket.recv(&mut &mut piece[..], 0)?;
+        if take(&piece[..length], found)? {
+            return Ok(());
+        }
+    }
 }
 
 impl Asked {
@@ -160,6 +165,16 @@ impl Asked {
         let length = bytes.len() as u32;
         bytes[..4].copy_from_slice(&length.to_ne_bytes());
         bytes
+    }
+
+    /// A kernel tells of sockets by modules, which it loads when it is asked, if it finds them.
+    fn explained(&self, error: io::Error) -> io::Error {
+        if error.kind() != io::ErrorKind::NotFound {
+            return error;
+        }
+        let module = if self.protocol == Protocol::Tcp { "tcp_diag" } else { "udp_diag" };
+        let told = format!("the kernel has no {module}, which tells of them (`modprobe {module}`)");
+        io::Error::new(error.kind(), told)
     }
 
     /// The filter, as it follows the request.
@@ -185,6 +200,8 @@ fn take(mut piece: &[u8], found: &mut Vec<Told>) -> io::Result<bool> {
         let message = NetlinkMessage::<SockDiagMessage>::deserialize(piece).map_err(io::Error::other)?;
         let length = (message.header.length as usize).next_multiple_of(4).max(4);
         match message.payload {
+            // What goes wrong while the kernel tells stands at the end.
+            NetlinkPayload::Done(end) if end.code < 0 => return Err(io::Error::from_raw_os_error(-end.code)),
             NetlinkPayload::Done(_) => return Ok(true),
             NetlinkPayload::Error(error) => return Err(error.to_io()),
             NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(told)) => found.push(Told::of(&told)),

@@ -101,3 +101,19 @@ fn what_is_no_answer_is_an_error_or_nothing() {
     assert!(!take(&[], &mut found).unwrap());
     assert!(found.is_empty());
 }
+
+/// A bare kernel said of its UDP sockets that there was "no such file or directory", and no more.
+#[test]
+fn a_kernel_that_cannot_tell_of_sockets_is_told_with_the_module_that_it_lacks() {
+    const PROTOCOL: usize = 17;
+    let asked = Asked { protocol: Protocol::Udp, states: StateFlags::all(), filter: &[] };
+    let mut request = asked.request(AF_INET);
+    assert_eq!(request[PROTOCOL], IPPROTO_UDP as u8);
+    // Of a protocol that nobody speaks no kernel tells.
+    request[PROTOCOL] = 253;
+    let error = exchange(&request, &mut Vec::new()).unwrap_err();
+    let told = asked.explained(error).to_string();
+    assert_eq!(told, "the kernel has no udp_diag, which tells of them (`modprobe udp_diag`)");
+    let other = asked.explained(io::Error::other("something else"));
+    assert_eq!(other.to_string(), "something else");
+}
