@@ -51,7 +51,9 @@ def is_same(one, two, facts):
 
 def by_places(world, loads):
     """Writes what is claimed of these loads so that solvers see it: each place as the specification has it, which was proved to be the
-    same, and in the place of each word one of which nothing is known. What holds of any such word holds of that one."""
+    same, and in the place of each word one of which nothing is known. What holds of any such word holds of that one. (What is asked
+    of a function, and so told by more than the number of a place, stays as it is.)"""
     places = [(at, found) for _, at, found in loads.values() if not at.eq(found)]
-    words = [(world.loaded(table, number)(found), z3.FreshConst(WORD, table)) for (table, _), (number, _, found) in loads.items()]
+    words = [(world.loaded(table, number)(found), z3.FreshConst(WORD, table))
+             for (table, _), (number, _, found) in loads.items() if found.sort() == WORD]
     return lambda claim: z3.substitute(z3.substitute(claim, *places), *words)
