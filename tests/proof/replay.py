@@ -120,7 +120,9 @@ def maps(scene):
                   "SIX_LABELS": scene.settings.get(scenes.LABEL_WORDS["6"], 0)}
         if setting("level_pages", 0):
             found["LEVEL_LABELS"] = found["LEVELS"] // 8 + 32 * setting("level_pages", 0)
-    words = {name: {str(at // 8): word for at, word in sorted(words.items()) if word} for name, words in scene.tables.items()}
+    # What a solver chose for a place far behind the end nobody reads: a number that leads there is compared first.
+    words = {name: {str(at // 8): word for at, word in sorted(words.items()) if word and at // 8 < found[name] + SPARE}
+             for name, words in scene.tables.items() if name in found}
     return {name: {"words": count + SPARE, "not zero": words.get(name, {})} for name, count in found.items() if count}
 
 
