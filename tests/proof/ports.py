@@ -78,7 +78,7 @@ class Packet:
         yield by.is_port(low(self.port, 32))
         for held, wanted in zip(self.holds, self.wanted):
             yield z3.Or(low(held, 32) == 0, *(low(held, 32) == kind for kind in self.kinds))
-            yield z3.And(z3.ULE(wanted, by.FRAGMENT), (wanted == by.FRAGMENT) == (low(self.port, 32) == by.ELSEWHERE))
+            yield z3.And(z3.ULE(wanted, by.UNTOLD), (wanted == by.UNTOLD) == (low(self.port, 32) == by.LATER))
 
     def sets(self, slot):
         return f"filterd_c{slot}_{self.family}"

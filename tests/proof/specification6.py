@@ -2,7 +2,7 @@
 
 A source is listed if the first of these that says anything says so:
 1. `levels`, where there are any: everything around it is listed, or nothing is; else they leave some lengths to the table;
-2. `net64`, if /64 is in use and was left to the table: the reason is NET64;
+2. `net64`, if /64 is in use and was left to the table: the reason is `specification.NET64`;
 3. `shorter`, for each length below /64 that is in use and was left, the longest first; then
 4. `longer`, for each beyond /64 that is in use, if any was left: the reason is OTHER6, as it is for what the levels say.
 What spares it all the same: what is allowed, `is_neighbour_discovery`, and what answers this host, in this order.

@@ -3,7 +3,7 @@ ARCHITECTURE.md ("Ports") tell it. Written from there.
 
 A list with ports, or with all ports but some, has a clause; its sources stand in the sets of that clause's slot. A packet is dropped if
 any clause whose sets cover its source wants it, by the first of these. What is allowed passes all the same, so do neighbour discovery
-of IPv6 and a reply. Else what is covered passes, and is counted as sent elsewhere, or as a later fragment, which tells no port.
+of IPv6 and a reply. Else what is covered passes, and is counted as sent to another port, or as a later fragment, which tells no port.
 
 `wants` says which packets a clause wants, `sent_to` to which port a packet is sent (by TCP or UDP; no other protocol has any).
 """
@@ -14,9 +14,10 @@ import specification_flows as flows
 from words import wide, word
 
 SLOTS, RANGES = 8, 32
-DROPS, PASSES, FRAGMENT = range(3)
+# What a clause makes of a packet: it drops it, lets it pass, or cannot say, as a later fragment tells no port.
+DROPS, PASSES, UNTOLD = range(3)
 # In the place of a port: another protocol than TCP and UDP; a later fragment; what should have a port, and hides it.
-NONE, ELSEWHERE, HIDDEN = 1 << 16, 2 << 16, 3 << 16
+NONE, LATER, HIDDEN = 1 << 16, 2 << 16, 3 << 16
 OTHER_PORT, LATER_FRAGMENT = 11, 12
 # Behind more extension headers no port is looked for.
 MOST_EXTENSIONS = 7
@@ -24,7 +25,7 @@ MOST_EXTENSIONS = 7
 
 def is_port(port):
     """What is asked for is a port, or one of the three."""
-    return z3.Or(z3.ULT(port, NONE), port == NONE, port == ELSEWHERE, port == HIDDEN)
+    return z3.Or(z3.ULT(port, NONE), port == NONE, port == LATER, port == HIDDEN)
 
 
 def is_within(first, last, port):
@@ -36,7 +37,7 @@ def wants(is_except, is_said, port):
     """Does a clause want a packet that is sent to this port, if that is among its ports or not? One for all ports but some wants other
     protocols, too; what hides its port is wanted by each."""
     is_wanted = z3.If(port == NONE, is_except, z3.Or(port == HIDDEN, is_said != is_except))
-    return z3.If(port == ELSEWHERE, word(FRAGMENT, 32), z3.If(is_wanted, word(DROPS, 32), word(PASSES, 32)))
+    return z3.If(port == LATER, word(UNTOLD, 32), z3.If(is_wanted, word(DROPS, 32), word(PASSES, 32)))
 
 
 def port_at(bytes_, protocol, at, end):
@@ -49,7 +50,7 @@ def port_at(bytes_, protocol, at, end):
 
 
 def end_of(begin, length):
-    """Where a packet ends that is so long from there. One that is too long to say so says nothing."""
+    """Where a packet ends that is so long from there. One whose header says 0, as one that is too long for it does, says nothing."""
     return z3.If(length == 0, word(2**64 - 1), wide(begin) + length)
 
 
@@ -59,7 +60,7 @@ def sent_to4(bytes_, header):
     is_later = bytes_.number(header + 6, 2) & 0x1FFF != 0
     at = header + z3.Extract(31, 0, 4 * words)
     port = port_at(bytes_, bytes_.number(header + 9, 1), at, end_of(header, bytes_.number(header + 2, 2)))
-    return z3.If(z3.ULT(words, 5), word(HIDDEN, 32), z3.If(is_later, word(ELSEWHERE, 32), port))
+    return z3.If(z3.ULT(words, 5), word(HIDDEN, 32), z3.If(is_later, word(LATER, 32), port))
 
 
 def sent_to6(bytes_, chain, length, begin):
@@ -67,7 +68,7 @@ def sent_to6(bytes_, chain, length, begin):
     header; if there is one, what follows from that, unless more headers do."""
     is_extension, behind = flows.extension(bytes_, chain)
     port = port_at(bytes_, chain.protocol, chain.at, end_of(begin, length))
-    by_extension = z3.If(z3.And(behind.is_one, behind.is_later), word(ELSEWHERE, 32), word(HIDDEN, 32))
+    by_extension = z3.If(z3.And(behind.is_one, behind.is_later), word(LATER, 32), word(HIDDEN, 32))
     goes_on = z3.And(is_extension, behind.is_one, z3.Not(behind.is_later))
     return z3.If(is_extension, by_extension, port), goes_on, behind
 
@@ -76,7 +77,7 @@ def by_clauses(holds, wanted):
     """The reason, and beside it the number of the clause (from 1 on; 0 if by none), by what each one's sets say of the source (0 if
     they do not cover it) and by whether it wants the packet."""
     covers = [held != 0 for held in holds]
-    waits = z3.Or([z3.And(covered, wants_ == FRAGMENT) for covered, wants_ in zip(covers, wanted)])
+    waits = z3.Or([z3.And(covered, wants_ == UNTOLD) for covered, wants_ in zip(covers, wanted)])
     told = z3.If(waits, word(LATER_FRAGMENT, 32), z3.If(z3.Or(covers), word(OTHER_PORT, 32), word(0, 32)))
     for slot in reversed(range(SLOTS)):
         told = z3.If(z3.And(covers[slot], wanted[slot] == DROPS), holds[slot] | (slot + 1) << 8, told)
