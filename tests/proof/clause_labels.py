@@ -1,21 +1,22 @@
 """Theorems: what a clause drops, and a reply to this host of a source that one covers, is counted for its list by the functions of that
 clause's slot (`by_slot`). These write one counter of this processor's row, and nothing else: of an IPv4 source that of the list whose
-label stands beside it in the tables of the slot (`four`); of an IPv6 one that of some list (`six`); who is asked for a label writes
-nothing. All is proved of the first slot; `clauses.are_alike` says that the others' are the same.
+label stands beside it in the tables of the slot (`four`); of an IPv6 one that of the list which `labels6` would find in these tables,
+or the one of its /64 (`six`); who is asked for a label there answers it, and writes nothing (`asking`). All is proved of the first slot;
+`clauses.are_alike` says that the others' are the same.
 """
 
 import z3
 
 import labelled
 import labels
-import parts
 import specification as spec
 import specification_ports as by
 from clauses import name
-from loads import read_in_order, words_of
-from machine import Machine, Unproved, Write
-from parts import Arrival, Same
-from settings import LENGTH_WORDS, LENGTHS6, MOST_LENGTHS
+from labelled6 import NONE
+from labels6 import NET64, Counting, prove_asking
+from loads import by_places, read_in_order, words_of
+from machine import Machine, Write
+from specification6 import shuffled as shuffled6
 from theorem import all_follow, follows, obligations
 from words import low, unknown, wide, word
 
@@ -67,7 +68,8 @@ def four(function, world, settings):
         loads = read_in_order(end, reads, here)
         of_address = labelled.of_address4(beside, words_of(world, of_set("ADDRESSES"), loads), places, shuffled, settings)
         label = z3.If(is_network, labelled.of_network4(of_networks, address, settings), of_address)
-        all_follow(list(counted_once(world, settings, end, label, counted)), here)
+        claims = list(counted_once(world, settings, end, label, counted))
+        all_follow(claims, here, by_places(world, loads))
 
 
 def counted_once(world, settings, end, label, counted):
@@ -77,39 +79,37 @@ def counted_once(world, settings, end, label, counted):
         yield "for which list, and as what", write.at == labelled.counter(settings, world.processor, label, counted & 3)
 
 
+class Six(Counting):
+    """From where the function is called that counts an IPv6 source. All that it is told of the hit is whether its /64 made it one: then
+    that is asked for its label, where there are levels at all; and nothing else is."""
+
+    summaries = {name("of_six"): labels.asked}
+
+    def __init__(self, function, world, settings):
+        super().__init__(function, world, settings)
+        self.of_64 = labels.LABEL6(word(NET64), shuffled6(self.high, settings), word(0))
+        # It answers a label, or that there is none.
+        world.facts.append(z3.ULE(self.of_64, NONE))
+
+    def by_64(self):
+        return low(unknown("by /64"), 32) != 0, z3.If(self.of_64 == NONE, labelled.OTHER, low(self.of_64, 8))
+
+
 def six(function, world, settings):
-    """Of whatever it is called with. Of a circle over lengths any round is run, of which nothing is known but its number."""
-    machine, number = Machine(function, world), unknown("number")
-    heads, begin = parts.heads(machine), machine.beginning()
-    begin.registers.update({register: unknown(f"argument{register}") for register in range(1, 5)})
-    stride = ("SETTINGS", 8 * settings.of_set(LENGTHS6), 8 * LENGTH_WORDS, "number")
-    arrived = from_here(function, world, settings, begin, heads, word(0))
-    for already, head in enumerate(heads, 1):
-
-        def round_(same):
-            state = parts.beginning(head, same, {"number": number})
-            onward = from_here(function, world, settings, state, heads, number + 1, [z3.ULT(number, MOST_LENGTHS)])
-            return onward.pop(head, []), onward
-
-        for at, more in parts.circle(machine.live[head], arrived.pop(head), ["number"], round_, stride, [Same(is_any=True)]).items():
-            if at not in heads[already:]:
-                raise Unproved(f"{function.name} goes back from {head} to {at}")
-            arrived.setdefault(at, []).extend(more)
+    """Of any source, and whatever became of its packet."""
+    counting = Six(function, world, settings)
+    begin = Machine(function, world).beginning()
+    counted = z3.Concat(unknown("above", 32), low(counting.any("counted"), 32))
+    begin.registers.update({1: counting.high, 2: counting.low, 3: unknown("by /64"), 4: counted})
+    counting.prove(begin)
 
 
-def from_here(function, world, settings, begin, heads, next_number, facts=()):
-    """Whoever ends has written what is claimed; whoever comes to a circle has written nothing yet. The latter, by the circle."""
-    arrived, is_asked = {}, function.name == name("of_six")
-    summaries = {name("of_six"): lambda *_: ((), None)}
-    for end, here in parts.runs(function, world, summaries, begin, lambda state, this: state.at in heads, facts):
-        if end.at in heads:
-            number = next_number if end.at == begin.at else word(0)
-            claims = [("something is written before the last round", z3.BoolVal(not end.writes)),
-                      ("no more rounds than lengths", z3.ULT(number, MOST_LENGTHS))]
-            arrived.setdefault(end.at, []).append(Arrival(end, {"number": number}, here))
-        else:
-            claims = list(labels.claims(world, settings, end.writes, word(spec.ADDRESS4)))
-            claims += [("who is asked writes nothing", z3.BoolVal(not end.writes))] if is_asked else [
-                ("it counts where lists are counted for", (settings.lists != 0) == bool(end.writes))]
-        all_follow(claims, here)
-    return arrived
+def asking(function, world, settings):
+    """The label of any prefix. And nothing is written, whatever it is asked for, and whether there is a table or not."""
+    machine = Machine(function, world)
+    begin = machine.beginning()
+    begin.registers.update({register: unknown(f"argument{register}") for register in range(1, 4)})
+    writes = [end.when for end in machine.run(begin) if end.writes]
+    follows("asking writes nothing", z3.Not(z3.Or(writes)), *world.facts)
+    obligations(machine, *world.facts)
+    prove_asking(function, world, settings)

@@ -57,8 +57,9 @@ def counted6(world, registers):
 
 
 def asked(_, registers):
-    """Asking writes nothing."""
-    return (), wide(LABEL6(wide(low(registers[1], 32)), registers[2], wide(low(registers[3], 32))))
+    """Asking writes nothing. What stands above the answer is anything."""
+    answer = LABEL6(wide(low(registers[1], 32)), registers[2], wide(low(registers[3], 32)))
+    return (), z3.Concat(z3.FreshConst(z3.BitVecSort(32), "above"), answer)
 
 
 SUMMARIES = {COUNT_ADDRESS4: counted4, COUNT6: counted6, ASKING: asked}

@@ -9,7 +9,7 @@ import z3
 import labelled
 import labels
 import specification as spec
-from loads import read_in_order, words_of
+from loads import by_places, read_in_order, words_of
 from machine import Machine
 from theorem import all_follow, obligations
 from words import low, unknown, wide, word
@@ -36,7 +36,7 @@ def prove(function, world, settings):
         claims = list(labels.claims(world, settings, end.writes, word(spec.ADDRESS4)))
         claims += [("it counts where lists are counted for", (settings.lists != 0) == bool(end.writes))]
         claims += [("for which list", write.at == labelled.counter(settings, world.processor, label, counted & 3)) for write in end.writes]
-        all_follow(claims, here)
+        all_follow(claims, here, by_places(world, loads))
 
 
 def number(places, load, settings):

@@ -11,14 +11,13 @@ import z3
 import labelled
 import labelled6
 import labels
-import parts
 import specification as spec
 import specification6 as six
 from bytecode import EXIT
 from judgement6 import COUNT, MOST_SHORTER, Lookup
 from machine import Machine
 from settings import LENGTH_WORDS, LENGTHS6, MOST_LENGTHS
-from theorem import follows, obligations
+from theorem import all_follow, obligations
 from words import low, unknown, wide, word
 
 # The kinds of prefixes that are asked for.
@@ -29,21 +28,24 @@ def prove_asking(function, world, settings):
     """Of any number of each kind; there is a table, for callers know of somebody in it."""
     number, more = unknown("number"), unknown("more", 32)
     world.facts += [settings.has_table6 != 0, *settings.label_facts]
-    table, beside = world.table("SIX"), world.table("SIX_LABELS")
+    table, beside = (world.table(settings.set + kind) for kind in ("SIX", "SIX_LABELS"))
     probes = [six.probe(number, six.TAG_BITS, six.NET64, six.NET64, table, settings),
               six.probe(number, six.TAG_BITS, six.SHORTER, six.SHORTER, table, settings),
               six.of_hash(number, wide(more), table, settings)]
     for kind, probe in enumerate(probes):
-        machine = Machine(function, world, prunes=True)
+        machine = Machine(function, world)
         begin = machine.beginning()
-        begin.registers.update({1: word(kind), 2: number, 3: wide(more)})
+        # What stands above the lower half of a register is anything.
+        halves = lambda lower: z3.Concat(unknown("above", 32), lower)
+        begin.registers.update({1: halves(word(kind, 32)), 2: number, 3: halves(more)})
         ends = machine.run(begin)
         facts = [*world.facts, *six.are_buckets(probe, settings), labelled6.is_unique(table, probe)]
         obligations(machine, *facts)
-        for end in ends:
+        for end in machine.alike(ends):
             label = labelled6.of_probe(beside, table, probe, settings)
-            follows("the label", low(end.registers[0], 32) == label, *facts, end.when)
-            follows("asking writes nothing", z3.BoolVal(not end.writes), *facts, end.when)
+            claims = [("the label", low(end.registers[0], 32) == label), ("a label, or none", z3.ULE(label, labelled6.NONE)),
+                      ("asking writes nothing", z3.BoolVal(not end.writes))]
+            all_follow(claims, [*facts, end.when])
 
 
 class Counting(Lookup):
@@ -51,6 +53,10 @@ class Counting(Lookup):
 
     summaries = labels.SUMMARIES
     NAMES = ["high", "low", "counted"]
+
+    def by_64(self):
+        """Is it known that its /64 made it a hit, and what label has that? Here no /64 did."""
+        return z3.BoolVal(False), labelled.OTHER
 
     def is_end(self, at):
         return self.program.instructions[at].code == EXIT
@@ -72,16 +78,18 @@ class Counting(Lookup):
         left = found.lengths & in_use
         facts = [*settings.label_facts, settings.shorter == COUNT(in_use), z3.ULE(COUNT(left), COUNT(in_use)),
                  z3.ULE(COUNT(left), MOST_SHORTER)]
-        label = labelled6.of_told(self.world.table("LEVEL_LABELS"), self.high, labelled6.place(*labelled6.told(table, found)), settings)
-        label = z3.If(z3.And(on, found.everything), label, labelled.OTHER)
-        more, numbers = z3.And(on, z3.Not(told)), {name: self.any(name) for name in self.NAMES}
+        beside, told_at = self.world.table(settings.set + "LEVEL_LABELS"), labelled6.place(*labelled6.told(table, found))
+        label = labelled6.of_told(beside, self.high, told_at, settings)
+        is_64, of_64 = self.by_64()
+        label = z3.If(z3.And(on, is_64), of_64, z3.If(z3.And(on, found.everything), label, labelled.OTHER))
+        more, numbers = z3.And(on, z3.Not(is_64), z3.Not(told)), {name: self.any(name) for name in self.NAMES}
         onward = {
             "shorter": (z3.And(more, left != 0, self.can_ask(left, word(0))),
                         {**numbers, "left": left, "asked": word(0), "beyond": found.beyond}),
             "longer": (z3.And(more, left == 0, found.beyond == 1), {**numbers, "number": word(0)}),
         }
         reads = [(self.of_levels, at) for at in found.words]
-        stays = z3.Or(z3.Not(on), told, z3.And(left == 0, found.beyond == 0))
+        stays = z3.Or(z3.Not(on), is_64, told, z3.And(left == 0, found.beyond == 0))
         return self.part(begin, facts, reads, label, None, stays, onward)
 
     def answered(self, kind, number, more=word(0)):

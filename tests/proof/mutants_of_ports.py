@@ -6,7 +6,8 @@ from mutants import TIMES32, Mutant
 WANTS, HEADER, PORT, BY_PORT = "ports wanted", "where a header lies", "the port", "ports of every frame"
 CLAUSES4, CLAUSES6 = "clauses of IPv4", "clauses of IPv6"
 FOUR, SIX, SHORTER, LONGER, ALIKE = "a clause's IPv4", "a clause's IPv6", "a clause's shorter", "a clause's longer", "slots"
-BY_SLOT, COUNTED4, COUNTED6 = "counted by slot", "a clause's labels, IPv4", "a clause's labels, IPv6"
+BY_SLOT, COUNTED4, COUNTED6, ASKED6 = "counted by slot", "a clause's labels, IPv4", "a clause's labels, IPv6", "a clause asked for a label"
+OF_3X21, OF_5X12 = "a clause's labels, lanes 3x21", "a clause's labels, lanes 5x12"
 TWINS, COUNTING = "ports beside the judge", "ports counted"
 SET32, ADD32, SHIFT32_UP = 0xB4, 0x04, 0x64
 
@@ -20,9 +21,11 @@ wants, header, port = of(WANTS, "filterd_wants"), of(HEADER, "filterd_header"), 
 clauses4, clauses6, by_port = of(CLAUSES4, "filterd_by_port4"), of(CLAUSES6, "filterd_by_port6"), of(BY_PORT, "filterd_by_port")
 four, six, shorter, longer = (of(theorem, f"filterd_c0_{kind}") for theorem, kind in
                               ((FOUR, "4"), (SIX, "6"), (SHORTER, "shorter"), (LONGER, "longer")))
-counted4, counted6, asked6 = of(COUNTED4, "filterd_c0_count4"), of(COUNTED6, "filterd_c0_count6"), of(COUNTED6, "filterd_c0_of_six")
+counted4, counted6, asked6 = of(COUNTED4, "filterd_c0_count4"), of(COUNTED6, "filterd_c0_count6"), of(ASKED6, "filterd_c0_of_six")
 twin, counting = of(TWINS, "filterd_ports"), of(COUNTING, "filterd_ports")
 ASKED, ROWS = dict(symbol="filterd_by_port"), dict(code=0x85, immediate=8)
+# Where the function that counts an IPv6 source asks for its /64.
+OF_64 = dict(code=LOAD8, target=3, offset=5896)
 
 MUTANTS = [
     wants("a range ends a port early", dict(code=0x57, immediate=0xFFFF), dict(immediate=0xFFFE), 3),
@@ -93,7 +96,27 @@ MUTANTS = [
     counted4("an address of a clause has its neighbour's label", dict(code=ADD32, immediate=4095), dict(immediate=4096)),
     counted4("a prefix of a clause has the label of the next /16", dict(code=AND32, immediate=32), dict(immediate=0)),
     counted4("a clause's hit is counted in another row", dict(code=SHIFT_UP, target=0, immediate=13), dict(immediate=12)),
+    # These two go unseen where lanes are 4x16.
+    of(OF_3X21, "filterd_c0_count4")("no lane begins at bit 42", dict(code=AND32, target=4, immediate=63), dict(immediate=48)),
+    of(OF_5X12, "filterd_c0_count4")("bits behind the last lane are counted as lanes", dict(code=AND32, immediate=15), dict(immediate=-1)),
     counted6("a clause's IPv6 hit counts double", dict(code=ADD, immediate=1), dict(immediate=2), 0, ROWS),
+    counted6("a clause's IPv6 hit counts as something else", dict(code=AND32, target=7, immediate=3), dict(immediate=1)),
+    counted6("who is told of no /64 asks for it", dict(code=0x56, target=3, immediate=0), dict(code=IF32_EQUAL)),
+    counted6("a /64 is asked for where there are no levels", dict(code=IF_EQUAL, target=3, immediate=0), dict(offset=0), 0, OF_64),
+    counted6("a /64 of a clause is asked for as another kind", dict(code=SET32, target=1, immediate=0), dict(immediate=1), 0, OF_64),
+    counted6("a /64 of a clause has no label", dict(code=0x57, target=9, immediate=255), dict(immediate=0)),
+    counted6("labels of a clause's levels are those of another", dict(symbol="C0_LEVEL_LABELS"), dict(symbol="C1_LEVEL_LABELS")),
+    counted6("a word of a clause's levels has its neighbour's label", dict(code=0x57, target=1, immediate=56), dict(immediate=48)),
+    counted6("pages of labels of a clause's levels begin elsewhere", dict(code=ADD32, target=2, immediate=1024), dict(immediate=1088)),
+    counted6("behind a clause's levels there are labels", dict(code=ADD, target=2, immediate=1024), dict(immediate=2048)),
+    counted6("a clause's shorter prefix is asked for as another kind", dict(code=SET32, target=1, immediate=1), dict(immediate=0)),
+    counted6("a clause's shorter prefix that has a label is passed over", dict(code=0xA6, target=0, immediate=256), dict(immediate=0)),
+    counted6("a clause's longer prefix is asked for as another kind", dict(code=SET32, target=1, immediate=2), dict(immediate=1)),
+    asked6("a slot of a clause has its neighbour's label", dict(code=SET32, target=9, immediate=2), dict(immediate=1)),
+    asked6("labels of a clause's slots begin a word further", dict(code=ADD32, immediate=4096), dict(immediate=4104)),
+    asked6("labels of a clause's IPv6 stash are those of another", dict(code=0x57, immediate=4088), dict(immediate=4080)),
+    asked6("a way of a clause's IPv6 stash has its neighbour's label", dict(code=0xB7, target=4, immediate=16), dict(immediate=8)),
+    asked6("a clause's longer prefix is found by other bits", dict(code=SET32, immediate=34), dict(immediate=33)),
     asked6("who is asked for a label of a clause writes it", dict(code=LOAD8, offset=0), dict(code=0x7B, target=1, source=0), 0,
            dict(symbol="C0_SIX_LABELS")),
 

@@ -12,8 +12,8 @@ import ports
 import specification_ports as by
 import twins
 from machine import World
-from mutants_of_ports import ALIKE, BY_PORT, BY_SLOT, CLAUSES4, CLAUSES6, COUNTED4, COUNTED6, COUNTING, FOUR, HEADER, LONGER, MUTANTS, PORT
-from mutants_of_ports import SHORTER, SIX, TWINS, WANTS
+from mutants_of_ports import ALIKE, ASKED6, BY_PORT, BY_SLOT, CLAUSES4, CLAUSES6, COUNTED4, COUNTED6, COUNTING, FOUR, HEADER, LONGER
+from mutants_of_ports import MUTANTS, OF_3X21, OF_5X12, PORT, SHORTER, SIX, TWINS, WANTS
 from settings import LAYOUTS, Settings
 
 PROGRAM = "filterd_ports"
@@ -87,12 +87,24 @@ def of_by_slot(function):
     clause_labels.by_slot(function, World(Settings("4x16")), 4 if function.name.endswith("4") else 6)
 
 
-def of_counted4(function):
-    clause_labels.four(function, *in_first_slot())
+def of_counted4(function, layout="4x16"):
+    clause_labels.four(function, *in_first_slot(layout))
+
+
+def of_3x21(function):
+    of_counted4(function, "3x21")
+
+
+def of_5x12(function):
+    of_counted4(function, "5x12")
 
 
 def of_counted6(function):
     clause_labels.six(function, *in_first_slot())
+
+
+def of_asked6(function):
+    clause_labels.asking(function, *in_first_slot())
 
 
 def of_twins(program, judge):
@@ -137,16 +149,19 @@ def theorems(judge):
     yield "ports: each IPv6 length beyond /64 is looked up for it", of_longer, (first("longer"),)
     for family in (4, 6):
         yield f"ports: what drops an IPv{family} source counts it, by its slot", of_by_slot, (of(f"{clause_labels.COUNT_CLAUSE}{family}"),)
-    yield "ports: an IPv4 source counts for the list whose label stands beside it in the clause's tables", of_counted4, (first("count4"),)
-    yield "ports: an IPv6 source counts once for a list", of_counted6, (first("count6"),)
-    yield "ports: asking for a label of a clause writes nothing", of_counted6, (first("of_six"),)
+    for layout in LAYOUTS:
+        what = f"ports, lanes {layout}: an IPv4 source counts for the list whose label stands beside it in the clause's tables"
+        yield what, of_counted4, (first("count4"), layout)
+    what = "an IPv6 source counts for the list of its /64 if that made it a hit; else of the levels, of a shorter prefix, or a longer one"
+    yield f"ports: {what}", of_counted6, (first("count6"),)
+    yield "ports: a clause asked for an IPv6 prefix answers the label beside it, and writes nothing", of_asked6, (first("of_six"),)
     yield f"ports: all {by.SLOTS} slots have the same functions, each with maps and settings of its own", of_slots, (judge,)
 
 
 OF = {
     WANTS: of_wants, HEADER: of_header, PORT: of_port, CLAUSES4: of_clauses4, CLAUSES6: of_clauses6, BY_PORT: of_by_port, FOUR: of_four,
     SHORTER: of_shorter, LONGER: of_longer, SIX: of_six, ALIKE: of_alike, BY_SLOT: of_by_slot, COUNTED4: of_counted4, COUNTED6: of_counted6,
-    TWINS: of_twins, COUNTING: of_counting,
+    OF_3X21: of_3x21, OF_5X12: of_5x12, ASKED6: of_asked6, TWINS: of_twins, COUNTING: of_counting,
 }
 
 
