@@ -88,8 +88,19 @@ fn diff_names_each_live_peer_that_a_reload_then_cuts() {
         .says("2001:2::fe is guarded (a gateway of this host), and stays, though 2001:2::/64 of list `drop` names it")
         .is_silent_about(BYSTANDER);
     net.expect_each([ATTACKER, BYSTANDER]).passes();
+    // A pause hides nobody whom its end cuts.
+    net.filterd(["pause", "5m"]).succeeds();
+    net.filterd(["diff"]).exits(1).says("*** 1 of ").says("WOULD BE CUT, once the pause ends: ");
     net.filterd(["reload"]).succeeds();
+    net.filterd(["diff"])
+        .succeeds()
+        .says("nothing would change")
+        .says("WOULD BE CUT, once the pause ends: ")
+        .says("  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`");
+    net.expect(ATTACKER).passes();
+    net.filterd(["resume"]).succeeds();
     net.expect(ATTACKER).dropped();
+    net.filterd(["diff"]).succeeds().says("would be cut").is_silent_about(ATTACKER);
     net.expect_each([BYSTANDER, GATEWAY, GATEWAY6]).passes();
     net.filterd(["status"]).succeeds().says("3 guarded, which pass");
     net.configure("block: [198.51.100.0/24]\nlists: [{name: drop, path: $HOME/drop.txt}]");
@@ -123,6 +134,25 @@ fn diff_knows_on_which_ports_a_list_would_cut() {
     net.configure(&restricted(", except_ports: [2222]"));
     net.filterd(["diff"]).exits(1).is_silent_about("203.0.113.7,");
     drop(came);
+}
+
+/// What this host began it goes on with from the port that it has, below 1024 or above.
+#[test]
+fn diff_knows_by_which_of_our_ports_a_list_would_cut_what_we_began() {
+    let on = |ports: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt, {ports}}}]");
+    let net = with_list("192.0.2.77\n", &on("ports: [22]"));
+    let bystander = net.peer().entered(|| TcpListener::bind((BYSTANDER, 4443))).expect("nobody else listens");
+    let went = net.host().entered(|| connect((HOST, 800), (BYSTANDER, 4443)));
+    net.file("drop.txt", &format!("192.0.2.77\n{BYSTANDER}\n"));
+    for ports in ["ports: [1024]", "ports: [40000]", "ports: [22, 4443]", "except_ports: [1-1023]"] {
+        net.configure(&on(ports));
+        net.filterd(["diff"]).exits(1).says("none of ").is_silent_about("WOULD BE CUT");
+    }
+    for ports in ["ports: [800]", "ports: [1-1023]", "except_ports: [4443]"] {
+        net.configure(&on(ports));
+        net.filterd(["diff"]).exits(1).says("WOULD BE CUT").says(BYSTANDER);
+    }
+    drop((went, bystander));
 }
 
 /// Its entries stay, and are told neither as coming nor as going.
@@ -189,12 +219,17 @@ fn role(role: &str, port: u16, connections: u64) -> Value {
 
 /// A connection to the host from an address that the peer speaks for.
 fn connect_from(source: &str, port: u16) -> TcpStream {
-    let address =
-        |ip: &str, port| SockaddrIn::from(std::net::SocketAddrV4::new(ip.parse().expect("it is one"), port));
+    connect((source, 0), (HOST, port))
+}
+
+fn connect(from: (&str, u16), to: (&str, u16)) -> TcpStream {
+    let address = |(ip, port): (&str, u16)| {
+        SockaddrIn::from(std::net::SocketAddrV4::new(ip.parse().expect("it is one"), port))
+    };
     let socket = socket::socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
     let socket = socket.expect("there are sockets");
     let fd = std::os::fd::AsRawFd::as_raw_fd(&socket);
-    socket::bind(fd, &address(source, 0)).expect("the peer has this address");
-    socket::connect(fd, &address(HOST, port)).expect("the host listens");
+    socket::bind(fd, &address(from)).expect("it is its address");
+    socket::connect(fd, &address(to)).expect("the other end listens");
     socket.into()
 }

@@ -6,6 +6,7 @@ use super::ask::trouble::Trouble;
 use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted, counted_as};
+use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire;
 use crate::control::wire::diff::{Cut, ListDifference, Reply, Role, Stays};
@@ -17,6 +18,7 @@ use crate::text::printable;
 Configuration and lists are read as `filterd reload` would read them, and nothing is changed. Then the other ends of this
 host's TCP connections and connected UDP sockets, its name servers and its gateways are looked at (as far as the daemon's
 network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it.
+During a pause, those are named who would be dropped once it ends: a reload does not end it.
 
 Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list would be held back.
 
@@ -36,7 +38,7 @@ impl Diff {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let mut client = Client::connect(socket)?;
         let found = waiting::shown(console.progress, "reading what would change", || ask(&mut client))?;
-        console.answer(&found, render)?;
+        console.answer(&found, |found| render(found, &Clock::system()))?;
         if !found.held_back.is_empty() {
             console.flush()?;
             found.held_back.iter().for_each(|held| console.complain(&held.told));
@@ -57,7 +59,7 @@ fn ask(client: &mut Client) -> Result<Reply, ClientError> {
     Ok(all)
 }
 
-fn render(found: &Reply) -> String {
+fn render(found: &Reply, clock: &Clock) -> String {
     let mut lines = Vec::new();
     lines.extend(found.enforce.map(|enforce| match enforce {
         true => "enforce: true, packets would be dropped".to_owned(),
@@ -75,7 +77,7 @@ fn render(found: &Reply) -> String {
         format!("not fetched yet, so nothing is known of what would come of it: {}", not_fetched.join(", "))
     }));
     let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
-    lines.extend(peers(found));
+    lines.extend(peers(found, clock));
     lines.extend(guarded(found));
     lines.extend(unseen);
     lines.join("\n")
@@ -141,12 +143,14 @@ fn on_ports(ports: &str) -> &str {
 }
 
 /// Whom it would cut, loudly.
-fn peers(found: &Reply) -> Vec<String> {
+fn peers(found: &Reply, clock: &Clock) -> Vec<String> {
     let looked = format!("{} looked at", counted(found.peers, "live peer"));
     if found.cuts == 0 {
         return vec![format!("none of {looked} would be cut")];
     }
-    let mut lines = vec![format!("*** {} of {looked} WOULD BE CUT ***", count(found.cuts))];
+    let paused = found.paused_until.map(|until| format!(", once the pause ends: {}", clock.at(until)));
+    let paused = paused.unwrap_or_default();
+    let mut lines = vec![format!("*** {} of {looked} WOULD BE CUT{paused} ***", count(found.cuts))];
     lines.extend(found.cut.iter().take(MOST_CUT).map(one));
     let left = found.cuts.saturating_sub(MOST_CUT as u64);
     if left > 0 {
@@ -189,10 +193,19 @@ mod tests {
     use super::*;
     use crate::control::wire::diff::EntryDifference;
 
+    const NOW: u64 = 1_795_296_480;
+
+    fn clock() -> Clock {
+        Clock::standing(NOW)
+    }
+
     #[test]
     fn where_nothing_would_change_it_says_so() {
         let found = Reply { peers: 3, ..Reply::default() };
-        assert_eq!(render(&found), "nothing would change\nnone of 3 live peers looked at would be cut");
+        assert_eq!(
+            render(&found, &clock()),
+            "nothing would change\nnone of 3 live peers looked at would be cut"
+        );
         assert!(found.is_empty());
     }
 
@@ -252,8 +265,17 @@ list `old` (no longer in the configuration): 1 entry would go
   - 198.51.100.0/24
 *** 1 of 7 live peers looked at WOULD BE CUT ***
   192.0.2.1, 2 connections to tcp port 22 here, name server: by 192.0.2.1 of list `drop`";
-        assert_eq!(render(&found), expected);
+        assert_eq!(render(&found, &clock()), expected);
         assert!(!found.is_empty());
+    }
+
+    #[test]
+    fn while_protection_is_paused_nobody_is_said_to_be_cut_before_that_ends() {
+        let found = Reply { peers: 2, cuts: 1, paused_until: Some(NOW + 120), ..Reply::default() };
+        let told = render(&found, &clock());
+        assert!(told.contains("WOULD BE CUT, once the pause ends: 21:30 (in 2 min) ***"), "{told}");
+        let nobody = render(&Reply { cuts: 0, ..found }, &clock());
+        assert!(nobody.ends_with("none of 2 live peers looked at would be cut"), "{nobody}");
     }
 
     #[test]
@@ -279,7 +301,7 @@ list `old` (no longer in the configuration): 1 entry would go
             ..Reply::default()
         };
         assert_eq!(
-            render(&found),
+            render(&found, &clock()),
             "allow list `office` (it would allow from then on): 1 entry would come\n  + 192.0.2.1\n\
              list `office` (it would block no longer): 1 entry would go\n  - 192.0.2.1\n\
              none of 0 live peers looked at would be cut"

@@ -48,8 +48,11 @@ pub struct Reply {
     pub not_fetched: Vec<String>,
     /// How many live peers were looked at.
     pub peers: u64,
-    /// How many of them would be cut.
+    /// How many of them would be cut; while protection is paused, once it is not.
     pub cuts: u64,
+    /// Until when protection is paused, if it is, in seconds since 1970. A reload does not end that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_until: Option<u64>,
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,

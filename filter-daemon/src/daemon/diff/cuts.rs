@@ -4,9 +4,9 @@ use filter_common::ports::{Clause, Port, Wants};
 use filter_common::target::Target;
 
 use super::Diff;
-use super::gather::{Covering, Peer};
+use super::gather::{Covering, Is, Peer};
 use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness};
-use crate::control::wire::diff::{Cut, MOST_CUT, Role};
+use crate::control::wire::diff::{Cut, MOST_CUT};
 
 /// Peers that are looked at in one turn.
 const PEERS_A_TURN: usize = 256;
@@ -42,9 +42,9 @@ impl Diff {
         let [by, allowed_by] =
             [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
         let by: Vec<_> = by.into_iter().map(|claim| (blocklist.clause_of(&claim.list), claim)).collect();
-        let is_listed = |role: &Role| by.iter().any(|(clause, _)| wants(*clause, role));
-        let is_cut = |role: &Role| allowed_by.is_empty() && drops(now, role) && is_listed(role);
-        let mut is: Vec<_> = peer.is.iter().filter(|role| drops(then, role) && !is_cut(role)).collect();
+        let is_listed = |is: &Is| by.iter().any(|(clause, _)| wants(*clause, is));
+        let is_cut = |is: &Is| allowed_by.is_empty() && drops(now, is) && is_listed(is);
+        let mut is: Vec<_> = peer.is.iter().filter(|is| drops(then, is) && !is_cut(is)).collect();
         let reaches = |claim: &NamedClaim| self.reaching.iter().any(|(name, _)| *name == claim.list);
         let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list) && !reaches(claim);
         if is.is_empty() || peer.allowed || allowed_by.iter().any(stays) {
@@ -58,32 +58,32 @@ impl Diff {
             Covering { list, target, clause }
         });
         let all: Vec<_> = peer.covered.iter().cloned().chain(stay).collect();
-        let first = |role: &Role| all.iter().find(|one| wants(one.clause, role));
-        is.retain(|role| first(role).is_some());
+        let first = |is: &Is| all.iter().find(|one| wants(one.clause, is));
+        is.retain(|is| first(is).is_some());
         let Covering { list, target, .. } = first(is.first()?)?;
         let (target, list) = (target.to_string(), list.to_string());
-        let is = is.into_iter().cloned().collect();
+        let is = is.into_iter().map(|is| is.role.clone()).collect();
         Some(Cut { address: peer.address.to_string(), is, target, list })
     }
 }
 
-/// Does a list with this clause drop what one who is that to us sends? Where this host has begun, its own port is any that the
-/// kernel gives to whoever asks for none.
-fn wants(clause: Option<Clause>, role: &Role) -> bool {
+/// Does a list with this clause drop what one who is that to us sends? A name server answers to any port that the kernel gives to
+/// whoever asks for none.
+fn wants(clause: Option<Clause>, is: &Is) -> bool {
     const FIRST_GIVEN: u16 = 1024;
     let Some(clause) = clause else { return true };
-    match (role.role.as_str(), role.port) {
-        ("client", Some(port)) => clause.wants(Port::to(port)) == Wants::Drop,
-        ("gateway", _) => clause.wants(Port::NONE) == Wants::Drop,
-        _ => clause.is_except() || clause.ranges().any(|range| range.last() >= FIRST_GIVEN),
+    match is.role.role.as_str() {
+        "gateway" => clause.wants(Port::NONE) == Wants::Drop,
+        "name_server" => clause.is_except() || clause.ranges().any(|range| range.last() >= FIRST_GIVEN),
+        _ => is.ours.iter().any(|port| clause.wants(Port::to(*port)) == Wants::Drop),
     }
 }
 
 /// Is one who is that to us dropped when he is listed? What this host has begun goes on with `match: new`.
-fn drops(strictness: Strictness, role: &Role) -> bool {
+fn drops(strictness: Strictness, is: &Is) -> bool {
     match strictness {
         Strictness::Nothing => false,
-        Strictness::New => !["server", "name_server"].contains(&role.role.as_str()),
+        Strictness::New => !["server", "name_server"].contains(&is.role.role.as_str()),
         Strictness::All => true,
     }
 }

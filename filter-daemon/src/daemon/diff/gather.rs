@@ -29,11 +29,20 @@ pub struct Read {
 #[derive(Debug)]
 pub struct Peer {
     pub(super) address: IpAddr,
-    pub(super) is: Vec<Role>,
+    pub(super) is: Vec<Is>,
     /// What was read to be blocked and covers it: the first on all ports, and of each clause the first.
     pub(super) covered: Vec<Covering>,
     /// Does anything that was read to be allowed?
     pub(super) allowed: bool,
+}
+
+/// What somebody is to this host.
+#[derive(Debug)]
+pub struct Is {
+    /// As it is told.
+    pub(super) role: Role,
+    /// The ports of ours to which he sends, where there are connections.
+    pub(super) ours: Vec<u16>,
 }
 
 /// What covers somebody.
@@ -52,7 +61,7 @@ pub fn gather(loaded: Loaded, guarded: Guarded) -> Read {
 
 /// The same for these peers.
 pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
-    let Peers { known, unseen } = peers;
+    let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
         let lists = loaded.lists.iter().filter(move |list| list.polarity == polarity);
@@ -64,7 +73,13 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
     let (blocks, allows) = (covers(&blocked), covers(&allowed));
     let peers = known.into_iter().map(|(address, roles)| Peer {
         address,
-        is: roles.into_iter().map(|(role, count)| role.told(count)).collect(),
+        is: roles
+            .into_iter()
+            .map(|(role, count)| Is {
+                role: role.told(count),
+                ours: ours.remove(&(address, role)).unwrap_or_default().into_iter().collect(),
+            })
+            .collect(),
         covered: covering(&blocks, address),
         allowed: !covering(&allows, address).is_empty(),
     });

@@ -86,12 +86,13 @@ impl Diff {
             detach: beyond(&after, &before),
             settings: settings::settings(now.config, &loaded.config),
             peers: peers.len() as u64,
+            paused_until: blocklist.settings().paused.map(clock::on_the_wall),
             guarded: guarded::tell(&guarded, blocklist),
             unseen,
             ..Reply::default()
         };
-        // Who comes by an interface that is not filtered yet is not dropped yet.
-        let now = blocklist.settings().unpaused().strictness();
+        // Who comes by an interface that is not filtered yet is not dropped yet, nor is anybody during a pause.
+        let now = blocklist.settings().strictness();
         let now = if reply.attach.is_empty() { now } else { Strictness::Nothing };
         let drops = [now, settings_of(&loaded.config).strictness()];
         let stage = Stage::Come { list: 0, from: 0 };

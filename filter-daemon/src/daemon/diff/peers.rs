@@ -1,7 +1,7 @@
 //! Who is in touch with this host, or needed by it, at the moment: the other ends of its connections, its name servers and
 //! its gateways. Loopback is nobody: no packet of its meets the filter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -30,6 +30,8 @@ pub enum Role {
 pub struct Peers {
     /// Each with what it is, and how often.
     pub known: BTreeMap<IpAddr, BTreeMap<Role, u64>>,
+    /// To which ports of ours it sends, as what.
+    pub ours: BTreeMap<(IpAddr, Role), BTreeSet<u16>>,
     /// Where could not be looked, and why.
     pub unseen: Vec<String>,
 }
@@ -57,7 +59,9 @@ impl Peers {
         for &Connection { protocol, ours, peer, theirs, is_own } in connections {
             let role = if is_own { Role::Server(protocol, theirs) } else { Role::Client(protocol, ours) };
             self.add(peer, role);
+            self.ours.entry((peer.to_canonical(), role)).or_default().insert(ours);
         }
+        self.ours.retain(|(address, _), _| self.known.contains_key(address));
     }
 
     fn add(&mut self, address: IpAddr, role: Role) {
@@ -179,5 +183,7 @@ mod tests {
             ("198.51.100.9".to_owned(), BTreeMap::from([(Role::Server(Protocol::Tcp, 443), 1)])),
         ];
         assert_eq!(known, expected);
+        let ours: Vec<Vec<u16>> = peers.ours.into_values().map(|ports| ports.into_iter().collect()).collect();
+        assert_eq!(ours, [[22], [50_000]]);
     }
 }

@@ -176,7 +176,7 @@ impl<'a> Story<'a> {
     /// Whom `diff` names.
     fn diff(&mut self, plan: &Plan, peers: &BTreeSet<IpAddr>) -> BTreeSet<IpAddr> {
         let roles = |address: &IpAddr| (*address, BTreeMap::from([(PeerRole::Gateway, 1)]));
-        let peers = Peers { known: peers.iter().map(roles).collect(), unseen: Vec::new() };
+        let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
         let blocklist = self.protection.blocklist();
         let read = gather_with(loaded(plan, blocklist), peers, self.guard.view().copied());
         let eth0 = || vec!["eth0".to_owned()];
