@@ -317,7 +317,7 @@ fn again(net: &mut Net) {
 
 /// By this start, or a moment later.
 #[track_caller]
-fn wait_until_rolled_back(net: &Net) {
+pub fn wait_until_rolled_back(net: &Net) {
     let begun = Instant::now();
     while net.filterd(["status", "--json"]).exits(7).json().get("trial").is_some() {
         assert!(begun.elapsed() < PATIENCE, "it stays on trial");

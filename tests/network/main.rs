@@ -8,6 +8,7 @@ mod attach;
 mod bad_input;
 mod belongs_to_others;
 mod bulk;
+mod changed_kind;
 mod clocks;
 mod completions;
 mod config;

@@ -277,7 +277,9 @@ class Machine:
         return True
 
     def store(self, state, this):
-        base = state.registers[this.target]
+        base = state.registers.get(this.target)
+        if not isinstance(base, Pointer):
+            raise Unproved(f"{self.program.name} {state.at}: a store through no pointer")
         value = state.registers[this.source] if this.kind == STORE else word(this.immediate)
         at, size = z3.simplify(base.offset + this.offset), this.size
         if base.region == "stack":

@@ -3,7 +3,7 @@
 use filter_common::ports::{Clause, Port, Wants};
 use filter_common::sets::{SLOTS, Slot};
 
-use super::{Blocklist, List, ListId};
+use super::{Blocklist, List, ListId, Meaning};
 
 /// There are as many clauses in force as there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,12 @@ impl Blocklist {
         self.clauses[list.slot?.number()]
     }
 
-    /// The same of the list of this name, if there is one.
+    /// What it means to be on `list`.
+    pub fn meaning(&self, list: &List) -> Meaning {
+        Meaning { polarity: list.polarity, ports: self.clause(list), reach: list.reach.settled() }
+    }
+
+    /// On which ports the entries of the list of this name are blocked, if there is one.
     pub fn clause_of(&self, name: &str) -> Option<Clause> {
         self.clause(self.lists.get(self.lists.find(name)?))
     }

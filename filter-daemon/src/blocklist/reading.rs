@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Timestamp;
+use super::{Meaning, Timestamp};
 
 /// What identifies the contents of a source without reading it; whoever reads sources makes them, and compares them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Accepted {
     pub checksum: u32,
     /// How long what it names stays on the list, and since when that is so; none if for good.
     pub term: Option<Term>,
+    /// What it meant to be on the list; none if nobody wrote that down.
+    pub meaning: Option<Meaning>,
 }
 
 /// A length of time, and from when it counts.

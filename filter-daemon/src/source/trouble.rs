@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::file::FileError;
 use super::limits::Doubt;
-use crate::blocklist::Accepted;
+use crate::blocklist::{Accepted, Polarity};
 use crate::text::{Explain, Explanation, date, printable};
 
 /// Why a list is not believed.
@@ -14,6 +14,8 @@ pub enum Why<'a> {
     Error(&'a FileError),
     /// Its counts; and what it looks like.
     Doubt(Doubt, &'a str),
+    /// It was not fetched yet.
+    Awaited,
 }
 
 /// What is in force instead.
@@ -50,11 +52,24 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
     let cause = match why {
         Why::Error(error) => error.to_string(),
         Why::Doubt(doubt, looks) => format!("{} {doubt}{looks}", printable::path(path)),
+        Why::Awaited => format!("nothing was fetched from {} yet", printable::path(path)),
     };
     let message = format!("list {name} {}: {cause}; {}", state(instead, mood), in_force(instead, mood));
     let remedy =
         if is_fetched(path) { remedy_fetched(name, path, why, mood) } else { remedy(name, why, mood) };
     Explanation::new(message, remedy + look_after(instead, mood))
+}
+
+/// The same of a list that did so to the `count` that are on it, and does the reverse once it is believed.
+#[must_use]
+pub fn still(told: Explanation, was: Polarity, count: u64, mood: Mood) -> Explanation {
+    let (done, then) = match was {
+        Polarity::Block => ("blocked", "allows"),
+        Polarity::Allow => ("allowed", "blocks"),
+    };
+    let are = are(count, mood);
+    let more = format!(", and {are} still {done}: that it {then} counts once its file is believed");
+    Explanation { message: told.message + &more, ..told }
 }
 
 impl From<&Accepted> for Instead {
@@ -77,11 +92,7 @@ fn state(instead: Instead, mood: Mood) -> &'static str {
 fn in_force(instead: Instead, mood: Mood) -> String {
     let would = if mood == Mood::Would { "would " } else { "" };
     let stay = |count| if count == 1 && mood == Mood::Is { "stays" } else { "stay" };
-    let are = |count| match (mood, count) {
-        (Mood::Would, _) => "would be",
-        (Mood::Is, 1) => "is",
-        (Mood::Is, _) => "are",
-    };
+    let are = |count| are(count, mood);
     match instead {
         Instead::Good(0, at) => format!("it {would}{} empty, as it was on {}", stay(1), date::utc(at)),
         Instead::Good(count, at) => {
@@ -105,6 +116,14 @@ fn in_force(instead: Instead, mood: Mood) -> String {
         ),
         Instead::Nothing => format!("there is no good copy, so nothing of it {} blocked", are(1)),
         Instead::Hidden => format!("what was good before, if anything was, {would}{} in force", stay(1)),
+    }
+}
+
+const fn are(count: u64, mood: Mood) -> &'static str {
+    match (mood, count) {
+        (Mood::Would, _) => "would be",
+        (Mood::Is, 1) => "is",
+        (Mood::Is, _) => "are",
     }
 }
 
@@ -133,6 +152,7 @@ fn remedy_fetched(name: &str, path: &Path, why: &Why<'_>, mood: Mood) -> String 
         Mood::Would => look_at(path),
     };
     match why {
+        Why::Awaited => again,
         Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(_) => {
             let own = remedy(name, why, mood);
             if let Why::Error(FileError::Unreadable { .. }) = why { again } else { own }
@@ -174,7 +194,7 @@ fn remedy(name: &str, why: &Why<'_>, mood: Mood) -> String {
         (Why::Doubt(Doubt::Rejected { .. }, _), Mood::Is) => {
             format!("`filterd check` shows the lines: mend the file, then `filterd reload`; {accept}")
         }
-        (Why::Doubt(..), _) => format!("mend the file, then `filterd reload`; {accept}"),
+        (Why::Doubt(..) | Why::Awaited, _) => format!("mend the file, then `filterd reload`; {accept}"),
     }
 }
 
@@ -259,6 +279,18 @@ mod tests {
             |url: &str| explain("a", Path::new(url), &rubbish, Instead::Nothing, Mood::Would).to_string();
         assert!(told("https://a.example/x").contains("`curl -L https://a.example/x | head`"));
         assert!(!told("https://a.example/x?…").contains("curl"));
+    }
+
+    #[test]
+    fn of_a_list_that_is_to_do_the_reverse_it_says_what_it_does_until_then() {
+        let awaited =
+            explain("a", Path::new("https://a.example/x"), &Why::Awaited, Instead::Good(3, AT), Mood::Is);
+        assert_eq!(
+            still(awaited, Polarity::Block, 3, Mood::Is).lines().collect::<Vec<_>>().join("\n"),
+            "list a is held back: nothing was fetched from https://a.example/x yet; its 3 targets of 2026-11-21 21:28:00 UTC \
+             stay in force, and are still blocked: that it allows counts once its file is believed\n\
+             filterd fetches it again by itself, and at once by `filterd lists refresh a`"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use crate::blocklist::Polarity;
 use crate::config::List;
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::status::ListStatus;
@@ -86,6 +87,15 @@ impl Before<'_> {
         match self {
             Self::Copy(copy) => Some(copy.entries),
             Self::Running(list) => Some(list.targets).filter(|targets| *targets > 0 || list.read.is_some()),
+            Self::Nothing | Self::Hidden => None,
+        }
+    }
+
+    /// Is it blocked, or allowed, as far as that is known?
+    pub fn polarity(self) -> Option<Polarity> {
+        match self {
+            Self::Copy(copy) => copy.meaning.map(|meaning| meaning.polarity),
+            Self::Running(list) => Some(if list.allows { Polarity::Allow } else { Polarity::Block }),
             Self::Nothing | Self::Hidden => None,
         }
     }

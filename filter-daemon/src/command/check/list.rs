@@ -9,12 +9,13 @@ use super::MOST_TOLD;
 use super::fetching::Fetching;
 use super::known::{Before, Known};
 use crate::accounts;
+use crate::blocklist::Polarity;
 use crate::clock;
 use crate::config::List;
 use crate::source::file::FileError;
 use crate::source::limits::{Seen, Verdict};
 use crate::source::patience::Patience;
-use crate::source::trouble::{Instead, Mood, Why, explain};
+use crate::source::trouble::{Instead, Mood, Why, explain, still};
 use crate::source::{ListFile, database, list, well_known};
 use crate::text::{Explain, Explanation, printable};
 
@@ -166,6 +167,12 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
     let told = match (fate, read) {
         (Fate::Refused, Err(error)) => refused(name, error, instead),
         _ => explain(name, path, &why, instead, Mood::Would),
+    };
+    let is_reversed = |was: &Polarity| (*was == Polarity::Allow) != list.allows;
+    let entries = before.entries().filter(|entries| *entries > 0 && fate == Fate::HeldBack);
+    let told = match before.polarity().filter(is_reversed).zip(entries) {
+        Some((was, count)) => still(told, was, count, Mood::Would),
+        None => told,
     };
     Some(Doubted { error, fate, told })
 }

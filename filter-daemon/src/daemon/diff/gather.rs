@@ -64,9 +64,10 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
     let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
-        let lists = loaded.lists.iter().filter(move |list| list.polarity == polarity);
-        let lists =
-            lists.filter_map(|list| Some((&list.name, list.ports, list.reach.all_of(list.found.targets()?))));
+        let lists = loaded.lists.iter().filter(move |list| list.meaning.polarity == polarity);
+        let lists = lists.filter_map(|list| {
+            Some((&list.name, list.meaning.ports, list.meaning.reach.all_of(list.found.targets()?)))
+        });
         std::iter::once((&config, None, Cow::Borrowed(inline))).chain(lists).collect::<Vec<_>>()
     };
     let (blocked, allowed) = (of(Polarity::Block, &loaded.block), of(Polarity::Allow, &loaded.allow));

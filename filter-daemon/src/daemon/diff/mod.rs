@@ -143,11 +143,11 @@ impl Diff {
                 }
             };
             let was = before.map(|id| rows.get(id).name.clone());
-            let ports = list.ports.map(|clause| clause.to_string());
-            self.turned.extend(keeps.map(|id| (rows.get(id).name.clone(), list.ports)));
+            let ports = list.meaning.ports.map(|clause| clause.to_string());
+            self.turned.extend(keeps.map(|id| (rows.get(id).name.clone(), list.meaning.ports)));
             match targets {
                 Some(targets) => {
-                    self.compare(before, &list.name, list.polarity, targets, blocklist);
+                    self.compare(before, &list.name, list.meaning.polarity, targets, blocklist);
                     if let Some(compared) = self.lists.last_mut() {
                         (compared.told.ports, compared.told.ports_before) = (ports, before_ports);
                     }
@@ -163,7 +163,7 @@ impl Diff {
                         was,
                         ports,
                         ports_before: before_ports,
-                        allows: list.polarity == Polarity::Allow,
+                        allows: list.meaning.polarity == Polarity::Allow,
                         new: before.is_none(),
                         come,
                         ..ListDifference::default()
@@ -250,7 +250,7 @@ impl Work for Diff {
 
 /// The list whose entries this one is to block on other ports.
 fn on_other_ports(list: &LoadedList, blocklist: &Blocklist) -> Option<ListId> {
-    list.turned.filter(|id| blocklist.lists().get(*id).polarity == list.polarity)
+    list.turned.filter(|id| blocklist.lists().get(*id).polarity == list.meaning.polarity)
 }
 
 /// A clause for people, or that there is none.
@@ -261,10 +261,9 @@ fn ports_told(clause: Option<Clause>) -> String {
 /// Lists that are there and would reach otherwise.
 fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(Arc<str>, Reach)> {
     let rows = blocklist.lists();
-    let files = loaded
-        .lists
-        .iter()
-        .filter_map(|list| Some((rows.get(list.before.or_else(|| list.keeps_entries_of())?), list.reach)));
+    let files = loaded.lists.iter().filter_map(|list| {
+        Some((rows.get(list.before.or_else(|| list.keeps_entries_of())?), list.meaning.reach))
+    });
     let live = rows.live(Polarity::Block).map(|id| {
         let list = rows.get(id);
         let said = loaded.config.live.iter().find(|said| said.name.as_str() == &*list.name);

@@ -23,7 +23,7 @@ use super::super::persistence::{self, Persistence};
 use super::super::reload::{Found, Loaded, LoadedList, Reload, begin_with};
 use super::super::serve::Guarding;
 use super::*;
-use crate::blocklist::{Accepted, Reach, Targets};
+use crate::blocklist::{Accepted, Meaning, Reach, Targets};
 use crate::config::Config;
 use crate::host::What;
 use crate::kernel::Filter;
@@ -320,6 +320,7 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             is_missing: false,
             bytes: 0,
             checksum: 0,
+            meaning: None,
         };
         let path = accepted.path.clone();
         let found = Found::Accepted {
@@ -333,10 +334,8 @@ fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             name,
             path,
             ttl: None,
-            polarity,
             how: How::recognised(Special::INCLUDED),
-            ports: None,
-            reach: Reach::AS_GIVEN,
+            meaning: Meaning { polarity, ports: None, reach: Reach::AS_GIVEN },
             before,
             turned: None,
             found,

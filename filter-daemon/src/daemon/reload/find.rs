@@ -127,12 +127,24 @@ impl Found {
 }
 
 /// What stands for a list of which nothing was fetched yet, or not from where it is fetched from now on: what is in force
-/// stays; at a start, it is what its copy says.
+/// stays; at a start, it is what its copy says. That is told where it does not mean what the configuration says.
 fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
+    let told = |instead| explain(list.name.as_str(), &list.path, &Why::Awaited, instead, Mood::Is);
+    let is_reversed = before.is_some_and(|before| before.reversed_by(list).is_some());
+    if let Some(before) = before.filter(|before| is_reversed && before.id.is_some()) {
+        let told = told(before.instead());
+        return Found::Doubted { told, targets: None, read: None, accepted: None };
+    }
     let copy =
         before.filter(|before| before.id.is_none()).and_then(|before| before.reading.accepted.as_ref());
     let Some(accepted) = copy else { return Found::Awaited };
     match sources.copies.read(accepted, &list.how) {
+        Ok(file) if is_reversed => Found::Doubted {
+            told: told(accepted.into()),
+            read: Some(ReadAs::of(&file)),
+            targets: Some(file.targets),
+            accepted: Some(accepted.clone()),
+        },
         Ok(file) => {
             let (read, accepted) = (ReadAs::of(&file), Accepted { stamp: None, ..accepted.clone() });
             let ListFile { targets, remarks, .. } = file;
@@ -252,6 +264,7 @@ impl Judging<'_> {
             bytes,
             checksum,
             term: None,
+            meaning: None,
         };
         Found::Accepted { targets, accepted, draft: Some(draft), read, remarks }
     }
@@ -271,6 +284,7 @@ impl Judging<'_> {
             bytes: 0,
             checksum: crc_of_nothing(),
             term: None,
+            meaning: None,
         });
         let (targets, read, remarks) = (Targets::default(), ReadAs::default(), Remarks::default());
         Found::Accepted { targets, accepted, draft, read, remarks }

@@ -1,5 +1,5 @@
-//! A list that is to block on other ports, or to allow what it blocked, is a new one: where its file is not believed and there
-//! is no copy of it, what is on the old one is what comes onto it.
+//! A list that is to block on other ports is a new one: where its file is not believed and there is no copy of it, what is on
+//! the old one is what comes onto it.
 
 use filter_common::target::Target;
 

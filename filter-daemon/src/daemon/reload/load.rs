@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use filter_common::ports::Clause;
-
 use super::find::{self, Found, find};
-use super::matching::{self, Known, polarity_of};
+use super::matching::{self, Known, meaning_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
-use crate::blocklist::{Blocklist, ListId, Origin, Polarity, Reach, Targets};
+use crate::blocklist::{Blocklist, ListId, Meaning, Origin, Targets};
 use crate::config::{Config, List};
 use crate::control::wire::accept::Accept;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
 use crate::source::How;
+use crate::source::trouble::{Mood, still};
 
 /// A configuration with everything it names.
 #[derive(Debug)]
@@ -46,15 +45,11 @@ pub struct LoadedList {
     pub path: PathBuf,
     /// How long what it names stays on it.
     pub ttl: Option<Duration>,
-    /// Does it block, or allow?
-    pub polarity: Polarity,
-    /// On which ports, if not on all?
-    pub ports: Option<Clause>,
-    /// How far what it names reaches.
-    pub reach: Reach,
+    /// What it means to be on it.
+    pub meaning: Meaning,
     /// The list it was before, perhaps under another name or with another file.
     pub before: Option<ListId>,
-    /// The list in force that it was before, where its entries meant something else.
+    /// The list in force that it was before, where its entries were blocked on other ports.
     pub turned: Option<ListId>,
     /// How it is read.
     pub how: How,
@@ -68,9 +63,7 @@ impl LoadedList {
             name: list.name.as_str().into(),
             path: list.path.clone(),
             ttl: list.ttl,
-            polarity: polarity_of(list),
-            ports: list.ports,
-            reach: Reach::to(list.ipv6_prefix),
+            meaning: meaning_of(list),
             how: list.how.clone(),
             before,
             turned: None,
@@ -86,8 +79,7 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
         id: Some(id),
         turned: None,
         name: list.name.clone(),
-        polarity: Some(list.polarity),
-        ports: blocklist.clause(list),
+        meaning: Some(blocklist.meaning(list)),
         // What its file named, whatever has expired of it.
         entries: list.entries + list.spent.len() as u64,
         reading: list.reading.clone().unwrap_or_default(),
@@ -96,6 +88,40 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
 }
 
 impl LoadedList {
+    /// Reads this list, which was `before`.
+    fn read(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Self {
+        if let Some(was) = before.filter(|before| before.reversed_by(list).is_some()) {
+            let found = find(list, Some(&was.unread()), is_meant, sources);
+            let says_it = matches!(
+                found,
+                Found::Accepted { .. } | Found::Doubted { targets: Some(_), accepted: None, .. }
+            );
+            return if says_it { Self::of(list, None, found) } else { Self::as_before(list, was, found) };
+        }
+        let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
+        let before = turned.as_ref().or(before);
+        let found = find(list, before, is_meant, sources);
+        let turned = before.and_then(|known| known.turned);
+        Self { turned, ..Self::of(list, before.and_then(|known| known.id), found) }
+    }
+
+    /// This list with what was on it `before`: whoever blocked does not allow, nor the reverse, until there is something that
+    /// is believed.
+    fn as_before(list: &List, before: &Known, found: Found) -> Self {
+        let this = Self::of(list, before.id, found);
+        let Some(meaning) = before.reversed_by(list) else { return this };
+        let found = match this.found {
+            Found::Doubted { told, targets, read, accepted } => Found::Doubted {
+                told: still(told, meaning.polarity, before.entries, Mood::Is),
+                targets,
+                read,
+                accepted,
+            },
+            found => found,
+        };
+        Self { meaning, ttl: before.ttl(), found, ..this }
+    }
+
     /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
     pub fn keeps_entries_of(&self) -> Option<ListId> {
         let has_none = matches!(self.found, Found::Doubted { targets: None, .. } | Found::Awaited);
@@ -120,11 +146,7 @@ impl Loaded {
         sources.denied.clear();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
-            let before = turned.as_ref().or(before);
-            let found = find(list, before, accept.has_list(list.name.as_str()), sources);
-            let turned = before.and_then(|known| known.turned);
-            LoadedList { turned, ..LoadedList::of(list, before.and_then(|known| known.id), found) }
+            LoadedList::read(list, before, accept.has_list(list.name.as_str()), sources)
         });
         let lists = lists.collect();
         Ok(Self::of(config, lists))
@@ -139,9 +161,13 @@ impl Loaded {
     ) -> Self {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            let is_named = named.contains(list.name.as_str());
-            let found = if is_named { find(list, before, false, sources) } else { Found::Unchanged };
-            LoadedList::of(list, before.and_then(|known| known.id), found)
+            if named.contains(list.name.as_str()) {
+                return LoadedList::read(list, before, false, sources);
+            }
+            before.map_or_else(
+                || LoadedList::of(list, None, Found::Unchanged),
+                |before| LoadedList::as_before(list, before, Found::Unchanged),
+            )
         });
         let lists = lists.collect();
         Self::of(config, lists)
@@ -162,13 +188,19 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
-            let is_same = |known: &&Known| !known.is_turned_by(list);
-            let file = sources.file_of(list);
-            let found = find::restored(list, &file, copies.iter().find(is_of), |accepted| {
+            let (file, copy) = (sources.file_of(list), copies.iter().find(is_of));
+            let found = find::restored(list, &file, copy, |accepted| {
                 let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
                 held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
             });
-            LoadedList::of(list, before.filter(is_same).and_then(|known| known.id), found)
+            // It may have been waiting for a file that is believed.
+            let this = match copy.filter(|copy| copy.reversed_by(list).is_some()) {
+                Some(was) => LoadedList::as_before(list, was, found),
+                None => LoadedList::of(list, None, found),
+            };
+            let is_same =
+                |known: &&Known| known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning));
+            LoadedList { before: before.filter(is_same).and_then(|known| known.id), ..this }
         });
         let lists = lists.collect();
         Self { restores: true, ..Self::of(config, lists) }

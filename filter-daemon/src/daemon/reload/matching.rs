@@ -2,12 +2,12 @@
 //! moved, goes on as it was.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use filter_common::ports::Clause;
-
-use crate::blocklist::{ListId, Polarity, Reading};
+use crate::blocklist::{ListId, Meaning, Polarity, Reach, Reading};
 use crate::config::List;
 use crate::source::database;
+use crate::source::trouble::Instead;
 
 /// A list that was there before: of the configuration in force, or, at a start, one of which there is a copy.
 #[derive(Clone, Debug)]
@@ -18,10 +18,8 @@ pub struct Known {
     pub turned: Option<ListId>,
     /// Its name.
     pub name: Arc<str>,
-    /// Does it block, or allow? A copy says neither.
-    pub polarity: Option<Polarity>,
-    /// On which ports, if not on all? A copy does not say.
-    pub ports: Option<Clause>,
+    /// What it means to be on it; a copy that an earlier filterd made does not say.
+    pub meaning: Option<Meaning>,
     /// How many targets of it are in force.
     pub entries: u64,
     /// How its file was found.
@@ -57,21 +55,43 @@ impl Known {
 
     /// Does `list` mean something else for those on it than this one did? What a copy does not say is no other thing.
     pub fn is_turned_by(&self, list: &List) -> bool {
-        self.polarity.is_some_and(|was| (was, self.ports) != (polarity_of(list), list.ports))
+        self.meaning.is_some_and(|was| was.is_other_than(&meaning_of(list)))
     }
 
-    /// The same for one that allows from now on what it blocked, or the reverse, or blocks it on other ports: a new list, of
-    /// which there may be a copy; if not, it begins with what is on the old one.
+    /// What it meant to be on it, where somebody is, and `list` blocks what this one allowed, or the reverse.
+    pub fn reversed_by(&self, list: &List) -> Option<Meaning> {
+        self.meaning.filter(|was| self.entries > 0 && was.is_reverse_of(&meaning_of(list)))
+    }
+
+    /// How long what it names stays on it, as far as that is known.
+    pub fn ttl(&self) -> Option<Duration> {
+        let term = self.reading.accepted.as_ref().and_then(|accepted| accepted.term);
+        self.reading.ttl.or_else(|| term.map(|term| term.ttl))
+    }
+
+    /// What is in force of it where its file is not believed.
+    pub fn instead(&self) -> Instead {
+        self.reading.accepted.as_ref().map_or(Instead::Stays(self.entries), Instead::from)
+    }
+
+    /// The same, to be read again whatever its file was.
+    pub fn unread(&self) -> Self {
+        Self { reading: Reading { stamp: None, ..self.reading.clone() }, ..self.clone() }
+    }
+
+    /// The same for one that blocks on other ports from now on: a new list, of which there may be a copy; if not, it begins
+    /// with what is on the old one.
     pub fn turned(&self) -> Self {
-        let reading = Reading { stamp: None, ..self.reading.clone() };
-        let entries = reading.accepted.as_ref().map_or(self.entries, |accepted| accepted.entries);
-        Self { id: None, turned: self.id, entries, reading, ..self.clone() }
+        let unread = self.unread();
+        let entries = unread.reading.accepted.as_ref().map_or(self.entries, |accepted| accepted.entries);
+        Self { id: None, turned: self.id, entries, ..unread }
     }
 }
 
-/// Does it block, or allow?
-pub const fn polarity_of(list: &List) -> Polarity {
-    if list.allows { Polarity::Allow } else { Polarity::Block }
+/// What it means to be on `list`.
+pub const fn meaning_of(list: &List) -> Meaning {
+    let polarity = if list.allows { Polarity::Allow } else { Polarity::Block };
+    Meaning { polarity, ports: list.ports, reach: Reach::to(list.ipv6_prefix) }
 }
 
 #[cfg(test)]
@@ -86,8 +106,7 @@ mod tests {
             id: rows.make_anyway(name, Origin::File, Polarity::Block).ok(),
             turned: None,
             name: (*name).into(),
-            polarity: Some(Polarity::Block),
-            ports: None,
+            meaning: None,
             entries: 0,
             reading: Reading { path: path.into(), ..Reading::default() },
         });

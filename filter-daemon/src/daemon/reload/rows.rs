@@ -10,7 +10,9 @@ use super::find::{Found, ReadAs};
 use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
 use super::warnings;
-use crate::blocklist::{Accepted, Blocklist, ListId, Origin, Polarity, Reading, Targets, Timestamp, Trouble};
+use crate::blocklist::{
+    Accepted, Blocklist, ListId, Meaning, Origin, Polarity, Reading, Targets, Timestamp, Trouble,
+};
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
@@ -106,7 +108,8 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, polarity, ports, reach, how, before, turned: _, mut found } = list;
+        let LoadedList { name, path, ttl, meaning, how, before, turned: _, mut found } = list;
+        let Meaning { polarity, ports, reach } = meaning;
         let id = match before {
             Some(id) => {
                 self.reaching.begin(id, reach, blocklist.lists_mut());
@@ -230,7 +233,7 @@ fn note(
 ) -> Option<ToKeep> {
     let FoundList { id, path, how, ttl, found } = found;
     let list = blocklist.lists().get(id);
-    let (name, entries) = (list.name.clone(), list.entries);
+    let (name, entries, meaning) = (list.name.clone(), list.entries, blocklist.meaning(list));
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
@@ -273,10 +276,10 @@ fn note(
     }
     let read = reading.accepted.take()?;
     let term = read.term_of(ttl, clock::after(Duration::ZERO));
-    let accepted = Accepted { term, ..renamed(&read, &name, &reading.path) };
+    let accepted = Accepted { term, meaning: Some(meaning), ..renamed(&read, &name, &reading.path) };
     reading.accepted = Some(accepted.clone());
     let is_other = |one: &Accepted, other: &Accepted| {
-        (&one.name, &one.path, one.term) != (&other.name, &other.path, other.term)
+        (&one.name, &one.path, one.term, one.meaning) != (&other.name, &other.path, other.term, other.meaning)
     };
     let bytes = match draft {
         Some(draft) => Some(Bytes::Draft(draft)),

@@ -67,8 +67,7 @@ impl Sources {
             );
         }
         let known = copies.into_iter().map(|accepted| Known {
-            polarity: None,
-            ports: None,
+            meaning: accepted.meaning,
             id: None,
             turned: None,
             name: accepted.name.clone(),

@@ -37,8 +37,7 @@ impl WayBack {
     /// The lists of which there is a copy: those in hand, and then what lies in the state directory.
     pub fn known(&self, sources: &mut Sources) -> Vec<Known> {
         let held = self.held.iter().map(|held| Known {
-            polarity: None,
-            ports: None,
+            meaning: held.accepted().meaning,
             id: None,
             turned: None,
             name: held.accepted().name.clone(),

@@ -16,7 +16,8 @@ pub const MAGIC: &str = "filterd copy of a list, 1";
 
 /// The header as it is written; none where it is too long, which no path that can be opened makes it.
 pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
-    let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term } = accepted;
+    let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning } =
+        accepted;
     let stamp = stamp.map_or_else(String::new, |stamp| stamp.0.map(|word| word.to_string()).join(" "));
     let path = path.as_os_str().as_bytes();
     let mut said = format!(
@@ -31,6 +32,9 @@ pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
     // An earlier filterd reads no farther than the path.
     if let Some(Term { ttl, from }) = term {
         said.extend(format!("term {} {}\n", ttl.as_secs(), from.secs()).into_bytes());
+    }
+    if let Some(meaning) = meaning {
+        said.extend(format!("means {meaning}\n").into_bytes());
     }
     let mut header = format!("{MAGIC}\nsum {:08x} {}\n", crc32fast::hash(&said), said.len()).into_bytes();
     header.extend(said);
@@ -66,7 +70,8 @@ fn parse(header: &[u8]) -> Option<Accepted> {
     let path = PathBuf::from(OsStr::from_bytes(rest.get(..length)?));
     rest = rest.get(length..)?.strip_prefix(b"\n")?;
     let term = value(&mut rest, "term").and_then(term);
-    Some(Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term })
+    let meaning = value(&mut rest, "means").and_then(|words| words.parse().ok());
+    Some(Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning })
 }
 
 fn term(words: &str) -> Option<Term> {
@@ -86,7 +91,7 @@ fn stamp(words: &str) -> Option<Option<Stamp>> {
 /// The value of the next line, which is to have this key.
 fn value<'a>(rest: &mut &'a [u8], key: &str) -> Option<&'a str> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
-    let line = std::str::from_utf8(&rest[..end]).ok()?;
+    let value = std::str::from_utf8(&rest[..end]).ok()?.strip_prefix(key)?.strip_prefix(' ')?;
     *rest = &rest[end + 1..];
-    line.strip_prefix(key)?.strip_prefix(' ')
+    Some(value)
 }

@@ -34,6 +34,7 @@ impl Place {
             is_missing: false,
             bytes,
             checksum,
+            meaning: None,
         };
         ToKeep { accepted, bytes: Bytes::Draft(draft), before: None }
     }

@@ -1,0 +1,126 @@
+//! What it means to be on a list, in words that a copy of it keeps, so that a filterd that starts knows it, too.
+
+use std::fmt;
+use std::str::FromStr;
+
+use filter_common::ports::{Clause, Range};
+
+use super::{Polarity, Reach};
+
+/// What becomes of whoever is on a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// Is it blocked, or allowed?
+    pub polarity: Polarity,
+    /// On which ports, if not on all?
+    pub ports: Option<Clause>,
+    /// How far does that reach?
+    pub reach: Reach,
+}
+
+impl Meaning {
+    /// Does a list of this meaning do something else with those on it than one of `other`? How far it reaches is changed
+    /// while it stays the same list.
+    pub fn is_other_than(&self, other: &Self) -> bool {
+        (self.polarity, self.ports) != (other.polarity, other.ports)
+    }
+
+    /// Does one of them block what the other allows?
+    pub fn is_reverse_of(&self, other: &Self) -> bool {
+        self.polarity != other.polarity
+    }
+}
+
+/// `allow`; `block`, and on which ports and from which length of IPv6 prefixes on: `block /64 only 22,8000-8100`.
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.polarity {
+            Polarity::Block => "block",
+            Polarity::Allow => "allow",
+        })?;
+        if self.reach != Reach::AS_GIVEN {
+            write!(f, " /{}", self.reach.length())?;
+        }
+        let Some(clause) = &self.ports else { return Ok(()) };
+        f.write_str(if clause.is_except() { " except " } else { " only " })?;
+        for (number, range) in clause.ranges().enumerate() {
+            write!(f, "{}{range}", if number == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+/// These words say nothing that this filterd understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unknown;
+
+impl FromStr for Meaning {
+    type Err = Unknown;
+
+    fn from_str(words: &str) -> Result<Self, Unknown> {
+        let mut words = words.split(' ').peekable();
+        let polarity = match words.next() {
+            Some("block") => Polarity::Block,
+            Some("allow") => Polarity::Allow,
+            _ => return Err(Unknown),
+        };
+        let length = words.next_if(|word| word.starts_with('/'));
+        let length = length.map(|word| word[1..].parse().ok().filter(|length| *length <= 128).ok_or(Unknown));
+        let reach = length.transpose()?.map_or(Reach::AS_GIVEN, Reach::to);
+        let ports = match (words.next(), words.next(), words.next()) {
+            (None, ..) => None,
+            (Some(word @ ("only" | "except")), Some(ports), None) => {
+                let ranges: Option<Vec<Range>> = ports.split(',').map(range).collect();
+                Some(Clause::new(word == "except", ranges.ok_or(Unknown)?).map_err(|_| Unknown)?)
+            }
+            _ => return Err(Unknown),
+        };
+        Ok(Self { polarity, ports, reach })
+    }
+}
+
+fn range(word: &str) -> Option<Range> {
+    let (first, last) = word.split_once('-').unwrap_or((word, word));
+    Range::new(first.parse().ok()?, last.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_meaning_is_read_as_it_was_written() {
+        let ports = |is_except, ranges: &[(u16, u16)]| {
+            let ranges: Vec<_> =
+                ranges.iter().map(|(first, last)| Range::new(*first, *last).unwrap()).collect();
+            Some(Clause::new(is_except, ranges).unwrap())
+        };
+        for (ports, reach, said) in [
+            (None, Reach::AS_GIVEN, "block"),
+            (None, Reach::to(64), "block /64"),
+            (ports(false, &[(22, 22), (8000, 8100)]), Reach::AS_GIVEN, "block only 22,8000-8100"),
+            (ports(true, &[(443, 443)]), Reach::to(48), "block /48 except 443"),
+        ] {
+            let meaning = Meaning { polarity: Polarity::Block, ports, reach };
+            assert_eq!((meaning.to_string().as_str(), said.parse()), (said, Ok(meaning)));
+        }
+        let allows = Meaning { polarity: Polarity::Allow, ports: None, reach: Reach::AS_GIVEN };
+        assert_eq!(("allow".parse(), allows.to_string().as_str()), (Ok(allows), "allow"));
+    }
+
+    #[test]
+    fn words_that_another_filterd_wrote_are_not_guessed_at() {
+        for words in [
+            "",
+            "blocks",
+            "block /129",
+            "block /",
+            "block only",
+            "block only 22 80",
+            "block only 9-1",
+            "allow x",
+        ] {
+            assert_eq!(words.parse::<Meaning>(), Err(Unknown), "{words}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A list that blocked is to allow, or the reverse, and what its file says is not believed, or was not fetched yet: it goes on as
+//! it was, and says so, over restarts and under other names, until there is something that is believed. What was blocked is not
+//! allowed because a file is missing.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Site};
+
+use crate::confirm::wait_until_rolled_back;
+
+/// Blocked whatever lists say.
+const INLINE: &str = "203.0.113.0/24";
+
+fn config(list: &str) -> String {
+    format!("block: [{INLINE}, \"2001:db8:bad::/48\"]\nlists: [{list}]")
+}
+
+fn partners(file: &str, allow: bool) -> String {
+    format!("{{name: partners, path: $HOME/{file}, allow: {allow}}}")
+}
+
+/// Waits until the copies of lists are written: what the state directory holds once nothing is unfinished any more.
+fn wait_for_copies(net: &Net, said: &str) {
+    let begun = Instant::now();
+    let is_said = || {
+        let files = fs::read_dir(net.home().path("state").join("lists")).into_iter().flatten().flatten();
+        let mut told = files.filter_map(|file| fs::read(file.path()).ok());
+        told.any(|bytes| String::from_utf8_lossy(&bytes).contains(said))
+    };
+    while !is_said() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no copy says {said}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[track_caller]
+fn blocks(net: &Net) {
+    net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
+    net.filterd(["lists"]).exits(7).is_silent_about("file, allows");
+    net.filterd(["allow", "list"]).is_silent_about(BYSTANDER);
+}
+
+#[test]
+fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_missing() {
+    let mut net = Net::new();
+    let said = format!("{ATTACKER}\n{ATTACKER6}\n{BYSTANDER}\n");
+    let file = net.file("partners.txt", &said);
+    net.start(&config(&partners("partners.txt", false)));
+    net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
+    wait_for_copies(&net, "means block\n");
+
+    fs::remove_file(&file).expect("it was there");
+    let turned = config(&partners("partners.txt", true));
+    net.configure(&turned);
+    net.filterd(["diff"])
+        .exits(7)
+        .complains("and are still blocked: that it allows counts once its file is believed")
+        .is_silent_about("would allow");
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("list partners is held back")
+        .complains("and are still blocked: that it allows counts once its file is believed");
+    blocks(&net);
+    net.filterd(["status"]).exits(7).says("are still blocked");
+
+    // Another reload, a restart, another name: nothing makes of it what it is not.
+    net.filterd(["reload"]).exits(7).complains("are still blocked");
+    blocks(&net);
+    net.end(Signal::SIGKILL);
+    net.start(&turned);
+    blocks(&net);
+    net.end(Signal::SIGKILL);
+    let renamed = turned.replace("name: partners", "name: friends");
+    net.start(&renamed);
+    blocks(&net);
+    net.configure(&turned);
+    net.filterd(["reload"]).exits(7);
+    blocks(&net);
+
+    // What is there then is not believed either.
+    net.file("partners.txt", "<!DOCTYPE html>\n");
+    net.filterd(["lists", "refresh", "partners"]).exits(7);
+    blocks(&net);
+    net.end(Signal::SIGKILL);
+    net.start(&turned);
+    blocks(&net);
+
+    net.file("partners.txt", &said);
+    net.filterd(["lists", "refresh", "partners"]).succeeds();
+    net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).passes();
+    net.filterd(["status"]).succeeds();
+    wait_for_copies(&net, "means allow\n");
+    net.end(Signal::SIGKILL);
+    fs::remove_file(&file).expect("it was there");
+    net.start(&turned);
+    net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).passes();
+}
+
+#[test]
+fn whoever_was_allowed_is_not_blocked_because_the_file_that_should_say_so_is_missing() {
+    let mut net = Net::new();
+    let said = format!("{ATTACKER}\n{BYSTANDER}\n");
+    let file = net.file("partners.txt", &said);
+    net.start(&config(&partners("partners.txt", true)));
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+    wait_for_copies(&net, "means allow\n");
+    fs::remove_file(&file).expect("it was there");
+    let turned = config(&partners("partners.txt", false));
+    net.configure(&turned);
+    let allows = |net: &Net| {
+        net.expect_each([ATTACKER, BYSTANDER]).passes();
+        net.expect("203.0.113.99").dropped();
+        net.filterd(["status"])
+            .exits(7)
+            .says("and are still allowed: that it blocks counts once its file is believed");
+    };
+    net.filterd(["reload"]).exits(7).complains("are still allowed");
+    allows(&net);
+    net.end(Signal::SIGKILL);
+    net.start(&turned);
+    allows(&net);
+    // The operator means it: the file is not there, and nothing is on the list any more.
+    net.filterd(["reload", "--accept", "partners"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+    net.file("partners.txt", &said);
+    net.filterd(["reload"]).succeeds();
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+/// Two lists of both kinds, each with the other one's file from now on, and no file there.
+#[test]
+fn lists_that_change_their_names_with_each_other_keep_what_they_do_to_those_on_them() {
+    let mut net = Net::new();
+    let [bad, good] = [("bad.txt", BYSTANDER), ("good.txt", ATTACKER)];
+    let files = [bad, good].map(|(file, said)| net.file(file, said));
+    let lists = |one: &str, other: &str| {
+        config(&format!("{{name: bad, path: $HOME/{one}}}, {{name: good, path: $HOME/{other}, allow: true}}"))
+    };
+    net.start(&lists("bad.txt", "good.txt"));
+    let is_as_before = |net: &Net| {
+        net.expect(BYSTANDER).dropped();
+        net.expect(ATTACKER).passes();
+        net.expect("203.0.113.99").dropped();
+    };
+    is_as_before(&net);
+    wait_for_copies(&net, "means allow\n");
+    wait_for_copies(&net, "means block\n");
+    for file in &files {
+        fs::remove_file(file).expect("it was there");
+    }
+    let swapped = lists("good.txt", "bad.txt");
+    net.configure(&swapped);
+    net.filterd(["reload"]).exits(7).complains("is still blocked").complains("is still allowed");
+    is_as_before(&net);
+    net.end(Signal::SIGKILL);
+    net.start(&swapped);
+    is_as_before(&net);
+    net.file("bad.txt", BYSTANDER);
+    net.file("good.txt", ATTACKER);
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).passes();
+    net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn what_is_fetched_from_elsewhere_and_is_to_allow_then_blocks_until_something_has_come() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    let list = |file: &str, allow: bool| {
+        let keys = Site::keys().replace("list.txt", file);
+        config(&format!("{{name: partners, {keys}, allow: {allow}}}")).replace(INLINE, "192.0.2.0/24")
+    };
+    net.start(&list("list.txt", false));
+    net.filterd(["lists", "refresh", "partners"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    wait_for_copies(&net, "means block\n");
+
+    site.fails("503 Service Unavailable");
+    let turned = list("other.txt", true);
+    net.configure(&turned);
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("nothing was fetched from http://198.19.255.254/other.txt?… yet; its 1 target of")
+        .complains("stays in force, and is still blocked");
+    net.expect(ATTACKER).dropped();
+    for _ in 0..2 {
+        net.filterd(["lists", "refresh", "partners"]).exits(7);
+        net.expect(ATTACKER).dropped();
+        net.filterd(["status"]).exits(7).says("partners");
+        net.end(Signal::SIGKILL);
+        net.start(&turned);
+        net.expect(ATTACKER).dropped();
+    }
+    // What has come is what the list allows: not what it blocked.
+    site.has(&format!("{BYSTANDER}\n"));
+    net.filterd(["lists", "refresh", "partners"]).succeeds();
+    net.filterd(["add", BYSTANDER, ATTACKER]).exits(1).says("1 of them allowed, and NOT dropped");
+    net.expect(BYSTANDER).passes();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds();
+}
+
+#[test]
+fn a_trial_that_makes_a_list_the_reverse_is_rolled_back_to_what_it_did() {
+    let mut net = Net::new();
+    let file = net.file("partners.txt", BYSTANDER);
+    net.start(&config(&partners("partners.txt", false)));
+    net.expect(BYSTANDER).dropped();
+    wait_for_copies(&net, "means block\n");
+    let turned = config(&partners("partners.txt", true));
+    net.configure(&turned);
+    net.filterd(["reload", "--confirm", "1s"]).succeeds();
+    net.expect(BYSTANDER).passes();
+    wait_until_rolled_back(&net);
+    net.expect(BYSTANDER).dropped();
+
+    // The same with one that waits for its file when the trial begins, and is believed in it.
+    fs::remove_file(&file).expect("it was there");
+    net.filterd(["reload"]).exits(7).complains("is still blocked");
+    net.file("partners.txt", BYSTANDER);
+    net.filterd(["reload", "--confirm", "1s"]).succeeds();
+    net.expect(BYSTANDER).passes();
+    net.end(Signal::SIGKILL);
+    thread::sleep(Duration::from_secs(2));
+    net.start(&turned);
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).passes();
+}
