@@ -290,7 +290,8 @@ def attempt(name, prove, arguments, judge):
             raise refuted
     except Refuted as refuted:
         outcome, why = "refuted" if refuted.model is not None else "unknown", str(refuted)
-        shown = judge and replay.of(judge, prove, arguments[0], refuted, found, FAULTS.get(name))
+        if judge and arguments:
+            shown = replay.of(judge, prove, arguments[0], refuted, found, FAULTS.get(name))
     except Unproved as unproved:
         outcome, why = "unknown", str(unproved)
     return name, outcome, why, found, shown, time.time() - begun
@@ -310,6 +311,9 @@ def all_of(todo, expected, known, judge, counterexamples):
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as processes:
         judge = judge if counterexamples else None
         for asked in as_completed([processes.submit(attempt, *one, judge) for one in todo]):
+            if asked.exception():
+                # Not after all the others.
+                processes.shutdown(wait=False, cancel_futures=True)
             name, outcome, why, found, shown, seconds = asked.result()
             is_right = outcome == expected
             if is_right:
