@@ -92,17 +92,20 @@ fn a_list_that_is_renamed_keeps_its_copy() {
     assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
 }
 
-/// An earlier filterd, which knows no term, reads the rest of it.
+/// An earlier filterd, which knows neither, reads the rest of it.
 #[test]
-fn a_copy_tells_from_when_the_time_of_its_entries_counts() {
-    let place = Place::new();
-    let before = place.keep("drop", "203.0.113.7\n");
+fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts() {
     let term = Some(Term { ttl: Duration::from_secs(3600), from: Timestamp::from_secs(1_795_300_000) });
-    let accepted = Accepted { term, ..before.clone() };
-    let with_term = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
-    place.copies.keep(vec![with_term], Vec::new()).remove(0).unwrap();
-    assert_eq!((place.copies.find().copies, place.files()), (vec![accepted.clone()], 1));
-    assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
+    let meaning = "block /64 only 22,8000-8100".parse().ok();
+    for (term, meaning) in [(term, None), (None, meaning), (term, meaning)] {
+        let place = Place::new();
+        let before = place.keep("drop", "203.0.113.7\n");
+        let accepted = Accepted { term, meaning, ..before.clone() };
+        let told = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
+        place.copies.keep(vec![told], Vec::new()).remove(0).unwrap();
+        assert_eq!((place.copies.find().copies, place.files()), (vec![accepted.clone()], 1));
+        assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
+    }
 }
 
 #[test]
