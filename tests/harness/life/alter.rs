@@ -152,9 +152,13 @@ impl Alter<'_> {
     fn delete_file(&mut self) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
         let file = self.plan.lists[place].file.clone();
+        self.delete(&file)
+    }
+
+    fn delete(&mut self, file: &str) -> String {
         // It may be gone already.
-        let _ = fs::remove_file(self.home.path(&file));
-        self.plan.files.insert(file.clone(), None);
+        let _ = fs::remove_file(self.home.path(file));
+        self.plan.files.insert(file.to_owned(), None);
         format!("{file} is deleted")
     }
 
@@ -191,13 +195,14 @@ impl Alter<'_> {
         format!("list {} is gone from the configuration", list.name)
     }
 
-    /// One that blocked allows, or the other way round. What its file says is said anew, so that it is plain what is meant.
+    /// One that blocked allows, or the other way round: what its file says anew, or with a file that is not there.
     fn change_kind(&mut self, size: usize) -> String {
         let Some(place) = self.any() else { return "nothing".to_owned() };
         let list = &mut self.plan.lists[place];
         (list.allows, list.reach, list.ports, list.ttl) = (!list.allows, AS_GIVEN, Ports::All, None);
         let Listed { name, file, allows, .. } = list.clone();
-        let said = self.write(&file, size.min(300));
+        let said =
+            if self.random.below(2) == 0 { self.delete(&file) } else { self.write(&file, size.min(300)) };
         format!("list {name} changes its kind, allows: {allows}; {said}")
     }
 
@@ -246,7 +251,8 @@ impl Alter<'_> {
     fn change_places(&mut self) -> String {
         let (Some(one), Some(other)) = (self.any(), self.any()) else { return "nothing".to_owned() };
         self.plan.lists.swap(one, other);
-        format!("lists stand in the order {:?}", self.plan.order())
+        let names: Vec<_> = self.plan.lists.iter().map(|list| &list.name).collect();
+        format!("lists stand in the order {names:?}")
     }
 
     /// May no other list have this file?

@@ -115,7 +115,7 @@ impl Life {
 
     /// Lists are told in the configuration's order, then live ones.
     fn is_configured_order(&self, order: &[String]) {
-        let configured = self.applied.order();
+        let configured = self.applied.order(&self.reference.configured);
         let told: Vec<_> = order.iter().map(String::as_str).take(configured.len()).collect();
         assert_eq!(told, configured, "the order of lists that block");
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::ports::Ports;
 use super::prefix::Prefix;
-use super::reference::{Configured, Reference};
+use super::reference::{Configured, Lists, Reference};
 use super::wanted::{AS_GIVEN, Before, During, Wanted};
 use crate::Site;
 
@@ -140,7 +140,18 @@ impl Plan {
         let continued = before.map(|(plan, _)| self.continued(plan));
         for (place, list) in self.lists.iter().enumerate() {
             let old = continued.as_ref().and_then(|continued| continued[place]);
-            let had = old.and_then(|old| kept(old, list.allows, &before?.1.configured));
+            let had = old.and_then(|old| kept(old, &before?.1.configured));
+            let content = self.content(&list.file);
+            if let (None, Some((allowed, had))) = (content, had)
+                && allowed != list.allows
+                && had.iter().next().is_some()
+            {
+                // Nobody is allowed, or blocked, because a file is missing.
+                let kind = if allowed { &mut configured.allowed } else { &mut configured.blocked };
+                kind.insert(list.name.clone(), had.clone());
+                continue;
+            }
+            let had = had.filter(|(allowed, _)| *allowed == list.allows).map(|(_, had)| had);
             let is_it = |old: &Listed| (&old.name, &old.file, old.ttl) == (&list.name, &list.file, list.ttl);
             let goes_on = match had {
                 Some(had) if old.is_some_and(is_it) => Before::This(had),
@@ -148,7 +159,7 @@ impl Plan {
                 None => Before::Nobody,
             };
             let found = |targets: &[Prefix]| Wanted::found(targets, list.ttl, goes_on, during);
-            let read = self.content(&list.file).map(|targets| found(targets));
+            let read = content.map(|targets| found(targets));
             let kept = || had.map(|had| found(&had.iter().map(|(target, _)| target).collect::<Vec<_>>()));
             let wanted = read.or_else(kept).unwrap_or_else(|| {
                 configured.unread.insert(list.name.clone());
@@ -196,9 +207,9 @@ impl Plan {
         self.lists.iter().any(|own| own.name == name)
     }
 
-    /// The names of its lists that block, in their order.
-    pub fn order(&self) -> Vec<&str> {
-        let blocks = self.lists.iter().filter(|list| !list.allows);
+    /// The names of its lists that block with this configured, in their order.
+    pub fn order(&self, configured: &Configured) -> Vec<&str> {
+        let blocks = self.lists.iter().filter(|list| configured.blocked.contains_key(&list.name));
         let fed = self.fed.iter().map(|_| FED);
         std::iter::once(CONFIG).chain(blocks.map(|list| list.name.as_str())).chain(fed).collect()
     }
@@ -214,10 +225,11 @@ impl Default for Plan {
     }
 }
 
-/// What this list had, if anything could be read of it, as one of this kind.
-fn kept<'a>(old: &Listed, allows: bool, configured: &'a Configured) -> Option<&'a Wanted> {
-    let kind = if allows { &configured.allowed } else { &configured.blocked };
-    kind.get(&old.name).filter(|_| !configured.unread.contains(&old.name))
+/// What this list had, if anything could be read of it, and whether it was allowed.
+fn kept<'a>(old: &Listed, configured: &'a Configured) -> Option<(bool, &'a Wanted)> {
+    let of = |allowed: bool, lists: &'a Lists| Some((allowed, lists.get(&old.name)?));
+    let had = of(true, &configured.allowed).or_else(|| of(false, &configured.blocked));
+    had.filter(|_| !configured.unread.contains(&old.name))
 }
 
 fn staying(ttl: Option<Duration>) -> String {
