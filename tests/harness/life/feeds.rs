@@ -122,7 +122,11 @@ impl Life {
         } else if self.random.below(6) == 0 {
             self.note(format!("the server of list {FED} says nothing"));
             self.site.hangs();
-            self.net.filterd(["lists", "refresh", FED]).exits(7).says("NOT FETCHED").says("longer than 1 s");
+            self.net
+                .filterd(["lists", "refresh", FED])
+                .exits(7)
+                .says("NOT FETCHED")
+                .complains("longer than 1 s");
         } else {
             let failure = FAILURES[self.random.below(FAILURES.len())];
             self.note(format!("the server of list {FED} answers {failure:?}"));
