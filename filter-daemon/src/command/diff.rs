@@ -20,7 +20,8 @@ host's TCP connections and connected UDP sockets, its name servers and its gatew
 network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it.
 During a pause, those are named who would be dropped once it ends: a reload does not end it.
 
-Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list would be held back.
+Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list or an interface would be
+held back, or one that is named would not be filtered: told with the word that a reload would want.
 
 Examples:
   filterd diff
@@ -39,9 +40,11 @@ impl Diff {
         let mut client = Client::connect(socket)?;
         let found = waiting::shown(console.progress, "reading what would change", || ask(&mut client))?;
         console.answer(&found, |found| render(found, &Clock::system()))?;
-        if !found.held_back.is_empty() {
+        let interfaces = found.faults.iter().map(|fault| &fault.told);
+        let told: Vec<_> = interfaces.chain(found.held_back.iter().map(|held| &held.told)).collect();
+        if !told.is_empty() {
             console.flush()?;
-            found.held_back.iter().for_each(|held| console.complain(&held.told));
+            told.into_iter().for_each(|told| console.complain(told));
             return Ok(Exit::Partly);
         }
         Ok(if found.is_empty() { Exit::Done } else { Exit::No })

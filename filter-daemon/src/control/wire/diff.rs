@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::reload::HeldBack;
-use super::{Failure, Method, parts};
+use super::{Failure, Fault, Method, parts};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct Reply {
     /// Other settings that would change, and what they would be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// What of the interfaces would not be as the configuration says: what would not be filtered, and what would be held back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     /// Lists that would not be what their files say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,

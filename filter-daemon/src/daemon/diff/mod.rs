@@ -14,6 +14,7 @@ use std::sync::Arc;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 
+use super::interfaces::Foreseen;
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded, LoadedList, settings_of};
 use crate::blocklist::{Blocklist, ListId, Origin, PAGE, Polarity, Reach, Strictness, Targets};
@@ -34,8 +35,8 @@ pub use peers::{Peers, Role as PeerRole};
 pub struct Now<'a> {
     /// The configuration in force.
     pub config: &'a Config,
-    /// The interfaces that are asked for now, and would be then.
-    pub interfaces: [Vec<String>; 2],
+    /// What would come of the interfaces.
+    pub interfaces: Foreseen,
 }
 
 /// A comparison under way.
@@ -75,15 +76,13 @@ impl Diff {
     /// Begins to compare what was read with what is.
     pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
         let Read { loaded, peers, guarded, unseen } = read;
-        let [before, after] = now.interfaces;
-        let beyond = |known: &[String], all: &[String]| -> Vec<String> {
-            all.iter().filter(|name| !known.contains(name)).cloned().collect()
-        };
+        let Foreseen { attach, detach, faults } = now.interfaces;
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
         let reply = Reply {
             enforce: (enforced != enforces).then_some(enforces),
-            attach: beyond(&before, &after),
-            detach: beyond(&after, &before),
+            attach,
+            detach,
+            faults,
             settings: settings::settings(now.config, &loaded.config),
             peers: peers.len() as u64,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),

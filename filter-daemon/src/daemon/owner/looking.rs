@@ -90,7 +90,7 @@ impl Owner {
     }
 
     /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.
-    pub(super) async fn look_at_links(&mut self) {
+    pub(in crate::daemon) async fn look_at_links(&mut self) {
         if self.pinned.look(self.protection.filter_mut()) {
             // What was begun while the egress program was off.
             self.flows.seed(self.protection.filter_mut());
