@@ -125,20 +125,18 @@ fn render(reloaded: &Reply, clock: &Clock) -> String {
     )
 }
 
-/// Where packets are filtered from now on, and where no longer, and whether they are dropped.
+/// Where packets are filtered from now on, and where no longer, whether they are dropped, and what else is other.
 fn switched(reloaded: &Reply) -> String {
     let names = |verb: &str, names: &[String]| {
         let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
         if names.is_empty() { String::new() } else { format!("\n{verb} {}", names.join(", ")) }
     };
-    let enforce = match reloaded.enforce {
-        None => "",
-        Some(true) => "\nenforce: true now, packets are dropped",
-        Some(false) => "\nenforce: false now, packets are only counted, NONE IS DROPPED",
-    };
+    let settings = reloaded.switched();
+    let settings: String =
+        settings.iter().map(|setting| format!("\n{}", printable::on_one_line(setting))).collect();
     let attached = names("attached to", &reloaded.attached);
     let detached = names("detached from", &reloaded.detached);
-    format!("{attached}{detached}{enforce}")
+    format!("{attached}{detached}{settings}")
 }
 
 #[cfg(test)]

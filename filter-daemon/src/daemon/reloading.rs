@@ -15,6 +15,7 @@ use crate::control::ReplyTo;
 use crate::control::wire::accept::Wrong;
 use crate::control::wire::diff;
 use crate::control::wire::reload::{Reply as Reloaded, Request};
+use crate::source::trouble::Mood;
 use crate::text::Explain;
 
 impl Owner {
@@ -187,6 +188,7 @@ impl Owner {
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
+        reloaded.settings = super::settings::changed(&before, &self.config, Mood::Is);
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
         self.counting.look(&self.protection);
@@ -231,7 +233,8 @@ impl Owner {
                     self.feeds.tidy();
                 }
                 reloaded.not_kept.extend(self.configuration.without_copy());
-                super::report::log_reload(reloaded, self.readings.is_waited_for());
+                let verb = if self.readings.is_rollback() { "rollback" } else { "reload" };
+                super::report::log_reload(verb, reloaded, self.readings.is_waited_for());
             }
             Err(error) if self.readings.is_rollback() => {
                 self.configuration.trial.was_not_rolled_back(error.brief());

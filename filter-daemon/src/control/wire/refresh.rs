@@ -121,7 +121,8 @@ impl Method for Refresh {
     }
 
     fn counts(reply: &Reply) -> Counts {
-        let (entered, left) = (reply.entered, reply.left);
-        Counts { changed: entered + left, entered, left, is_volatile: !reply.not_kept.is_empty() }
+        let Reply { entered, left, allowed, disallowed, .. } = *reply;
+        let (changed, is_volatile) = (entered + left + allowed + disallowed, !reply.not_kept.is_empty());
+        Counts { changed, entered, left, allowed, disallowed, is_volatile, ..Counts::default() }
     }
 }

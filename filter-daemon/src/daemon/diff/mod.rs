@@ -6,7 +6,6 @@ mod cuts;
 mod gather;
 mod guarded;
 mod peers;
-mod settings;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,12 +16,14 @@ use filter_common::target::Target;
 use super::interfaces::Foreseen;
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded, LoadedList, settings_of};
+use super::settings;
 use crate::blocklist::{Blocklist, ListId, Origin, PAGE, Polarity, Reach, Strictness, Targets};
 use crate::clock;
 use crate::config::Config;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, Reply};
 use crate::control::wire::reload::HeldBack;
+use crate::source::trouble::Mood;
 use gather::Peer;
 #[cfg(test)]
 pub use gather::gather_with;
@@ -83,7 +84,7 @@ impl Diff {
             attach,
             detach,
             faults,
-            settings: settings::settings(now.config, &loaded.config),
+            settings: settings(now.config, &loaded.config),
             peers: peers.len() as u64,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),
             guarded: guarded::tell(&guarded, blocklist),
@@ -245,6 +246,13 @@ impl Work for Diff {
         };
         Turn::More
     }
+}
+
+/// Settings beside `enforce` that would be others.
+fn settings(now: &Config, then: &Config) -> Vec<String> {
+    let mode = (now.mode != then.mode)
+        .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned());
+    mode.into_iter().chain(settings::changed(now, then, Mood::Would)).collect()
 }
 
 /// The list whose entries this one is to block on other ports.
