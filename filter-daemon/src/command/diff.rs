@@ -75,6 +75,13 @@ fn render(found: &Reply, clock: &Clock) -> String {
     if found.is_empty() {
         lines.push("nothing would change".to_owned());
     }
+    lines.extend(found.on_trial_until.map(|until| {
+        let until = clock.at(until);
+        format!(
+            "a reload is on trial until {until}: `filterd confirm` keeps it, `filterd rollback` takes it back at once, and \
+             until one of them no reload is taken"
+        )
+    }));
     let not_fetched = &found.not_fetched;
     lines.extend((!not_fetched.is_empty()).then(|| {
         format!("not fetched yet, so nothing is known of what would come of it: {}", not_fetched.join(", "))

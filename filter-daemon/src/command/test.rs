@@ -70,7 +70,8 @@ impl Test {
             return Err(Trouble::unparsable("standard input names no target".to_owned()));
         }
         let mut reply = ask(&mut Client::connect(socket)?, &targets)?;
-        reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one));
+        let is_on_trial = reply.on_trial_until.is_some();
+        reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one, is_on_trial));
         let exit = exit(&reply, rejected);
         let answer = Answer { reply, rejected, errors };
         console.answer(&answer, |answer| render::all(&answer.reply, &Clock::system()))?;
@@ -160,6 +161,7 @@ fn ask(client: &mut Client, targets: &[String]) -> Result<Reply, ClientError> {
             let part = client.receive::<wire::Test>()?;
             all.tested.extend(part.parameters.tested);
             all.paused_until = all.paused_until.or(part.parameters.paused_until);
+            all.on_trial_until = all.on_trial_until.or(part.parameters.on_trial_until);
             if !part.continues {
                 break;
             }

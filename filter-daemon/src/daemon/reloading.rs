@@ -69,7 +69,8 @@ impl Owner {
         self.look_at_links().await;
         match self.interfaces.look_ahead(&after, self.protection.filter_mut()).await {
             Ok(interfaces) => {
-                let now = Now { config: &self.config, interfaces };
+                let on_trial_until = self.configuration.trial.until();
+                let now = Now { config: &self.config, interfaces, on_trial_until };
                 self.diff.begin(Diff::begin(read, now, self.protection.blocklist()));
             }
             Err(error) => self.end_diff(Err(error.into())),
@@ -227,22 +228,29 @@ impl Owner {
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
-                let read = self.config.lists.iter().map(|list| list.name.as_str());
-                self.feeds.judge(read, self.protection.blocklist().lists());
+                // What is put back says nothing of what has come.
+                if !self.readings.is_rollback() {
+                    let read = self.config.lists.iter().map(|list| list.name.as_str());
+                    self.feeds.judge(read, self.protection.blocklist().lists());
+                }
                 if !self.configuration.trial.is_on() {
                     self.feeds.tidy();
                 }
                 reloaded.not_kept.extend(self.configuration.without_copy());
-                let verb = if self.readings.is_rollback() { "rollback" } else { "reload" };
-                super::report::log_reload(verb, reloaded, self.readings.is_waited_for());
+                if self.readings.is_rollback() {
+                    super::report::log_reload("rollback", reloaded, !self.rolling_back.is_empty());
+                    self.end_rolling_back(Ok(&*reloaded));
+                } else {
+                    super::report::log_reload("reload", reloaded, self.readings.is_waited_for());
+                }
             }
             Err(error) if self.readings.is_rollback() => {
                 self.configuration.trial.was_not_rolled_back(error.brief());
+                self.end_rolling_back(Err(&*error));
             }
             Err(error) => {
                 if self.readings.trial().is_some() {
-                    self.configuration.trial.has_come_to_nothing();
-                    self.configuration.needs_no_way_back();
+                    self.end_without_trial();
                 }
                 self.configuration.was_refused(error);
                 // Else it is told with who asked for it.
@@ -252,6 +260,7 @@ impl Owner {
             }
         }
         self.readings.end(reloaded.map_err(|error| super::serve::failure::of(&error)));
+        self.mind_trial();
         self.read_next();
     }
 }

@@ -105,6 +105,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         // What was so last.
         self.sum.idle = changed.idle;
         self.sum.except = changed.except;
+        self.sum.on_trial_until = changed.on_trial_until;
         self.sum.held.extend(changed.held);
         self.sum.held.truncate(MOST_TOLD);
         self.sum.longer.extend(changed.longer);

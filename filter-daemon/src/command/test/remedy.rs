@@ -7,13 +7,15 @@ use filter_common::target::Target;
 
 use crate::control::wire::Entry;
 use crate::control::wire::entry::LIVE;
+use crate::control::wire::reload::then_reload;
 use crate::control::wire::test::Tested;
 
 /// More targets than this make a command that nobody reads.
 const MOST_IN_A_COMMAND: usize = 20;
 
-/// All of it, one a line: first what changes least, then what ends all that blocks it, which together unblock it.
-pub fn all(one: &Tested) -> Vec<String> {
+/// All of it, one a line: first what changes least, then what ends all that blocks it, which together unblock it. While a
+/// reload is on trial, no other is taken.
+pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
     if one.because.is_empty() && one.within.is_empty() {
         return Vec::new();
     }
@@ -23,7 +25,8 @@ pub fn all(one: &Tested) -> Vec<String> {
     let (live, configured): (Vec<_>, Vec<_>) =
         one.because.iter().chain(&one.within).partition(|entry| entry.origin.as_deref() == Some(LIVE));
     let mut lines: Vec<_> = removal(one, &live).into_iter().collect();
-    let out_of: BTreeSet<_> = configured.iter().map(|entry| taken_out(one, entry)).collect();
+    let out_of: BTreeSet<_> =
+        configured.iter().map(|entry| taken_out(one, entry, then_reload(is_on_trial))).collect();
     lines.extend(out_of);
     if one.more && !one.within.is_empty() {
         lines.push(format!(
@@ -85,19 +88,17 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
     Some(format!("`filterd remove {}`{told}", targets.into_iter().collect::<Vec<_>>().join(" ")))
 }
 
-fn taken_out(one: &Tested, entry: &Entry) -> String {
+fn taken_out(one: &Tested, entry: &Entry, then_reload: &str) -> String {
     let Entry { target, list, .. } = entry;
     let place = match one.files.iter().find(|file| file.list == *list) {
         // What is fetched others publish.
         Some(file) if file.path.contains("://") => {
-            return format!(
-                "take list `{list}`, which is fetched, out of the configuration, then `filterd reload`"
-            );
+            return format!("take list `{list}`, which is fetched, out of the configuration, {then_reload}");
         }
         Some(file) => format!("{} (list `{list}`)", file.path),
         None => "`block:` in the configuration".to_owned(),
     };
-    format!("take {target} out of {place}, then `filterd reload`")
+    format!("take {target} out of {place}, {then_reload}")
 }
 
 fn is_wider(entry: &Entry, asked: &str) -> bool {
@@ -115,6 +116,10 @@ fn beyond<'a>(entry: &'a Entry, asked: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
     use crate::control::wire::test::File;
+
+    fn all(one: &Tested) -> Vec<String> {
+        super::all(one, false)
+    }
 
     fn entry(target: &str, list: &str, origin: &str) -> Entry {
         Entry {
@@ -157,6 +162,14 @@ mod tests {
                 "take 203.0.113.7 out of `block:` in the configuration, then `filterd reload`",
             ]
         );
+    }
+
+    #[test]
+    fn while_a_reload_is_on_trial_no_command_is_told_that_is_refused_then() {
+        let told = super::all(&tested(vec![entry("203.0.113.7", "config", "config")]), true);
+        let words = "or end what blocks it: take 203.0.113.7 out of `block:` in the configuration, then `filterd confirm` or \
+                     `filterd rollback`, since a reload is on trial, and `filterd reload`";
+        assert_eq!(told[1], words);
     }
 
     #[test]

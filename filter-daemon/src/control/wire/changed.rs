@@ -32,6 +32,9 @@ pub struct Changed {
     /// Targets of a remove that are still blocked, as a whole or in part, and by what (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
+    /// Of a remove: until when a reload is on trial, if one is: no other is taken before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_trial_until: Option<u64>,
     /// Of an add of few targets: entries that block one of them, or a part of it, on all ports for longer than was asked
     /// (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

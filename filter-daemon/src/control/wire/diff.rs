@@ -56,6 +56,9 @@ pub struct Reply {
     /// Until when protection is paused, if it is, in seconds since 1970. A reload does not end that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<u64>,
+    /// Until when a reload is on trial, if one is: no other is taken before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_trial_until: Option<u64>,
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,

@@ -88,7 +88,7 @@ pub enum Outcome {
     HeldBack,
     /// It could not be fetched.
     NotFetched,
-    /// It is fetched, and comes into force when what is on trial is confirmed or rolled back.
+    /// It is fetched, and comes into force when what is on trial is confirmed; after a rollback, when it is fetched next.
     Waits,
     /// It could not be put in force.
     NotInForce,

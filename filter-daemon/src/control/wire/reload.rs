@@ -92,6 +92,18 @@ pub struct HeldBack {
     pub told: Explanation,
 }
 
+/// What takes what was changed in the configuration, as a remedy says it behind that: while a reload is on trial, no other is
+/// taken.
+#[must_use]
+pub const fn then_reload(is_on_trial: bool) -> &'static str {
+    match is_on_trial {
+        false => "then `filterd reload`",
+        true => {
+            "then `filterd confirm` or `filterd rollback`, since a reload is on trial, and `filterd reload`"
+        }
+    }
+}
+
 impl Reply {
     /// What was switched, in words.
     #[must_use]

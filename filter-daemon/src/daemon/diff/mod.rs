@@ -38,6 +38,8 @@ pub struct Now<'a> {
     pub config: &'a Config,
     /// What would come of the interfaces.
     pub interfaces: Foreseen,
+    /// Until when a reload is on trial, if one is.
+    pub on_trial_until: Option<u64>,
 }
 
 /// A comparison under way.
@@ -86,6 +88,7 @@ impl Diff {
             faults,
             settings: settings(now.config, &loaded.config),
             peers: peers.len() as u64,
+            on_trial_until: now.on_trial_until,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),
             guarded: guarded::tell(&guarded, blocklist),
             unseen,

@@ -180,7 +180,7 @@ impl<'a> Story<'a> {
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
         let blocklist = self.protection.blocklist();
         let read = gather_with(loaded(plan, blocklist), peers, self.guard.view().copied());
-        let now = Now { config: &self.config, interfaces: Foreseen::default() };
+        let now = Now { config: &self.config, interfaces: Foreseen::default(), on_trial_until: None };
         let mut diff = Diff::begin(read, now, blocklist);
         while self.turn(&mut diff) != Turn::Done {}
         let reply = diff.into_reply();

@@ -86,13 +86,15 @@ impl Owner {
     pub(super) fn remove(&mut self, polarity: Polarity, request: remove::Request, reply: ReplyTo<Changed>) {
         let remove::Request { targets, list } = request;
         let targets: Targets = targets.into_iter().collect();
-        let idle = self.idle();
+        let (idle, on_trial_until) = (self.idle(), self.configuration.trial.until());
         let from = match list.as_ref().map(|name| self.live_list(name.as_str(), polarity)) {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             Some(Ok(None)) => {
                 let held = held(self.protection.blocklist(), polarity, &targets, 0);
                 let nothing = changed(polarity, targets.len() as u64, Done::default());
-                let (nothing, durable) = (Ok(Changed { idle, held, ..nothing }), self.config.durable);
+                let (nothing, durable) =
+                    (Changed { idle, held, on_trial_until, ..nothing }, self.config.durable);
+                let nothing = Ok(nothing);
                 return answer_when_written(nothing, reply, durable, &mut self.parts(), Outcome::default());
             }
             Some(Ok(Some(_))) | None => {
@@ -102,7 +104,7 @@ impl Owner {
         let pages = change::pages(&targets, |targets| Change::Release { from: from.clone(), targets });
         let all = targets.clone();
         self.carry_out(&targets, pages, reply, move |done, blocklist| {
-            let mut changed = Changed { idle, ..changed(polarity, all.len() as u64, done) };
+            let mut changed = Changed { idle, on_trial_until, ..changed(polarity, all.len() as u64, done) };
             changed.held = held(blocklist, polarity, &all, changed.left);
             if polarity == Polarity::Block && !changed.held.is_empty() {
                 changed.allowed = all_allowed(blocklist, &all);
@@ -174,7 +176,7 @@ impl Owner {
             return Err(is_the_guards(name));
         }
         if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
-            return Err(belongs_elsewhere(name));
+            return Err(belongs_elsewhere(name, self.configuration.trial.is_on()));
         }
         if let Some(is) = found.map(|list| list.polarity).or(is_default).filter(|is| *is != polarity) {
             return Err(other_polarity(name, is));

@@ -3,6 +3,7 @@
 use crate::blocklist::{Origin, Polarity, Refusal};
 use crate::command::render::figure::counted_as;
 use crate::control::wire::Failure;
+use crate::control::wire::reload::then_reload;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
 use crate::daemon::error::DaemonError;
@@ -29,9 +30,9 @@ pub fn reserved(name: &str) -> Failure {
 }
 
 /// The list comes from the configuration.
-pub fn belongs_elsewhere(name: &str) -> Failure {
+pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
     let message = format!("list {name} belongs to the configuration");
-    Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`"))
+    Failure::Refused(Explanation::new(message, format!("change it there, {}", then_reload(is_on_trial))))
 }
 
 /// The list is made by filterd itself, out of what this host needs.
@@ -70,7 +71,7 @@ pub fn not_done(error: NotDone) -> Failure {
         NotDone::Kernel(error) => kernel_failed(error),
         NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
         NotDone::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => is_the_guards(&name),
-        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name),
+        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
         NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
         NotDone::Refused(refusal @ Refusal::TooManyLists) => {
             let remedy = "use one of those there are, or empty some: `filterd flush --list NAME`";
