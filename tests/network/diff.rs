@@ -115,6 +115,33 @@ fn diff_names_each_live_peer_that_a_reload_then_cuts() {
     drop((came, other, went, bystander));
 }
 
+/// Whom something allows for a while only is told with the end of that; and for good, or listed before, is not told.
+#[test]
+fn diff_names_whom_a_list_would_cut_when_what_allows_them_ends() {
+    let net = with_list("192.0.2.77\n", ONE_LIST);
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
+    let _accepted = listener.accept().expect("it came");
+    net.filterd(["allow", "add", ATTACKER, "--ttl", "1h"]).succeeds();
+    net.filterd(["diff"]).succeeds().is_silent_about("CUT");
+    net.file("drop.txt", "192.0.2.77\n203.0.113.0/24\n");
+    net.filterd(["diff"])
+        .exits(1)
+        .says("none of ")
+        .says("*** 1 live peer WOULD BE CUT LATER, when what allows them ends ***\n  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`, allowed until ");
+    let found = net.filterd(["diff", "--json"]).exits(1).json();
+    assert_eq!((&found["cuts"], &found["cut_later"][0]["address"]), (&0.into(), &ATTACKER.into()));
+    net.filterd(["allow", "add", "203.0.113.0/24", "--list", "office"]).succeeds();
+    net.filterd(["diff"]).exits(1).is_silent_about("CUT");
+    net.filterd(["allow", "remove", "203.0.113.0/24", "--list", "office"]).succeeds();
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.filterd(["diff"]).succeeds().is_silent_about("CUT");
+    net.filterd(["allow", "add", ATTACKER, "--ttl", "1s", "--shorten"]).succeeds();
+    net.expect(ATTACKER).then_within(std::time::Duration::from_secs(30)).dropped();
+    drop(came);
+}
+
 /// A list with ports cuts whoever comes to these, and nobody else; and one that loses its ports cuts the others, too.
 #[test]
 fn diff_knows_on_which_ports_a_list_would_cut() {

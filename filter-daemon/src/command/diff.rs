@@ -40,6 +40,7 @@ impl Diff {
         let mut client = Client::connect(socket)?;
         let found = waiting::shown(console.progress, "reading what would change", || ask(&mut client))?;
         console.answer(&found, |found| render(found, &Clock::system()))?;
+        found.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
         let interfaces = found.faults.iter().map(|fault| &fault.told);
         let told: Vec<_> = interfaces.chain(found.held_back.iter().map(|held| &held.told)).collect();
         if !told.is_empty() {
@@ -88,6 +89,7 @@ fn render(found: &Reply, clock: &Clock) -> String {
     }));
     let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
     lines.extend(peers(found, clock));
+    lines.extend(later(found, clock));
     lines.extend(guarded(found));
     lines.extend(unseen);
     lines.join("\n")
@@ -169,6 +171,23 @@ fn peers(found: &Reply, clock: &Clock) -> Vec<String> {
     lines
 }
 
+/// Whom it would cut when what allows them has ended.
+fn later(found: &Reply, clock: &Clock) -> Vec<String> {
+    let told = found.cut_later.iter().take(MOST_CUT).map(|cut| {
+        let until = cut.allowed_until.map(|until| clock.at(until)).unwrap_or_default();
+        format!("{}, allowed until {until}", one(cut))
+    });
+    let mut lines = Vec::new();
+    let count_of = found.cut_later.len() as u64;
+    lines.extend((count_of > 0).then(|| {
+        format!("*** {} WOULD BE CUT LATER, when what allows them ends ***", counted(count_of, "live peer"))
+    }));
+    lines.extend(told);
+    let left = found.cut_later.len().saturating_sub(MOST_CUT);
+    lines.extend((left > 0).then(|| format!("  and {} more", count(left as u64))));
+    lines
+}
+
 /// Who stays, though something names them.
 fn guarded(found: &Reply) -> Vec<String> {
     let told = found.guarded.iter().take(MOST_CUT).map(|Stays { address, why, target, list }| {
@@ -182,7 +201,7 @@ fn guarded(found: &Reply) -> Vec<String> {
 }
 
 fn one(cut: &Cut) -> String {
-    let Cut { address, is, target, list } = cut;
+    let Cut { address, is, target, list, .. } = cut;
     let is: Vec<_> = is.iter().map(role).collect();
     format!("  {address}, {}: by {target} of list `{list}`", is.join(", "))
 }
@@ -247,6 +266,7 @@ mod tests {
             is: vec![ssh, server],
             target: "192.0.2.1".into(),
             list: "drop".into(),
+            allowed_until: None,
         };
         let found = Reply {
             enforce: Some(true),

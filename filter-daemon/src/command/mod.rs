@@ -182,9 +182,10 @@ macro_rules! whichever {
 }
 
 impl Verb {
-    /// The flags for every command that stand behind its name.
-    pub fn everywhere(&self) -> &Everywhere {
-        whichever!(self, With { everywhere, .. } => everywhere)
+    /// The flags for every command that stand behind its name, or between both words of it: the last counts most.
+    pub fn everywhere(&self) -> [Option<&Everywhere>; 2] {
+        let between = if let Verb::Allow(allow) = self { Some(&allow.everywhere) } else { None };
+        [between, Some(whichever!(self, With { everywhere, .. } => everywhere))]
     }
 }
 

@@ -4,6 +4,7 @@ mod remedy;
 mod render;
 
 use clap::Args;
+use filter_common::target::Target;
 use serde::Serialize;
 
 use super::ask::change::STANDARD_INPUT;
@@ -31,7 +32,7 @@ Examples:
   filterd test - < suspects.txt
   filterd -q test 203.0.113.7 && echo dropped")]
 pub struct Test {
-    /// Addresses and prefixes, or - for standard input, one a line
+    /// Addresses, prefixes and ranges (each prefix of which is asked for), or - for standard input, one a line
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
 }
@@ -83,14 +84,19 @@ impl Test {
         if self.targets == [STANDARD_INPUT] {
             return from_input(console);
         }
-        let told = |word: &String| {
-            words::target(word).err().map(|error| target::file(word, "test").unwrap_or(error))
-        };
-        let errors: Vec<_> = self.targets.iter().filter_map(told).collect();
+        let (mut targets, mut errors) = (Vec::new(), Vec::new());
+        for word in &self.targets {
+            match words::span(word) {
+                Ok(_) if word.parse::<Target>().is_ok() => targets.push(word.clone()),
+                // A range is as many prefixes as it takes.
+                Ok(range) => targets.extend(range.into_iter().map(|target| target.to_string())),
+                Err(error) => errors.push(target::file(word, "test").unwrap_or(error)),
+            }
+        }
         if !errors.is_empty() {
             return Err(Trouble::unparsable(errors.join("\n")));
         }
-        Ok(Asked { targets: self.targets.clone(), ..Asked::default() })
+        Ok(Asked { targets, ..Asked::default() })
     }
 }
 

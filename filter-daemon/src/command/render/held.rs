@@ -38,18 +38,25 @@ impl Words {
         Self { state: "allowed", remove, list, frees: "removes all of it", then_reload }
     }
 
-    /// Of what blocks; nothing is blocked where nothing is dropped, and what is allowed is not, whatever holds it.
+    /// Of what blocks; nothing is blocked where nothing is dropped.
     pub fn blocked(changed: &Changed) -> Self {
-        let is_dropped = changed.idle.is_none() && changed.allowed == 0;
-        let state = if is_dropped { "blocked" } else { "listed" };
+        let state = if changed.idle.is_none() { "blocked" } else { "listed" };
         let then_reload = then_reload(changed.on_trial_until.is_some());
         Self { state, remove: "remove", list: "list", frees: "unblocks all of it", then_reload }
     }
 }
 
+impl Words {
+    /// What is allowed is not blocked, whatever holds it.
+    fn state_of(&self, held: &Held) -> &'static str {
+        if held.allowed { "listed, and allowed" } else { self.state }
+    }
+}
+
 /// Each target with the entries that hold it, one a line, and below them how to unblock it.
 pub fn told(all: &[Held], words: &Words) -> String {
-    let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, words.state)).collect();
+    let mut lines: Vec<_> =
+        all.iter().take(MOST_TOLD).flat_map(|held| one(held, words.state_of(held))).collect();
     if all.len() > MOST_TOLD {
         lines.push("and more of them: ask `filterd test`".to_owned());
     }

@@ -22,6 +22,10 @@ pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
     if !one.allowed_by.is_empty() {
         return allowed(one);
     }
+    if passes_as_allowed(one) {
+        let targets: BTreeSet<_> = one.allowed_within.iter().map(|entry| entry.target.as_str()).collect();
+        return again(&one.allowed_within, targets, "what is listed of it").into_iter().collect();
+    }
     let (live, configured): (Vec<_>, Vec<_>) =
         one.because.iter().chain(&one.within).partition(|entry| entry.origin.as_deref() == Some(LIVE));
     let mut lines: Vec<_> = removal(one, &live).into_iter().collect();
@@ -47,14 +51,24 @@ pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
 
 /// What is allowed would be dropped again, unless anything else allows it, such as the guard; or a part of it would be.
 fn allowed(one: &Tested) -> Vec<String> {
-    let is_live = |entry: &Entry| entry.origin.as_deref() == Some(LIVE);
     let targets: BTreeSet<_> = one.allowed_by.iter().map(|entry| entry.target.as_str()).collect();
-    if !one.allowed_by.iter().all(is_live) || targets.len() > MOST_IN_A_COMMAND {
-        return Vec::new();
+    let what = if one.allowed_within.is_empty() { "it" } else { "the rest of it" };
+    again(&one.allowed_by, targets, what).into_iter().collect()
+}
+
+/// Of a prefix: does all of it pass that anything lists, because that is allowed?
+fn passes_as_allowed(one: &Tested) -> bool {
+    let passes = !one.dropped && !one.partly && one.idle.is_none();
+    passes && one.because.is_empty() && !one.allowed_within.is_empty()
+}
+
+fn again(by: &[Entry], targets: BTreeSet<&str>, what: &str) -> Option<String> {
+    let is_live = |entry: &Entry| entry.origin.as_deref() == Some(LIVE);
+    if !by.iter().all(is_live) || targets.len() > MOST_IN_A_COMMAND {
+        return None;
     }
     let targets = targets.into_iter().collect::<Vec<_>>().join(" ");
-    let what = if one.allowed_within.is_empty() { "it" } else { "the rest of it" };
-    vec![format!("`filterd allow remove {targets}` would have {what} dropped again")]
+    Some(format!("`filterd allow remove {targets}` would have {what} dropped again"))
 }
 
 fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
@@ -192,6 +206,18 @@ mod tests {
         let again =
             "then ask again, `filterd test 203.0.113.0/24`: more blocks a part of it than is told here";
         assert_eq!(all(&more), ["`filterd list --within 203.0.113.0/24 | filterd remove -`", again]);
+    }
+
+    #[test]
+    fn what_passes_as_all_that_is_listed_of_it_is_allowed_is_not_told_how_to_unblock_it() {
+        let within = vec![entry("203.0.113.7", "drop", "file")];
+        let allowed_within = vec![entry("203.0.113.7", "manual-allow", "live")];
+        let address = "203.0.113.0/24".into();
+        let tested = Tested { address, within, allowed_within, ..Tested::default() };
+        let words = "`filterd allow remove 203.0.113.7` would have what is listed of it dropped again";
+        assert_eq!(all(&tested), [words]);
+        let partly = Tested { partly: true, ..tested };
+        assert!(all(&partly)[0].starts_with("take 203.0.113.7 out of"));
     }
 
     #[test]

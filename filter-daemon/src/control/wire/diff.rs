@@ -62,6 +62,12 @@ pub struct Reply {
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
+    /// Those who would be cut when what allows them now has ended, each with when that is (the first thousand).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_later: Vec<Cut>,
+    /// What the operator may not have meant: lists that would newly block what many hosts need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Guarded addresses that nothing blocks now and something would: they stay (the first thousand).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guarded: Vec<Stays>,
@@ -130,6 +136,9 @@ pub struct Cut {
     pub target: String,
     /// The list of that entry.
     pub list: String,
+    /// Until when it is allowed, if it would be cut then, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_until: Option<u64>,
 }
 
 /// A guarded address that something names.

@@ -56,7 +56,7 @@ use serde::{Deserialize, Serialize};
 
 pub use add::Add;
 pub use allow::{Allow, Disallow};
-pub use changed::{Changed, Emptied, Widened};
+pub use changed::{Changed, Emptied, Needed, Widened};
 pub use confirm::Confirm;
 pub use deed::{Counts, Deed};
 pub use diff::Diff;

@@ -92,6 +92,8 @@ pub enum Outcome {
     Waits,
     /// It could not be put in force.
     NotInForce,
+    /// It went out of the configuration meanwhile.
+    Gone,
 }
 
 fn is_none(number: &u64) -> bool {

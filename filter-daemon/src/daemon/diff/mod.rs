@@ -24,6 +24,7 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, Reply};
 use crate::control::wire::reload::HeldBack;
 use crate::source::trouble::Mood;
+use crate::source::well_known;
 use gather::Peer;
 #[cfg(test)]
 pub use gather::gather_with;
@@ -63,6 +64,8 @@ struct Compared {
     id: Option<ListId>,
     targets: Targets,
     told: ListDifference,
+    /// How much of what would come many hosts need, by whose it is.
+    needed: Vec<(String, u64)>,
 }
 
 /// What is done next.
@@ -200,17 +203,24 @@ impl Diff {
             was: was.filter(|was| **was != *name).map(|was| was.to_string()),
             ..ListDifference::default()
         };
-        self.lists.push(Compared { id, targets, told });
+        self.lists.push(Compared { id, targets, told, needed: Vec::new() });
     }
 
     fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> Stage {
         let Some(compared) = self.lists.get_mut(list) else { return Stage::Peers(0) };
         let page = compared.targets.page(from, PAGE);
         if page.is_empty() {
+            let needed = std::mem::take(&mut compared.needed);
+            let name = &compared.told.name;
+            let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list {name}") };
+            self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
             return Stage::Go { list, after: None };
         }
         let come = blocklist.not_on(compared.id, &page);
         compared.told.come += come.len() as u64;
+        if !compared.told.allows {
+            well_known::add(&mut compared.needed, well_known::counted(&come));
+        }
         note(&mut self.reply, &compared.told, &come, true);
         Stage::Come { list, from: from + page.len() }
     }

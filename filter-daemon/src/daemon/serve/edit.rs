@@ -6,7 +6,8 @@ use filter_common::target::Target;
 
 use super::answer;
 use super::failure::{
-    belongs_elsewhere, is_the_guards, not_done, not_durable, other_polarity, partly_flushed, reserved,
+    belongs_elsewhere, is_the_guards, not_done, not_durable, not_durable_before, other_polarity,
+    partly_flushed, reserved,
 };
 use super::guarding::{self, Guarding};
 use super::own;
@@ -59,10 +60,10 @@ impl Owner {
         };
         self.carry_out(&targets, pages, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
-            let Guarding { left_out, refused, around, warnings } = guarding;
+            let Guarding { left_out, refused, around, warnings, needed } = guarding;
             changed.refused = left_out;
             (changed.guarded, changed.around) = (guarding::told(&refused), guarding::told(&around));
-            changed.warnings = warnings;
+            (changed.warnings, changed.needed) = (warnings, needed);
             changed.widened = widened(&all, reach);
             if polarity == Polarity::Block {
                 changed.allowed = all_allowed(blocklist, &all);
@@ -222,7 +223,7 @@ fn answer_when_written(
     }
     if records.is_empty() && !outcome.is_expected() {
         // It was so before, but perhaps not on disk.
-        let not_durable = parts.persistence.refusal().map(not_durable);
+        let not_durable = parts.persistence.refusal().map(not_durable_before);
         return answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     }
     let told = move |written: Result<(), NotWritten>| {

@@ -108,7 +108,17 @@ pub fn kernel_failed(error: KernelError) -> Failure {
 
 /// It is done, but not on disk.
 pub fn not_durable(failure: NotWritten) -> Explanation {
-    let message = format!("done, but it would not survive a restart: {failure}");
+    not_on_disk(format!("done, but it would not survive a restart: {failure}"), &failure)
+}
+
+/// Nothing had to be done, and what made it so may not be on disk.
+pub fn not_durable_before(failure: NotWritten) -> Explanation {
+    let message =
+        format!("nothing had to be changed, but what was changed before is not all on disk: {failure}");
+    not_on_disk(message, &failure)
+}
+
+fn not_on_disk(message: String, failure: &NotWritten) -> Explanation {
     if failure.has_no_place() {
         let remedy = "the state directory was removed: start filterd again, which may write only to the one that it began with \
                       (`filterd list` has what would be lost)";
