@@ -1,12 +1,14 @@
 //! `reload --confirm` and `confirm`: what a reload brings is on trial, and rolled back by itself unless somebody confirms it.
 
+mod rollback;
+
 use std::fs;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Home, Net};
+use harness::{ATTACKER, BYSTANDER, Daemon, Home, Net, Site};
 use nix::sys::signal::Signal;
 
 /// One file, and an address beside it.
@@ -299,7 +301,7 @@ fn tries(net: &Net, length: &str) {
     net.filterd(["reload", "--confirm", length])
         .succeeds()
         .says("\non trial until ")
-        .says("then rolled back: `filterd confirm` keeps it");
+        .says("then rolled back: `filterd confirm` keeps it, `filterd rollback` takes it back at once");
     is_after(net);
 }
 

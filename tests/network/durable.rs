@@ -331,6 +331,27 @@ fn where_durability_is_off_entries_still_come_back() {
 }
 
 /// On whose disk one address is and nothing more fits.
+/// Whoever asks for what is so already has nothing done, and is told that it may not be on disk.
+#[test]
+fn with_a_full_disk_nothing_is_called_done_that_was_so_before() {
+    let (net, disk) = with_a_full_disk();
+    let many = neighbours(30_000);
+    net.filterd_reading(["add", "-", "--list", "ssh"], &many)
+        .exits(7)
+        .complains("done, but it would not survive");
+    net.filterd(["flush", "--list", "ssh"])
+        .exits(7)
+        .says("removed 30,000 entries")
+        .complains("done, but it would");
+    for words in [&["flush", "--list", "ssh"][..], &["add", BYSTANDER], &["remove", ATTACKER]] {
+        net.filterd(words)
+            .exits(7)
+            .complains("nothing had to be changed, but what was changed before is not all on disk")
+            .is_silent_about("done, but");
+    }
+    disk.make_room();
+}
+
 fn with_a_full_disk() -> (Net, SmallDisk) {
     let mut net = Net::new();
     let state = net.home().path("state");

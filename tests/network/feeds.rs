@@ -301,3 +301,23 @@ fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_e
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();
 }
+
+#[test]
+fn a_refresh_of_a_list_that_is_taken_out_meanwhile_says_so() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.start(&config());
+    wait_for(&net, "it is fetched", |list| list["entries"] == 1);
+    site.hangs();
+    let mut refresh = std::process::Command::new(harness::home::binary());
+    refresh.arg("--socket").arg(net.home().socket()).args(["lists", "refresh", "ipsum"]);
+    let refresh = refresh.stdout(std::process::Stdio::piped()).spawn().expect("it can be asked");
+    wait_for(&net, "it is being fetched", |list| list["fetching"]["now"] == true);
+    net.configure("block: [198.51.100.7]");
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).passes();
+    let told = refresh.wait_with_output().expect("it ends");
+    let words = String::from_utf8_lossy(&told.stdout);
+    assert_eq!((told.status.code(), words.lines().next()), (Some(7), Some("ipsum: GONE, 0 entries")));
+}

@@ -109,7 +109,22 @@ fn an_interface_that_need_not_be_there_is_accepted_by_its_name_and_keeps_no_othe
 fn what_is_accepted_leaves_nothing_unfiltered_and_means_one_thing() {
     let mut net = Net::with_filterd(ONE);
     net.configure("interfaces: [usb0]\nblock: [203.0.113.7]");
-    net.filterd(["reload", "--accept", "usb0"]).exits(7).complains("eth0 is held back, not let go");
+    // No word is offered that would do nothing, and whoever says it all the same is told.
+    let word = "--accept usb0";
+    net.filterd(["reload"]).exits(7).complains("usb0 is not filtered").is_silent_about(word);
+    net.filterd(["diff"]).exits(7).complains("usb0 would not be filtered").is_silent_about(word);
+    net.filterd(["reload", "--accept", "usb0"])
+        .exits(7)
+        .complains("usb0 is missed as before: that it is not there can be accepted while another interface")
+        .complains("eth0 is held back, not let go");
+    net.filterd(["status"]).exits(7).says("*** usb0 is not filtered").is_silent_about("as accepted");
+    net.filterd(["reload", "--accept", "eth0"])
+        .exits(2)
+        .complains("eth0 is filtered, and is let go as soon as");
+    net.configure("interfaces: []\nblock: [203.0.113.7]");
+    for words in [vec!["reload", "--accept", "eth0"], vec!["diff"]] {
+        net.filterd(words).exits(3).complains("eth0 stays filtered").complains("stop filterd");
+    }
     net.expect(ATTACKER).dropped();
     let list = net.file("list", "203.0.113.7\n").display().to_string();
     let both = format!("interfaces: [eth0, usb0]\nlists: [{{name: usb0, path: {list}}}]");

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, home};
+use harness::{ATTACKER, BYSTANDER, Net, Watcher, home};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -41,6 +41,36 @@ fn every_change_is_told_with_who_asked_for_it() {
         // 2026-11-22T05:00:00.123Z
         assert_eq!((&lines[0][10..11], &lines[0][23..24]), ("T", "Z"), "{log}");
     }
+}
+
+/// Whether somebody waits for it or not, and to whom watches as to whom reads: what the reply says.
+#[test]
+fn a_reload_that_moves_no_entry_tells_what_it_has_changed() {
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    let mut watcher = Watcher::of(&net, "{}");
+    let off = "enforce: false now, packets are only counted, NONE IS DROPPED";
+    let new = "match: new now, what this host began itself passes, whoever answers";
+    net.configure("enforce: false\nmatch: new\nblock: [203.0.113.7]\nallow: [192.0.2.1, 192.0.2.2]");
+    net.filterd(["reload"]).succeeds().says("; 2 targets newly allowed\n").says(off).says(new);
+    let told = watcher.sees("reload")["fields"].clone();
+    assert_eq!((&told["settings"], &told["allowed"]), (&format!("{off}; {new}").into(), &2.into()), "{told}");
+    net.wait_for_log(&format!(
+        r#"INFO reload settings="{off}; {new}" changed=2 entered=0 left=0 allowed=2 user="#
+    ));
+    net.expect(ATTACKER).passes();
+    let on = "enforce: true now, packets are dropped";
+    let all = "match: all now, whatever a blocked source sends is dropped, answers to this host too";
+    net.configure("block: [203.0.113.7]\nallow: [192.0.2.1]\nmetrics: {sources: true}");
+    net.daemon().signal(Signal::SIGHUP);
+    net.wait_for_log(&format!(
+        r#"reload settings="{on}; {all}; metrics.sources: 10 now" entered=0 left=0 allowed=0 disallowed=1 "#
+    ));
+    net.expect(ATTACKER).dropped();
+    net.filterd(["reload"]).succeeds();
+    assert!(
+        !net.daemon().log().lines().last().unwrap_or_default().contains("settings"),
+        "nothing has changed"
+    );
 }
 
 #[test]

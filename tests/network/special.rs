@@ -73,3 +73,30 @@ fn what_is_said_of_lines_that_were_not_understood_follows_the_configuration() {
     net.expect("65.0.0.1").passes();
     net.filterd(["status"]).succeeds().says(told);
 }
+
+/// What was left out is told beside what was not understood, whether that is much or little, and also of what is held back.
+#[test]
+fn special_ranges_that_were_left_out_are_told_of_a_list_that_is_not_believed_too() {
+    let net = Net::with_filterd("");
+    let told = "special ranges in 2 targets, left out";
+    net.file("feed.txt", "203.0.113.7\n10.0.0.0/8\nrubbish\nrubbish\n127.0.0.1\n");
+    net.configure(FEED);
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("list feed is in force in part only")
+        .complains("list feed: 2 targets are, at least in part, special ranges");
+    for words in ["status", "lists"] {
+        net.filterd([words]).exits(7).says(told);
+    }
+    net.expect(ATTACKER).dropped();
+    net.file("feed.txt", "203.0.113.7\n10.0.0.0/8\nrubbish\n127.0.0.1\n203.0.113.8\n203.0.113.9\n");
+    net.filterd(["reload"])
+        .succeeds()
+        .complains("1 line was not taken")
+        .complains("list feed: 2 targets are, at least in part, special ranges");
+    net.file("feed.txt", "");
+    net.filterd(["reload"]).exits(7).complains("list feed is held back");
+    for words in ["status", "lists"] {
+        net.filterd([words]).exits(7).says(told);
+    }
+}

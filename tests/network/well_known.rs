@@ -21,6 +21,29 @@ fn whoever_blocks_what_many_hosts_need_is_warned_and_obeyed() {
                 1 in Fastly's network";
     let config = net.home().path("filterd.yaml");
     net.filterd(["check", config.to_str().expect("its path is text")]).complains(told);
+    net.filterd(["diff"]).exits(1).complains(
+        "list drop would have new entries that many hosts need: 1 of Cloudflare's public resolvers, 1 in Fastly's network",
+    );
     net.filterd(["reload"]).succeeds().complains(told);
+    net.filterd(["diff"]).succeeds().is_silent_about("many hosts");
     net.expect_each(["1.1.1.1", "151.101.1.9"]).dropped();
+}
+
+/// However many messages it takes, and though each knows its own targets alone.
+#[test]
+fn what_is_added_in_bulk_is_warned_of_once_with_the_counts_of_all() {
+    let net = Net::with_filterd("");
+    let many =
+        |first: u8| (0..9000).map(move |host: u32| format!("{first}.0.{}.{}\n", host >> 8, host & 255));
+    let lines: String = many(11)
+        .chain(["1.1.1.1\n".to_owned()])
+        .chain(many(12))
+        .chain(["8.8.8.8\n".to_owned(), "1.0.0.1\n".to_owned()])
+        .collect();
+    let told = net.filterd_reading(["add", "-"], &lines).succeeds().complains(
+        "warning: what was named has entries that many hosts need: 2 of Cloudflare's public resolvers, \
+         1 of Google's public resolvers, 1 in Google's network\n",
+    );
+    assert_eq!(told.complaint.matches("warning").count(), 1, "{told}");
+    net.expect_each(["1.1.1.1", "8.8.8.8"]).dropped();
 }

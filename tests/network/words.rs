@@ -259,3 +259,51 @@ fn the_path_of_a_list_does_nothing_to_a_terminal() {
         assert!(!said.lines().any(|line| line.starts_with("error: all")), "{told}");
     }
 }
+
+#[test]
+fn what_is_dropped_still_is_called_blocked_though_something_else_that_was_removed_is_allowed() {
+    let net = Net::with_filterd("block: [203.0.113.7, 198.51.100.0/24]");
+    net.filterd(["allow", "add", BYSTANDER]).succeeds();
+    net.filterd(["remove", ATTACKER, BYSTANDER])
+        .exits(1)
+        .complains("203.0.113.7 is still blocked: held by list `config`")
+        .complains("198.51.100.7 is still listed, and allowed: held by 198.51.100.0/24 of list `config`");
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+}
+
+#[test]
+fn what_passes_as_allowed_is_not_told_how_to_unblock_it() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["allow", "add", ATTACKER]).succeeds();
+    net.filterd(["test", "203.0.113.0/24"])
+        .exits(1)
+        .says("passes   what is listed of it is allowed")
+        .says("`filterd allow remove 203.0.113.7` would have what is listed of it dropped again")
+        .is_silent_about("unblock");
+    net.filterd(["allow", "remove", ATTACKER]).succeeds();
+    net.filterd(["test", "203.0.113.0/24"]).exits(1).says("PARTLY").says("to unblock it: ");
+}
+
+#[test]
+fn what_is_left_out_of_a_range_as_guarded_is_told_in_the_same_line() {
+    let net = Net::with_filterd("");
+    net.filterd(["add", "198.19.255.1-198.19.255.3"])
+        .exits(7)
+        .says("198.19.255.1-198.19.255.3 (2 prefixes): 1 newly blocked, 1 guarded, and left out\n")
+        .complains("198.19.255.1 (this host's own address");
+    net.expect("198.19.255.2").dropped();
+    // A range is asked for as it is added.
+    let told = net.filterd(["test", "198.19.255.1-198.19.255.3"]).exits(1);
+    told.says("198.19.255.1     passes").says("198.19.255.2/31  DROPPED");
+    net.filterd(["test", "198.19.255.2-198.19.255.3"]).succeeds();
+}
+
+#[test]
+fn who_forgets_the_second_word_of_allow_is_told_so_whatever_else_is_said() {
+    let net = Net::with_filterd("");
+    net.filterd(["allow", "--json"]).exits(2).says("requires a subcommand").is_silent_about("--json");
+    net.filterd(["allow", "add", ATTACKER]).succeeds();
+    let told = net.filterd(["allow", "--json", "list", "--list", "manual-allow"]).succeeds().json();
+    assert_eq!(told["target"], ATTACKER);
+}

@@ -156,15 +156,17 @@ struct CompletionsArguments {
 }
 
 impl Command {
-    fn everywhere(&self) -> Option<&Everywhere> {
+    fn everywhere(&self) -> [Option<&Everywhere>; 2] {
         match self {
-            Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => Some(everywhere),
-            Self::Verb(verb) => Some(verb.everywhere()),
+            Self::Run(With { everywhere, .. }) | Self::Detach(With { everywhere, .. }) => {
+                [Some(everywhere), None]
+            }
+            Self::Verb(verb) => verb.everywhere(),
             Self::Help(_)
             | Self::Completions(_)
             | Self::Keep { .. }
             | Self::StartFetches { .. }
-            | Self::Fetch { .. } => None,
+            | Self::Fetch { .. } => [None, None],
         }
     }
 }
@@ -244,8 +246,8 @@ fn read(
     socket: Option<OsString>,
 ) -> Result<Invocation, clap::Error> {
     let Arguments { everywhere, run, command } = parsed(words)?;
-    let behind = command.as_ref().and_then(Command::everywhere);
-    let Everywhere { json, quiet, socket: said, timeout } = everywhere.and(behind);
+    let behind = command.as_ref().map(Command::everywhere).into_iter().flatten();
+    let Everywhere { json, quiet, socket: said, timeout } = behind.fold(everywhere, Everywhere::and);
     let socket = said.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
     let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
     places::check_socket(&socket).map_err(wrong)?;

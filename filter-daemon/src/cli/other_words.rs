@@ -8,7 +8,7 @@ use filter_common::target::Span;
 use crate::text::printable;
 
 /// Words that are no command of ours, and what to type instead.
-const OTHERS: [(&[&str], &str); 21] = [
+const OTHERS: [(&[&str], &str); 22] = [
     (
         &["block", "ban", "deny", "drop", "insert", "append", "blacklist", "blocklist", "reject", "create"],
         "`filterd add` blocks",
@@ -60,8 +60,12 @@ const OTHERS: [(&[&str], &str); 21] = [
         "`filterd run --take-over …` takes the place of a running filterd without a gap",
     ),
     (
-        &["commit", "keep", "rollback", "try"],
+        &["commit", "keep", "try"],
         "`filterd reload --confirm 60s` rolls back by itself, unless `filterd confirm` comes",
+    ),
+    (
+        &["revert", "undo", "abort"],
+        "`filterd rollback` takes back what a `filterd reload --confirm` has brought on trial",
     ),
     (
         &["suspend", "bypass", "snooze", "unpause"],

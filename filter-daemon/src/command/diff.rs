@@ -20,7 +20,8 @@ host's TCP connections and connected UDP sockets, its name servers and its gatew
 network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it.
 During a pause, those are named who would be dropped once it ends: a reload does not end it.
 
-Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list would be held back.
+Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list or an interface would be
+held back, or one that is named would not be filtered: told with the word that a reload would want.
 
 Examples:
   filterd diff
@@ -39,9 +40,12 @@ impl Diff {
         let mut client = Client::connect(socket)?;
         let found = waiting::shown(console.progress, "reading what would change", || ask(&mut client))?;
         console.answer(&found, |found| render(found, &Clock::system()))?;
-        if !found.held_back.is_empty() {
+        found.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
+        let interfaces = found.faults.iter().map(|fault| &fault.told);
+        let told: Vec<_> = interfaces.chain(found.held_back.iter().map(|held| &held.told)).collect();
+        if !told.is_empty() {
             console.flush()?;
-            found.held_back.iter().for_each(|held| console.complain(&held.told));
+            told.into_iter().for_each(|told| console.complain(told));
             return Ok(Exit::Partly);
         }
         Ok(if found.is_empty() { Exit::Done } else { Exit::No })
@@ -72,12 +76,20 @@ fn render(found: &Reply, clock: &Clock) -> String {
     if found.is_empty() {
         lines.push("nothing would change".to_owned());
     }
+    lines.extend(found.on_trial_until.map(|until| {
+        let until = clock.at(until);
+        format!(
+            "a reload is on trial until {until}: `filterd confirm` keeps it, `filterd rollback` takes it back at once, and \
+             until one of them no reload is taken"
+        )
+    }));
     let not_fetched = &found.not_fetched;
     lines.extend((!not_fetched.is_empty()).then(|| {
         format!("not fetched yet, so nothing is known of what would come of it: {}", not_fetched.join(", "))
     }));
     let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
     lines.extend(peers(found, clock));
+    lines.extend(later(found, clock));
     lines.extend(guarded(found));
     lines.extend(unseen);
     lines.join("\n")
@@ -159,6 +171,23 @@ fn peers(found: &Reply, clock: &Clock) -> Vec<String> {
     lines
 }
 
+/// Whom it would cut when what allows them has ended.
+fn later(found: &Reply, clock: &Clock) -> Vec<String> {
+    let told = found.cut_later.iter().take(MOST_CUT).map(|cut| {
+        let until = cut.allowed_until.map(|until| clock.at(until)).unwrap_or_default();
+        format!("{}, allowed until {until}", one(cut))
+    });
+    let mut lines = Vec::new();
+    let count_of = found.cut_later.len() as u64;
+    lines.extend((count_of > 0).then(|| {
+        format!("*** {} WOULD BE CUT LATER, when what allows them ends ***", counted(count_of, "live peer"))
+    }));
+    lines.extend(told);
+    let left = found.cut_later.len().saturating_sub(MOST_CUT);
+    lines.extend((left > 0).then(|| format!("  and {} more", count(left as u64))));
+    lines
+}
+
 /// Who stays, though something names them.
 fn guarded(found: &Reply) -> Vec<String> {
     let told = found.guarded.iter().take(MOST_CUT).map(|Stays { address, why, target, list }| {
@@ -172,7 +201,7 @@ fn guarded(found: &Reply) -> Vec<String> {
 }
 
 fn one(cut: &Cut) -> String {
-    let Cut { address, is, target, list } = cut;
+    let Cut { address, is, target, list, .. } = cut;
     let is: Vec<_> = is.iter().map(role).collect();
     format!("  {address}, {}: by {target} of list `{list}`", is.join(", "))
 }
@@ -237,6 +266,7 @@ mod tests {
             is: vec![ssh, server],
             target: "192.0.2.1".into(),
             list: "drop".into(),
+            allowed_until: None,
         };
         let found = Reply {
             enforce: Some(true),

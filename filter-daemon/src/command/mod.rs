@@ -20,6 +20,7 @@ mod reload;
 mod remove;
 pub mod render;
 mod resume;
+mod rollback;
 mod stats;
 mod status;
 mod test;
@@ -108,6 +109,10 @@ pub enum Verb {
     ///
     /// Exits with 1 if no reload is on trial, or it was rolled back already.
     Confirm(With<confirm::Confirm>),
+    /// Take back at once what `filterd reload --confirm` has brought
+    ///
+    /// Exits with 1 if no reload is on trial.
+    Rollback(With<rollback::Rollback>),
     /// Tell what a reload would change, and whom of those in touch with this host it would cut
     ///
     /// Nothing is changed. Exits with 1 if anything would change.
@@ -164,6 +169,7 @@ macro_rules! whichever {
             Verb::Top($with) => $what,
             Verb::Reload($with) => $what,
             Verb::Confirm($with) => $what,
+            Verb::Rollback($with) => $what,
             Verb::Diff($with) => $what,
             Verb::Pause($with) => $what,
             Verb::Resume($with) => $what,
@@ -176,9 +182,10 @@ macro_rules! whichever {
 }
 
 impl Verb {
-    /// The flags for every command that stand behind its name.
-    pub fn everywhere(&self) -> &Everywhere {
-        whichever!(self, With { everywhere, .. } => everywhere)
+    /// The flags for every command that stand behind its name, or between both words of it: the last counts most.
+    pub fn everywhere(&self) -> [Option<&Everywhere>; 2] {
+        let between = if let Verb::Allow(allow) = self { Some(&allow.everywhere) } else { None };
+        [between, Some(whichever!(self, With { everywhere, .. } => everywhere))]
     }
 }
 

@@ -33,10 +33,10 @@ Examples:
   filterd reload --accept drop --accept ssh
   filterd reload --accept all
   filterd reload --accept usb0
-  filterd reload --confirm 60s         and when everything still works: filterd confirm
+  filterd reload --confirm 60s         and when everything still works: filterd confirm; else: filterd rollback
 
-With --confirm what the reload brings is on trial: unless `filterd confirm` comes in time, configuration and lists are put
-back as they were, and what was added or removed by command meanwhile stays. The files are left as they are; the next
+With --confirm what the reload brings is on trial: unless `filterd confirm` comes in time, or as soon as `filterd rollback`
+comes, configuration and lists are put back as they were, and what was added or removed by command meanwhile stays. The files are left as they are; the next
 `filterd reload` takes them again. Until then another reload is refused, SIGHUP and `--take-over`, too.
 If filterd ends or is killed meanwhile, its next start goes on counting, or rolls back before it publishes anything if the
 time is over or the machine was booted. As long as it is not started again, nothing rolls back. A start that does not find
@@ -70,27 +70,33 @@ impl Reload {
         let reloaded = waiting::shown(console.progress, "reading the lists, and making them true", || {
             client.call(&wire::Reload { accept, confirm })
         })?;
-        console.answer(&reloaded, |reloaded| render(reloaded, &Clock::system()))?;
-        for warning in &reloaded.warnings {
-            console.note(&format!("warning: {warning}"));
-        }
-        let told = reloaded.faults.iter().map(|fault| &fault.told);
-        let lists = reloaded.held_back.iter().map(|held| &held.told);
-        let faults: Vec<_> = told.chain(lists).chain(&reloaded.not_kept).collect();
-        if faults.is_empty() {
-            return Ok(Exit::Done);
-        }
-        console.flush()?;
-        faults.into_iter().for_each(|told| console.complain(told));
-        Ok(Exit::Partly)
+        console.answer(&reloaded, |reloaded| render("reloaded", reloaded, &Clock::system()))?;
+        look_after(&reloaded, console)
     }
+}
+
+/// What the operator has to look after, and the exit code for it.
+pub fn look_after(reloaded: &Reply, console: &mut Console) -> Result<Exit, Trouble> {
+    for warning in &reloaded.warnings {
+        console.note(&format!("warning: {warning}"));
+    }
+    let told = reloaded.faults.iter().map(|fault| &fault.told);
+    let lists = reloaded.held_back.iter().map(|held| &held.told);
+    let faults: Vec<_> = told.chain(lists).chain(&reloaded.not_kept).collect();
+    if faults.is_empty() {
+        return Ok(Exit::Done);
+    }
+    console.flush()?;
+    faults.into_iter().for_each(|told| console.complain(told));
+    Ok(Exit::Partly)
 }
 
 fn acceptable(word: &str) -> Result<String, String> {
     word.parse::<Accepted>().map(|_| word.to_owned())
 }
 
-fn render(reloaded: &Reply, clock: &Clock) -> String {
+/// What it changed; `done` is the word for that.
+pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
     let moved = match (reloaded.entered, reloaded.left) {
         (0, 0) => "nothing entered or left the filter".to_owned(),
         (entered, left) => {
@@ -117,28 +123,28 @@ fn render(reloaded: &Reply, clock: &Clock) -> String {
     let not_kept = if reloaded.not_kept.is_empty() { "" } else { "; not all of it has a copy on disk" };
     let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
     let trial = reloaded.confirm_until.map(|until| {
-        format!("\non trial until {}, then rolled back: `filterd confirm` keeps it", clock.at(until))
+        format!(
+            "\non trial until {}, then rolled back: `filterd confirm` keeps it, `filterd rollback` takes it back at once, and \
+             until one of them no other reload is taken",
+            clock.at(until)
+        )
     });
     let trial = trial.unwrap_or_default();
-    format!(
-        "reloaded in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}{trial}"
-    )
+    format!("{done} in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}{trial}")
 }
 
-/// Where packets are filtered from now on, and where no longer, and whether they are dropped.
+/// Where packets are filtered from now on, and where no longer, whether they are dropped, and what else is other.
 fn switched(reloaded: &Reply) -> String {
     let names = |verb: &str, names: &[String]| {
         let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
         if names.is_empty() { String::new() } else { format!("\n{verb} {}", names.join(", ")) }
     };
-    let enforce = match reloaded.enforce {
-        None => "",
-        Some(true) => "\nenforce: true now, packets are dropped",
-        Some(false) => "\nenforce: false now, packets are only counted, NONE IS DROPPED",
-    };
+    let settings = reloaded.switched();
+    let settings: String =
+        settings.iter().map(|setting| format!("\n{}", printable::on_one_line(setting))).collect();
     let attached = names("attached to", &reloaded.attached);
     let detached = names("detached from", &reloaded.detached);
-    format!("{attached}{detached}{enforce}")
+    format!("{attached}{detached}{settings}")
 }
 
 #[cfg(test)]
@@ -147,16 +153,15 @@ mod tests {
     use crate::control::wire::reload::HeldBack;
 
     fn render(reloaded: &Reply) -> String {
-        super::render(reloaded, &Clock::standing(1_795_296_480))
+        super::render("reloaded", reloaded, &Clock::standing(1_795_296_480))
     }
 
     #[test]
     fn a_trial_says_until_when_and_what_keeps_it() {
         let reloaded = Reply { confirm_until: Some(1_795_296_540), ..Reply::default() };
-        assert!(
-            render(&reloaded)
-                .ends_with("\non trial until 21:29 (in 1 min), then rolled back: `filterd confirm` keeps it")
-        );
+        let told = "\non trial until 21:29 (in 1 min), then rolled back: `filterd confirm` keeps it, `filterd rollback` takes it \
+                    back at once, and until one of them no other reload is taken";
+        assert!(render(&reloaded).ends_with(told));
         let lengths =
             ["60s", "24h", "0", "25h", "ever"].map(|word| trial(word).ok().map(|time| time.as_secs()));
         assert_eq!(lengths, [Some(60), Some(86_400), None, None, None]);

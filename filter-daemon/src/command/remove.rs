@@ -26,12 +26,12 @@ pub struct Remove {
 impl Remove {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let render = |outcome: &Outcome| self.render(outcome);
-        self.removal.carry_out(|removal| removal, words_of, render, (socket, console))
+        self.removal.carry_out(|removal| removal, Words::blocked, render, (socket, console))
     }
 
     fn render(&self, outcome: &Outcome) -> String {
         let Changed { named, changed, idle, held: ref holders, .. } = outcome.changed;
-        let held = held::told(holders, &words_of(&outcome.changed));
+        let held = held::told(holders, &Words::blocked(&outcome.changed));
         // Nothing was blocked where nothing is dropped, and of what is held only a part may be unblocked.
         let done = if holders.is_empty() && idle.is_none() { "unblocked" } else { "removed" };
         match (&self.removal.targets[..], named, changed) {
@@ -56,11 +56,6 @@ impl Remove {
             .as_ref()
             .map_or("in no live list".to_owned(), |list| format!("not in list `{list}`"))
     }
-}
-
-/// What is allowed is not blocked, whatever holds it.
-fn words_of(changed: &Changed) -> Words {
-    Words::blocked(changed.idle.is_none() && changed.allowed == 0)
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
         let targets = if list.targets == 1 { "target" } else { "targets" };
         let told = match &list.error {
             // Told at the top.
-            Some(_) => remark::of(0, 0, list.expired)
+            Some(_) => remark::of(0, list.special, list.expired)
                 .into_iter()
                 .chain(["not what its file says".to_owned()])
                 .collect(),

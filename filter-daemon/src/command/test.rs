@@ -4,6 +4,7 @@ mod remedy;
 mod render;
 
 use clap::Args;
+use filter_common::target::Target;
 use serde::Serialize;
 
 use super::ask::change::STANDARD_INPUT;
@@ -31,7 +32,7 @@ Examples:
   filterd test - < suspects.txt
   filterd -q test 203.0.113.7 && echo dropped")]
 pub struct Test {
-    /// Addresses and prefixes, or - for standard input, one a line
+    /// Addresses, prefixes and ranges (each prefix of which is asked for), or - for standard input, one a line
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
 }
@@ -70,7 +71,8 @@ impl Test {
             return Err(Trouble::unparsable("standard input names no target".to_owned()));
         }
         let mut reply = ask(&mut Client::connect(socket)?, &targets)?;
-        reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one));
+        let is_on_trial = reply.on_trial_until.is_some();
+        reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one, is_on_trial));
         let exit = exit(&reply, rejected);
         let answer = Answer { reply, rejected, errors };
         console.answer(&answer, |answer| render::all(&answer.reply, &Clock::system()))?;
@@ -82,14 +84,19 @@ impl Test {
         if self.targets == [STANDARD_INPUT] {
             return from_input(console);
         }
-        let told = |word: &String| {
-            words::target(word).err().map(|error| target::file(word, "test").unwrap_or(error))
-        };
-        let errors: Vec<_> = self.targets.iter().filter_map(told).collect();
+        let (mut targets, mut errors) = (Vec::new(), Vec::new());
+        for word in &self.targets {
+            match words::span(word) {
+                Ok(_) if word.parse::<Target>().is_ok() => targets.push(word.clone()),
+                // A range is as many prefixes as it takes.
+                Ok(range) => targets.extend(range.into_iter().map(|target| target.to_string())),
+                Err(error) => errors.push(target::file(word, "test").unwrap_or(error)),
+            }
+        }
         if !errors.is_empty() {
             return Err(Trouble::unparsable(errors.join("\n")));
         }
-        Ok(Asked { targets: self.targets.clone(), ..Asked::default() })
+        Ok(Asked { targets, ..Asked::default() })
     }
 }
 
@@ -160,6 +167,7 @@ fn ask(client: &mut Client, targets: &[String]) -> Result<Reply, ClientError> {
             let part = client.receive::<wire::Test>()?;
             all.tested.extend(part.parameters.tested);
             all.paused_until = all.paused_until.or(part.parameters.paused_until);
+            all.on_trial_until = all.on_trial_until.or(part.parameters.on_trial_until);
             if !part.continues {
                 break;
             }

@@ -79,7 +79,7 @@ mod tests {
             because: vec![worst_entry(); 600],
             ..Tested::default()
         };
-        let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5], paused_until: None });
+        let lengths = lengths::<Test>(test::Reply { tested: vec![one; 5], ..test::Reply::default() });
         assert_eq!(lengths.len(), 5);
         assert!(lengths.iter().all(|length| *length <= LONGEST_LINE), "{lengths:?}");
     }

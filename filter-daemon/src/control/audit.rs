@@ -203,11 +203,15 @@ impl Sum {
         self.requests += 1;
         self.deed.targets += deed.targets;
         match came_of_it {
-            Ok(Counts { changed, entered, left, is_volatile }) => {
-                self.counts.is_volatile |= is_volatile;
-                self.counts.changed += changed;
-                self.counts.entered += entered;
-                self.counts.left += left;
+            Ok(Counts { changed, entered, left, allowed, disallowed, settings, is_volatile }) => {
+                let sum = &mut self.counts;
+                sum.is_volatile |= is_volatile;
+                sum.changed += changed;
+                sum.entered += entered;
+                sum.left += left;
+                sum.allowed += allowed;
+                sum.disallowed += disallowed;
+                sum.settings.extend(settings);
             }
             Err(failure) => (self.failed, self.failure) = (self.failed + 1, Some(failure)),
         }
@@ -232,7 +236,11 @@ impl Sum {
         let (verb, target) = (*verb, first.map(|target| target.to_string()));
         let target = target.as_deref();
         let (list, note, ttl) = (list.as_deref(), note.as_deref(), ttl.map(|ttl| ttl.as_secs()));
-        let Counts { changed, entered, left, is_volatile } = self.counts;
+        let Counts { changed, entered, left, allowed, disallowed, is_volatile, .. } = self.counts;
+        let some = |count: u64| (count > 0).then_some(count);
+        let (allowed, disallowed) = (some(allowed), some(disallowed));
+        let settings = (!self.counts.settings.is_empty()).then(|| self.counts.settings.join("; "));
+        let settings = settings.as_deref();
         let requests = (self.requests > 1).then_some(self.requests);
         let (user, login, process) = (asker.user.as_str(), asker.login.as_deref(), asker.process.as_deref());
         let (uid, pid) = (asker.uid, asker.pid);
@@ -244,9 +252,12 @@ impl Sum {
                     ttl,
                     note,
                     requests,
+                    settings,
                     changed,
                     entered,
                     left,
+                    allowed,
+                    disallowed,
                     durable,
                     user,
                     uid,
@@ -264,9 +275,12 @@ impl Sum {
                     ttl,
                     note,
                     requests,
+                    settings,
                     changed,
                     entered,
                     left,
+                    allowed,
+                    disallowed,
                     user,
                     uid,
                     login,
@@ -286,9 +300,12 @@ impl Sum {
                     note,
                     requests,
                     failed,
+                    settings,
                     changed,
                     entered,
                     left,
+                    allowed,
+                    disallowed,
                     user,
                     uid,
                     login,

@@ -79,7 +79,10 @@ async fn answer(call: Call, addresses: u32) {
             };
             give(
                 reply,
-                Ok(test::Reply { tested: request.targets.iter().map(tested).collect(), paused_until: None }),
+                Ok(test::Reply {
+                    tested: request.targets.iter().map(tested).collect(),
+                    ..test::Reply::default()
+                }),
             );
         }
         Call::List(Asked { request, reply }) => {
@@ -98,6 +101,7 @@ async fn answer(call: Call, addresses: u32) {
             give(asked.reply, Ok(wire::reload::Reply::default()));
         }
         Call::Confirm(asked) => give(asked.reply, Ok(wire::confirm::Reply::default())),
+        Call::Rollback(asked) => give(asked.reply, Ok(wire::rollback::Reply::default())),
         Call::Diff(asked) => give(asked.reply, Ok(wire::diff::Reply::default())),
         Call::Pause(asked) => give(asked.reply, Ok(wire::pause::Reply::default())),
         Call::Resume(asked) => give(asked.reply, Ok(wire::resume::Reply::default())),

@@ -39,6 +39,12 @@ pub enum DaemonError {
     /// Neither the command line nor the configuration names an interface.
     #[error("no interface to filter: neither the configuration nor --iface names one")]
     NoInterface,
+    /// What a reload would bring names none.
+    #[error("no interface to filter: neither the configuration nor --iface names one")]
+    LeavesNoInterface {
+        /// What is filtered.
+        filtered: String,
+    },
     /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -75,6 +81,8 @@ pub enum DaemonError {
         name: String,
         /// What there is.
         there: String,
+        /// It is an interface that is filtered all the same.
+        is_filtered: bool,
     },
     /// What a reload has brought is on trial.
     #[error("{}", .0.message)]
@@ -150,9 +158,17 @@ impl Explain for DaemonError {
                 "write `interfaces: [eth0]` into the configuration, or start filterd with `--iface eth0`"
                     .to_owned(),
             ),
+            Self::LeavesNoInterface { filtered } => Some(format!(
+                "{filtered} stays filtered; write `interfaces: [{filtered}]` into the configuration; where none is to be \
+                 filtered any more, stop filterd"
+            )),
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }
+            Self::NothingToAccept { name, there, is_filtered: true } => Some(format!(
+                "{name} is filtered, and is let go as soon as everything that the configuration names is filtered, or not \
+                 there and accepted; the configuration has {there}"
+            )),
             Self::NothingToAccept { there, .. } => Some(format!("the configuration has {there}")),
             Self::AcceptsEither { name } => {
                 Some(format!("say `--accept list:{name}` or `--accept interface:{name}`"))
@@ -201,6 +217,7 @@ impl From<&DaemonError> for Exit {
             | DaemonError::Unreadable(_)
             | DaemonError::UnreadableLists { .. }
             | DaemonError::NoInterface
+            | DaemonError::LeavesNoInterface { .. }
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists

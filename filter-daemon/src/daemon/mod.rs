@@ -43,6 +43,7 @@ mod reloading;
 mod report;
 mod sampling;
 mod serve;
+mod settings;
 mod sleep;
 mod snapshot;
 mod sockets;

@@ -39,8 +39,8 @@ use crate::blocklist::Timestamp;
 use crate::cli::Run;
 use crate::clock;
 use crate::config::{Config, Mode, OnExit};
-use crate::control::wire::confirm;
 use crate::control::wire::reload::Reply as Reloaded;
+use crate::control::wire::{confirm, rollback};
 use crate::control::{ReplyTo, Watching};
 use crate::http::Http;
 use crate::notify::Notify;
@@ -82,6 +82,8 @@ pub struct Owner {
     pub(super) reloaded: Option<Reloaded>,
     /// Who waits until the copies of what they have confirmed are on disk.
     pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
+    /// Who waits until what was before a trial is in force again.
+    pub(super) rolling_back: Vec<ReplyTo<rollback::Reply>>,
     /// Another filterd, which is to have this one's place as soon as nothing is under way.
     successor: Option<UnixStream>,
     /// The service manager, which is told of it.
@@ -131,6 +133,7 @@ impl Owner {
             refreshing: Refreshing::default(),
             reloaded: None,
             confirming: Vec::new(),
+            rolling_back: Vec::new(),
             successor: None,
             notify: Notify::default(),
             alarm,

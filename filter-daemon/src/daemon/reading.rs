@@ -88,6 +88,11 @@ impl Readings {
         self.stale.extend(lists);
     }
 
+    /// What was fetched is not to be read before it is fetched again.
+    pub fn forget_refresh(&mut self) {
+        self.stale.clear();
+    }
+
     /// The lists that are read for a refresh, if one is under way.
     pub fn refreshed(&self) -> Option<&BTreeSet<Arc<str>>> {
         match &self.now.as_ref()?.asked {
@@ -117,6 +122,13 @@ impl Readings {
     /// Is a reload next that is to be on trial?
     pub fn is_trial_next(&self) -> bool {
         matches!(self.next.front(), Some(Asked::Reload { request, .. }) if request.confirm.is_some())
+    }
+
+    /// Is a reload asked for that is to be on trial, or under way?
+    pub fn is_trial_asked(&self) -> bool {
+        let is_trial =
+            |asked: &Asked| matches!(asked, Asked::Reload { request, .. } if request.confirm.is_some());
+        self.now.as_ref().is_some_and(|now| is_trial(&now.asked)) || self.next.iter().any(is_trial)
     }
 
     /// Refuses all who have asked for a reload that has not begun. Tells whether nobody is told.

@@ -212,6 +212,14 @@ impl Owner {
             trouble.map(|trouble| Explanation::new(trouble.message.clone(), trouble.remedy.clone()));
         let not_fetched = self.feeds.trouble(list, self.protection.blocklist());
         let on_trial = self.configuration.trial.refusal();
+        if row.is_none() {
+            let told = Explanation::new(
+                format!("list {list} went out of the configuration while it was fetched"),
+                "`filterd lists` names those there are",
+            );
+            let (list, outcome) = (list.to_string(), Outcome::Gone);
+            return Refreshed { list, outcome, entries: 0, url: None, transfer: None, told: Some(told) };
+        }
         let (outcome, told) = match (not_fetched, on_trial, refreshed) {
             (Some(told), ..) => (Outcome::NotFetched, Some(told)),
             (None, Some(told), _) => (Outcome::Waits, Some(told)),

@@ -4,6 +4,7 @@ use tracing::error;
 
 use super::diff::{Diff, Now, Read as Compared};
 use super::error::DaemonError;
+use super::interfaces::beyond;
 use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::Read;
@@ -14,6 +15,7 @@ use crate::control::ReplyTo;
 use crate::control::wire::accept::Wrong;
 use crate::control::wire::diff;
 use crate::control::wire::reload::{Reply as Reloaded, Request};
+use crate::source::trouble::Mood;
 use crate::text::Explain;
 
 impl Owner {
@@ -43,30 +45,35 @@ impl Owner {
     }
 
     /// What was read is for whoever asked for it.
-    pub(super) fn take_reading(&mut self, read: Result<Read, DaemonError>) {
+    pub(super) async fn take_reading(&mut self, read: Result<Read, DaemonError>) {
         // What came while it was read is allowed before anything is blocked.
         self.guard.look_at_files(&mut self.protection);
         match read {
             Ok(Read::Reload(loaded)) if self.readings.refreshed().is_some() => self.begin_refresh(loaded),
             Ok(Read::Reload(loaded)) => self.begin_reload(Ok(loaded)),
-            Ok(Read::Diff(read)) => self.begin_diff(read),
+            Ok(Read::Diff(read)) => self.begin_diff(read).await,
             Err(error) if self.readings.is_for_diff() => self.end_diff(Err(error)),
             Err(error) => self.begin_reload(Err(error)),
         }
     }
 
     /// It is compared, if a reload could make it true.
-    fn begin_diff(&mut self, read: Compared) {
-        let blocklist = self.protection.blocklist();
+    async fn begin_diff(&mut self, read: Compared) {
         let after = read.loaded().config.interfaces_besides(&self.run.interfaces);
-        let may_come = must_have_interface(&after)
-            .and_then(|()| super::reload::must_not_be_live(&read.loaded().lists, blocklist));
-        match may_come {
-            Ok(()) => {
-                let now = Now { config: &self.config, interfaces: [self.interface_names(), after] };
-                self.diff.begin(Diff::begin(read, now, blocklist));
+        let may_come = self.must_have_interface(&after).and_then(|()| {
+            super::reload::must_not_be_live(&read.loaded().lists, self.protection.blocklist())
+        });
+        if let Err(error) = may_come {
+            return self.end_diff(Err(error));
+        }
+        self.look_at_links().await;
+        match self.interfaces.look_ahead(&after, self.protection.filter_mut()).await {
+            Ok(interfaces) => {
+                let on_trial_until = self.configuration.trial.until();
+                let now = Now { config: &self.config, interfaces, on_trial_until };
+                self.diff.begin(Diff::begin(read, now, self.protection.blocklist()));
             }
-            Err(error) => self.end_diff(Err(error)),
+            Err(error) => self.end_diff(Err(error.into())),
         }
     }
 
@@ -91,7 +98,7 @@ impl Owner {
 
     /// What would leave filterd without anything to filter is no wish, but a mistake.
     fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
-        must_have_interface(&loaded.config.interfaces_besides(&self.run.interfaces))?;
+        self.must_have_interface(&loaded.config.interfaces_besides(&self.run.interfaces))?;
         self.must_be_acceptable(&loaded.config)?;
         self.configuration.is_coming(&mut loaded);
         Ok(loaded)
@@ -108,9 +115,21 @@ impl Owner {
             Some(Wrong::Unknown(name)) => {
                 let lists = if lists.is_empty() { "none".to_owned() } else { lists.join(", ") };
                 let there = format!("lists: {lists}; interfaces: {}", interfaces.join(", "));
-                Err(DaemonError::NothingToAccept { name: name.to_owned(), there })
+                let is_filtered = filtered.iter().any(|one| one == name);
+                Err(DaemonError::NothingToAccept { name: name.to_owned(), there, is_filtered })
             }
         }
+    }
+
+    fn must_have_interface(&self, names: &[String]) -> Result<(), DaemonError> {
+        if !names.is_empty() {
+            return Ok(());
+        }
+        let filtered: Vec<_> = self.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
+        if filtered.is_empty() {
+            return Err(DaemonError::NoInterface);
+        }
+        Err(DaemonError::LeavesNoInterface { filtered: filtered.join(", ") })
     }
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
@@ -170,6 +189,7 @@ impl Owner {
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
+        reloaded.settings = super::settings::changed(&before, &self.config, Mood::Is);
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
         self.counting.look(&self.protection);
@@ -208,21 +228,29 @@ impl Owner {
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
-                let read = self.config.lists.iter().map(|list| list.name.as_str());
-                self.feeds.judge(read, self.protection.blocklist().lists());
+                // What is put back says nothing of what has come.
+                if !self.readings.is_rollback() {
+                    let read = self.config.lists.iter().map(|list| list.name.as_str());
+                    self.feeds.judge(read, self.protection.blocklist().lists());
+                }
                 if !self.configuration.trial.is_on() {
                     self.feeds.tidy();
                 }
                 reloaded.not_kept.extend(self.configuration.without_copy());
-                super::report::log_reload(reloaded, self.readings.is_waited_for());
+                if self.readings.is_rollback() {
+                    super::report::log_reload("rollback", reloaded, !self.rolling_back.is_empty());
+                    self.end_rolling_back(Ok(&*reloaded));
+                } else {
+                    super::report::log_reload("reload", reloaded, self.readings.is_waited_for());
+                }
             }
             Err(error) if self.readings.is_rollback() => {
                 self.configuration.trial.was_not_rolled_back(error.brief());
+                self.end_rolling_back(Err(&*error));
             }
             Err(error) => {
                 if self.readings.trial().is_some() {
-                    self.configuration.trial.has_come_to_nothing();
-                    self.configuration.needs_no_way_back();
+                    self.end_without_trial();
                 }
                 self.configuration.was_refused(error);
                 // Else it is told with who asked for it.
@@ -232,16 +260,7 @@ impl Owner {
             }
         }
         self.readings.end(reloaded.map_err(|error| super::serve::failure::of(&error)));
+        self.mind_trial();
         self.read_next();
     }
-}
-
-/// The names of those that are not among `known`, whatever they are called there.
-fn beyond(known: &[(u32, String)], all: &[(u32, String)]) -> Vec<String> {
-    let is_new = |index: u32| known.iter().all(|(known, _)| *known != index);
-    all.iter().filter(|(index, _)| is_new(*index)).map(|(_, name)| name.clone()).collect()
-}
-
-fn must_have_interface(names: &[String]) -> Result<(), DaemonError> {
-    if names.is_empty() { Err(DaemonError::NoInterface) } else { Ok(()) }
 }

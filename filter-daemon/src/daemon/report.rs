@@ -114,11 +114,23 @@ impl Owner {
 }
 
 /// Tells the log what a reload changed. Where somebody waits for it, that is told with who it is.
-pub fn log_reload(reloaded: &reload::Reply, is_waited_for: bool) {
+pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: bool) {
     super::reload::tell_log(reloaded);
     let reload::Reply { entered, left, allowed, disallowed, unchanged, milliseconds, .. } = reloaded;
     if !is_waited_for {
-        info!(entered, left, allowed, disallowed, unchanged, milliseconds, watch.verb = "reload", "reload");
+        let settings = reloaded.switched().join("; ");
+        let settings = (!settings.is_empty()).then_some(settings.as_str());
+        info!(
+            settings,
+            entered,
+            left,
+            allowed,
+            disallowed,
+            unchanged,
+            milliseconds,
+            watch.verb = verb,
+            "{verb}"
+        );
     }
 }
 

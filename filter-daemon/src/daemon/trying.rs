@@ -2,13 +2,14 @@
 
 use super::error::DaemonError;
 use super::owner::Owner;
-use super::reload::Loaded;
+use super::reload::{Found, Loaded, LoadedList};
 use super::serve::failure;
 use crate::blocklist::{List, Origin};
 use crate::clock;
 use crate::config::name::CONFIG_LIST;
 use crate::control::ReplyTo;
-use crate::control::wire::confirm;
+use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
+use crate::control::wire::{confirm, rollback};
 use crate::text::Explanation;
 
 impl Owner {
@@ -22,6 +23,11 @@ impl Owner {
 
     /// What is to be on trial must have a way back, which is on disk before anything is changed.
     pub(super) fn may_be_tried(&mut self, loaded: Loaded) -> Result<Loaded, DaemonError> {
+        if self.readings.is_rollback() {
+            let lost = |list: &LoadedList| matches!(list.found, Found::Doubted { targets: None, .. });
+            let lost = loaded.lists.iter().filter(|list| lost(list)).map(|list| list.name.clone());
+            self.configuration.trial.loses(lost.collect());
+        }
         let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
         if !self.configuration.is_any() {
             return Err(DaemonError::NothingToTry);
@@ -74,6 +80,8 @@ impl Owner {
             self.configuration.trial.has_rolled_back();
             self.configuration.was_rolled_back();
             self.configuration.needs_no_way_back();
+            // Lists are what they were: what was fetched meanwhile comes when it is fetched next, as it does otherwise.
+            self.readings.forget_refresh();
         } else if self.readings.trial().is_some() {
             self.configuration.is_on_trial();
         } else {
@@ -82,12 +90,49 @@ impl Owner {
         }
     }
 
-    /// Begins to roll back what nobody has confirmed in time.
+    /// Begins to roll back what nobody has confirmed in time, or what somebody does not want.
     pub(super) fn mind_trial(&mut self) {
-        if self.configuration.trial.until_due().is_some_and(|left| left.is_zero()) {
-            self.configuration.trial.is_over();
+        let trial = &mut self.configuration.trial;
+        let is_due = trial.until_due().is_some_and(|left| left.is_zero());
+        let is_unwanted = !self.rolling_back.is_empty() && trial.may_end();
+        if is_due || is_unwanted {
+            trial.is_over(is_unwanted);
             self.readings.ask_rollback();
             self.read_next();
+        }
+    }
+
+    /// What is on trial, or is about to be, is not wanted: who says so is told when what was before is in force again.
+    pub(super) fn roll_back(&mut self, reply: ReplyTo<rollback::Reply>) {
+        if self.configuration.trial.is_on() || self.readings.is_trial_asked() {
+            self.rolling_back.push(reply);
+            return self.mind_trial();
+        }
+        let already = self.configuration.trial.rolled_back().map(clock::on_the_wall);
+        _ = reply.send(Ok(rollback::Reply { already, ..rollback::Reply::default() }));
+    }
+
+    /// What was before is in force again, or could not be put back.
+    pub(super) fn end_rolling_back(&mut self, result: Result<&Reloaded, &DaemonError>) {
+        // That the others are what they were, whatever their files say, is what was asked for.
+        let is_lost = |held: &&HeldBack| self.configuration.trial.has_lost(&held.list);
+        let undone = result.map(|undone| {
+            let held_back = undone.held_back.iter().filter(is_lost).cloned().collect();
+            let undone = Some(Reloaded { held_back, ..undone.clone() });
+            rollback::Reply { rolled_back: true, already: None, undone }
+        });
+        let told = undone.map_err(failure::of);
+        self.rolling_back.drain(..).for_each(|reply| _ = reply.send(told.clone()));
+    }
+
+    /// What was to be on trial was refused: there is nothing to be put back.
+    pub(super) fn end_without_trial(&mut self) {
+        self.configuration.trial.has_come_to_nothing();
+        self.configuration.needs_no_way_back();
+        if !self.readings.is_trial_next() {
+            let already = self.configuration.trial.rolled_back().map(clock::on_the_wall);
+            let nothing = rollback::Reply { already, ..rollback::Reply::default() };
+            self.rolling_back.drain(..).for_each(|reply| _ = reply.send(Ok(nothing.clone())));
         }
     }
 

@@ -205,8 +205,20 @@ pub fn of(target: Target) -> Option<&'static WellKnown> {
 /// How many of these sorted targets are in such ranges, or around them, in a sentence about `what`; none if there are none.
 #[must_use]
 pub fn told(what: &str, targets: &Targets) -> Option<String> {
-    let counted: Vec<_> = ALL
-        .iter()
+    sentence(&format!("{what} has"), counted(targets))
+}
+
+/// Counts with whose they are, as a sentence that begins so; none if there are none.
+pub fn sentence(what_has: &str, counted: impl IntoIterator<Item = (String, u64)>) -> Option<String> {
+    let counted: Vec<_> = counted.into_iter().map(|(whose, count)| format!("{count} {whose}")).collect();
+    let all = counted.join(", ");
+    (!counted.is_empty()).then(|| format!("{what_has} entries that many hosts need: {all}"))
+}
+
+/// How many of these sorted targets are in such ranges, or around them, by whose they are.
+#[must_use]
+pub fn counted(targets: &Targets) -> Vec<(String, u64)> {
+    ALL.iter()
         .filter_map(|one| {
             let mut around = BTreeSet::new();
             let within = one.v4().map(|range| count4(targets, range, &mut around)).sum::<usize>()
@@ -216,11 +228,19 @@ pub fn told(what: &str, targets: &Targets) -> Option<String> {
                 What::Resolver => format!("of {}'s public resolvers", one.owner),
                 What::Network => format!("in {}'s network", one.owner),
             };
-            (count > 0).then(|| format!("{count} {whose}"))
+            (count > 0).then(|| (whose, count as u64))
         })
-        .collect();
-    let all = counted.join(", ");
-    (!counted.is_empty()).then(|| format!("{what} has entries that many hosts need: {all}"))
+        .collect()
+}
+
+/// Adds further counts to these.
+pub fn add(all: &mut Vec<(String, u64)>, more: impl IntoIterator<Item = (String, u64)>) {
+    for (whose, count) in more {
+        match all.iter_mut().find(|(known, _)| *known == whose) {
+            Some((_, sum)) => *sum += count,
+            None => all.push((whose, count)),
+        }
+    }
 }
 
 fn count4(targets: &Targets, range: Prefix4, around: &mut BTreeSet<Target>) -> usize {

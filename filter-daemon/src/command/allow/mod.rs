@@ -6,10 +6,12 @@ pub mod remove;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::With;
+use crate::cli::{Everywhere, With};
 
 #[derive(Debug, Args)]
 pub struct Allow {
+    #[command(flatten)]
+    pub everywhere: Everywhere,
     #[command(subcommand)]
     pub verb: AllowVerb,
 }

@@ -31,7 +31,7 @@ const MOST_TOLD: usize = 10;
 impl Remove {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let render = |outcome: &Outcome| self.render(outcome);
-        self.removal.carry_out(wire::Disallow, |_| Words::ALLOWED, render, (socket, console))
+        self.removal.carry_out(wire::Disallow, Words::allowed, render, (socket, console))
     }
 
     fn render(&self, outcome: &Outcome) -> String {
@@ -50,7 +50,7 @@ impl Remove {
                 format!("{}: {}", counted(named, "target"), parts.join(", "))
             }
         };
-        let held = held::told(holders, &Words::ALLOWED);
+        let held = held::told(holders, &Words::allowed(&outcome.changed));
         let mut lines = vec![first];
         lines.extend((!held.is_empty()).then_some(held));
         lines.extend(blocked_again(&outcome.changed));

@@ -62,7 +62,10 @@ impl Addition {
     /// The target, if a single one is named.
     fn single(&self, outcome: &Outcome) -> Option<&str> {
         match &self.targets[..] {
-            [word] if word != STANDARD_INPUT && outcome.changed.named == 1 => Some(word),
+            // Of a range, all but one may be guarded.
+            [word] if word != STANDARD_INPUT && outcome.changed.named + outcome.changed.refused == 1 => {
+                Some(word)
+            }
             _ => None,
         }
     }
@@ -92,7 +95,7 @@ impl Addition {
     }
 
     fn many(&self, changed: &Changed, (held, list): (&str, &str)) -> String {
-        let Changed { named, changed, entered, ref longer, covered, widened, .. } = *changed;
+        let Changed { named, changed, entered, ref longer, covered, widened, refused, .. } = *changed;
         // Several may be behind what one prefix blocks, and which of them was first says nothing.
         let entered = if entered > 0 && widened.is_some() { changed } else { entered };
         // Where there are many, nobody has looked what else holds them.
@@ -107,11 +110,12 @@ impl Addition {
         });
         parts.extend(renewed);
         parts.extend((same > 0).then(|| format!("{} already {held}", count(same))));
+        parts.extend((refused > 0).then(|| format!("{} guarded, and left out", count(refused))));
         let what = match &self.targets[..] {
             [range] if range != STANDARD_INPUT => {
-                format!("{range} ({})", counted_as(named, ["prefix", "prefixes"]))
+                format!("{range} ({})", counted_as(named + refused, ["prefix", "prefixes"]))
             }
-            _ => counted(named, "target"),
+            _ => counted(named + refused, "target"),
         };
         format!("{what}: {}", parts.join(", "))
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::interrupt::Done;
 use crate::control::client::{Client, ClientError, Endpoint};
-use crate::control::wire::{Changed, Failure, Method, Widened};
+use crate::control::wire::{Changed, Failure, Method, Needed, Widened};
+use crate::source::well_known;
 use crate::text::Explanation;
 
 /// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
@@ -105,6 +106,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         // What was so last.
         self.sum.idle = changed.idle;
         self.sum.except = changed.except;
+        self.sum.on_trial_until = changed.on_trial_until;
         self.sum.held.extend(changed.held);
         self.sum.held.truncate(MOST_TOLD);
         self.sum.longer.extend(changed.longer);
@@ -128,6 +130,15 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
             .or(self.sum.widened.take());
         self.sum.warnings.extend(changed.warnings);
         self.sum.warnings.truncate(MOST_TOLD);
+        let as_pair = |Needed { whose, count }: Needed| (whose, count);
+        let mut needed: Vec<_> = self.sum.needed.drain(..).map(as_pair).collect();
+        well_known::add(&mut needed, changed.needed.into_iter().map(as_pair));
+        // Of all messages together: each knows its own alone.
+        if self.sum.named > Changed::MOST_NAMED_ONE_BY_ONE {
+            self.sum.warnings =
+                well_known::sentence("what was named has", needed.clone()).into_iter().collect();
+        }
+        self.sum.needed = needed.into_iter().map(|(whose, count)| Needed { whose, count }).collect();
         self.sum.blocked_by.extend(changed.blocked_by);
         self.sum.blocked_by.truncate(MOST_TOLD);
     }

@@ -87,8 +87,9 @@ fn remarks(list: &List, clock: &Clock) -> String {
     let not_fetched = list.fetching.as_ref().and_then(|fetching| fetching.failed.as_ref());
     let fault =
         list.fault.iter().chain(not_fetched).map(|fault| told(fault, clock)).reduce(|all, one| all + &one);
-    let (rejected, special) = if fault.is_some() { (0, 0) } else { (list.rejected, list.special) };
-    let mut others = remark::of(rejected, special, list.expired);
+    // How many lines were not taken, the fault says itself.
+    let rejected = if fault.is_some() { 0 } else { list.rejected };
+    let mut others = remark::of(rejected, list.special, list.expired);
     let replies = list.hits.map_or(0, |hits| hits.replies);
     others.extend(list.fetching.as_ref().map(|fetching| fetched(fetching, clock)));
     others.extend((replies > 0).then(|| format!("{} replies to this host passed", count(replies))));

@@ -73,6 +73,7 @@ fn line(Refreshed { list, outcome, entries, url, transfer, .. }: &Refreshed) -> 
         Outcome::NotFetched => "NOT FETCHED",
         Outcome::Waits => "waits for what is on trial",
         Outcome::NotInForce => "NOT IN FORCE",
+        Outcome::Gone => "GONE",
     };
     let from = url.as_ref().map(|url| format!(", from {url}")).unwrap_or_default();
     let sent = transfer.as_ref().map(sent).unwrap_or_default();

@@ -6,7 +6,8 @@ use filter_common::target::Target;
 
 use super::figure::counted_as;
 use crate::control::wire::entry::{HOST, LIVE};
-use crate::control::wire::{Held, HeldBy, MOST_WITHIN};
+use crate::control::wire::reload::then_reload;
+use crate::control::wire::{Changed, Held, HeldBy, MOST_WITHIN};
 
 /// More targets that stay blocked than this are counted, not told.
 const MOST_TOLD: usize = 10;
@@ -25,23 +26,37 @@ pub struct Words {
     list: &'static str,
     /// What the command does that lets go of everything.
     frees: &'static str,
+    /// What takes what was changed in the configuration.
+    then_reload: &'static str,
 }
 
 impl Words {
     /// Of what allows.
-    pub const ALLOWED: Self =
-        Self { state: "allowed", remove: "allow remove", list: "allow list", frees: "removes all of it" };
+    pub fn allowed(changed: &Changed) -> Self {
+        let then_reload = then_reload(changed.on_trial_until.is_some());
+        let (remove, list) = ("allow remove", "allow list");
+        Self { state: "allowed", remove, list, frees: "removes all of it", then_reload }
+    }
 
     /// Of what blocks; nothing is blocked where nothing is dropped.
-    pub const fn blocked(is_dropped: bool) -> Self {
-        let state = if is_dropped { "blocked" } else { "listed" };
-        Self { state, remove: "remove", list: "list", frees: "unblocks all of it" }
+    pub fn blocked(changed: &Changed) -> Self {
+        let state = if changed.idle.is_none() { "blocked" } else { "listed" };
+        let then_reload = then_reload(changed.on_trial_until.is_some());
+        Self { state, remove: "remove", list: "list", frees: "unblocks all of it", then_reload }
+    }
+}
+
+impl Words {
+    /// What is allowed is not blocked, whatever holds it.
+    fn state_of(&self, held: &Held) -> &'static str {
+        if held.allowed { "listed, and allowed" } else { self.state }
     }
 }
 
 /// Each target with the entries that hold it, one a line, and below them how to unblock it.
 pub fn told(all: &[Held], words: &Words) -> String {
-    let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, words.state)).collect();
+    let mut lines: Vec<_> =
+        all.iter().take(MOST_TOLD).flat_map(|held| one(held, words.state_of(held))).collect();
     if all.len() > MOST_TOLD {
         lines.push("and more of them: ask `filterd test`".to_owned());
     }
@@ -120,7 +135,7 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
     let mut lines = Vec::new();
     if !around.is_empty() {
         let rest = if around.len() <= MOST_IN_A_COMMAND { "" } else { ", and so on" };
-        let is_all = within.is_empty() && untold.is_none() && in_the_configuration(all).is_none();
+        let is_all = within.is_empty() && untold.is_none() && in_the_configuration(all, "").is_none();
         let does = if is_all { frees } else { "removes what was added around it" };
         let targets: Vec<_> = around.into_iter().take(MOST_IN_A_COMMAND).collect();
         lines.push(format!("`filterd {remove} {}` {does}{rest}", targets.join(" ")));
@@ -141,7 +156,7 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
         }
         _ => {}
     }
-    lines.extend(in_the_configuration(all));
+    lines.extend(in_the_configuration(all, words.then_reload));
     let is_guarded = all.iter().flat_map(|held| &held.by).any(|by| by.origin == HOST);
     lines
         .extend(is_guarded.then(|| "the guard's list is filterd's own, and nothing overrides it".to_owned()));
@@ -151,14 +166,13 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
     lines
 }
 
-fn in_the_configuration(all: &[Held]) -> Option<String> {
+fn in_the_configuration(all: &[Held], then_reload: &str) -> Option<String> {
     let is_configured = |by: &&HeldBy| ![LIVE, HOST].contains(&by.origin.as_str());
     let configured = all.iter().flat_map(|held| &held.by).filter(is_configured);
     let names: BTreeSet<_> = configured.map(|by| format!("`{}`", by.list)).collect();
     let (noun, verb) = if names.len() == 1 { ("list", "comes") } else { ("lists", "come") };
     let all = names.into_iter().collect::<Vec<_>>().join(", ");
-    let change =
-        || format!("{noun} {all} {verb} from the configuration: change it there, then `filterd reload`");
+    let change = || format!("{noun} {all} {verb} from the configuration: change it there, {then_reload}");
     (!all.is_empty()).then(change)
 }
 
@@ -170,6 +184,12 @@ fn parts(held: &Held) -> impl Iterator<Item = (&HeldBy, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::Idle;
+
+    fn blocked(is_dropped: bool) -> Words {
+        let idle = (!is_dropped).then_some(Idle::NotEnforced);
+        Words::blocked(&Changed { idle, ..Changed::default() })
+    }
 
     fn by(target: &str, list: &str, origin: &str) -> HeldBy {
         HeldBy { target: target.into(), list: list.into(), origin: origin.into(), ports: None, blocks: None }
@@ -187,13 +207,13 @@ mod tests {
         let all = holding(vec![by("198.51.100.0/24", "manual", "live")]);
         let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `manual`\n\
                      `filterd remove 198.51.100.0/24` unblocks all of it";
-        assert_eq!(told(&all, &Words::blocked(true)), words);
+        assert_eq!(told(&all, &blocked(true)), words);
     }
 
     #[test]
     fn a_command_is_not_said_to_unblock_what_a_file_holds_too() {
         let all = holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/24", "ssh", "live")]);
-        let words = told(&all, &Words::blocked(true));
+        let words = told(&all, &blocked(true));
         assert!(
             words.contains("`filterd remove 198.51.100.0/24` removes what was added around it"),
             "{words}"
@@ -206,14 +226,14 @@ mod tests {
             holding(vec![by("198.51.100.77", "drop", "file"), by("198.51.100.0/25", "config", "config")]);
         let words = "198.51.100.77 is still blocked: held by list `drop`, 198.51.100.0/25 of list `config`\n\
                      lists `config`, `drop` come from the configuration: change it there, then `filterd reload`";
-        assert_eq!(told(&all, &Words::blocked(true)), words);
-        assert!(told(&all, &Words::blocked(false)).starts_with("198.51.100.77 is still listed: held by"));
+        assert_eq!(told(&all, &blocked(true)), words);
+        assert!(told(&all, &blocked(false)).starts_with("198.51.100.77 is still listed: held by"));
     }
 
     #[test]
     fn what_holds_a_target_on_some_ports_only_says_on_which() {
         let on = |target, list, ports: &str| HeldBy { ports: Some(ports.into()), ..by(target, list, "live") };
-        let first = |by| told(&holding(by), &Words::blocked(true)).lines().next().unwrap().to_owned();
+        let first = |by| told(&holding(by), &blocked(true)).lines().next().unwrap().to_owned();
         let ssh = on("198.51.100.0/24", "a", "on port 22 only");
         let words = "198.51.100.77 is still blocked on port 22 only: held by 198.51.100.0/24 of list `a`";
         assert_eq!(first(vec![ssh.clone()]), words);
@@ -225,7 +245,7 @@ mod tests {
         let words = "198.51.100.77 is still blocked: held by 198.51.100.0/24 of list `a` on port 22 only, list `b` on all \
                      but port 22";
         assert_eq!(
-            told(&all, &Words::blocked(true)).lines().next(),
+            told(&all, &blocked(true)).lines().next(),
             Some(words),
             "together they leave nothing open"
         );
@@ -236,7 +256,7 @@ mod tests {
         part[0].by[0].ports = Some("on port 22 only".into());
         let words =
             "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual` on port 22 only";
-        assert_eq!(told(&part, &Words::blocked(true)).lines().next(), Some(words));
+        assert_eq!(told(&part, &blocked(true)).lines().next(), Some(words));
     }
 
     fn within(entries: &[(&str, &str)], within: u64) -> [Held; 1] {
@@ -249,20 +269,20 @@ mod tests {
     fn what_is_within_is_told_with_the_command_that_removes_it() {
         let words = "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual`\n\
                      `filterd remove 198.51.100.7` removes what was added there";
-        assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), &Words::blocked(true)), words);
+        assert_eq!(told(&within(&[("198.51.100.7", "manual")], 1), &blocked(true)), words);
         let words = "198.51.100.0/24 is still blocked: held by 198.51.0.0/16 of list `drop`\n\
                      2 entries within 198.51.100.0/24 are still blocked: \
                      198.51.100.7 of list `manual`, 198.51.100.8/29 of list `drop`\n\
                      `filterd remove 198.51.100.7` removes what was added there\n\
                      list `drop` comes from the configuration: change it there, then `filterd reload`";
         let both = [("198.51.0.0/16", "drop"), ("198.51.100.7", "manual"), ("198.51.100.8/29", "drop")];
-        assert_eq!(told(&within(&both, 2), &Words::blocked(true)), words);
-        let of_many = told(&within(&[("198.51.100.7", "manual")], MOST_WITHIN), &Words::blocked(true));
+        assert_eq!(told(&within(&both, 2), &blocked(true)), words);
+        let of_many = told(&within(&[("198.51.100.7", "manual")], MOST_WITHIN), &blocked(true));
         let words = "1,000 entries or more within 198.51.100.0/24 are still blocked: \
                      198.51.100.7 of list `manual`, and so on\n\
                      `filterd list --within 198.51.100.0/24 | filterd remove -` removes what was added there";
         assert_eq!(of_many, words);
-        let of_files = told(&within(&[("198.51.100.7", "drop")], 7), &Words::blocked(true));
+        let of_files = told(&within(&[("198.51.100.7", "drop")], 7), &blocked(true));
         assert!(of_files.contains("\n`filterd list --within 198.51.100.0/24` shows them\n"), "{of_files}");
     }
 
@@ -271,12 +291,12 @@ mod tests {
         let all = [Held { target: "192.0.2.1".into(), lists: vec!["drop".into()], ..Held::default() }];
         let words =
             "192.0.2.1 is still blocked: held by list `drop`\n`filterd test 192.0.2.1` names the entries";
-        assert_eq!(told(&all, &Words::blocked(true)), words);
+        assert_eq!(told(&all, &blocked(true)), words);
     }
 
     #[test]
     fn of_very_many_ten_are_told() {
         let many = vec![holding(vec![by("198.51.100.0/24", "manual", "live")])[0].clone(); 50];
-        assert_eq!(told(&many, &Words::blocked(true)).lines().count(), 12);
+        assert_eq!(told(&many, &blocked(true)).lines().count(), 12);
     }
 }

@@ -7,23 +7,30 @@ use filter_common::target::Target;
 
 use crate::control::wire::Entry;
 use crate::control::wire::entry::LIVE;
+use crate::control::wire::reload::then_reload;
 use crate::control::wire::test::Tested;
 
 /// More targets than this make a command that nobody reads.
 const MOST_IN_A_COMMAND: usize = 20;
 
-/// All of it, one a line: first what changes least, then what ends all that blocks it, which together unblock it.
-pub fn all(one: &Tested) -> Vec<String> {
+/// All of it, one a line: first what changes least, then what ends all that blocks it, which together unblock it. While a
+/// reload is on trial, no other is taken.
+pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
     if one.because.is_empty() && one.within.is_empty() {
         return Vec::new();
     }
     if !one.allowed_by.is_empty() {
         return allowed(one);
     }
+    if passes_as_allowed(one) {
+        let targets: BTreeSet<_> = one.allowed_within.iter().map(|entry| entry.target.as_str()).collect();
+        return again(&one.allowed_within, targets, "what is listed of it").into_iter().collect();
+    }
     let (live, configured): (Vec<_>, Vec<_>) =
         one.because.iter().chain(&one.within).partition(|entry| entry.origin.as_deref() == Some(LIVE));
     let mut lines: Vec<_> = removal(one, &live).into_iter().collect();
-    let out_of: BTreeSet<_> = configured.iter().map(|entry| taken_out(one, entry)).collect();
+    let out_of: BTreeSet<_> =
+        configured.iter().map(|entry| taken_out(one, entry, then_reload(is_on_trial))).collect();
     lines.extend(out_of);
     if one.more && !one.within.is_empty() {
         lines.push(format!(
@@ -44,14 +51,24 @@ pub fn all(one: &Tested) -> Vec<String> {
 
 /// What is allowed would be dropped again, unless anything else allows it, such as the guard; or a part of it would be.
 fn allowed(one: &Tested) -> Vec<String> {
-    let is_live = |entry: &Entry| entry.origin.as_deref() == Some(LIVE);
     let targets: BTreeSet<_> = one.allowed_by.iter().map(|entry| entry.target.as_str()).collect();
-    if !one.allowed_by.iter().all(is_live) || targets.len() > MOST_IN_A_COMMAND {
-        return Vec::new();
+    let what = if one.allowed_within.is_empty() { "it" } else { "the rest of it" };
+    again(&one.allowed_by, targets, what).into_iter().collect()
+}
+
+/// Of a prefix: does all of it pass that anything lists, because that is allowed?
+fn passes_as_allowed(one: &Tested) -> bool {
+    let passes = !one.dropped && !one.partly && one.idle.is_none();
+    passes && one.because.is_empty() && !one.allowed_within.is_empty()
+}
+
+fn again(by: &[Entry], targets: BTreeSet<&str>, what: &str) -> Option<String> {
+    let is_live = |entry: &Entry| entry.origin.as_deref() == Some(LIVE);
+    if !by.iter().all(is_live) || targets.len() > MOST_IN_A_COMMAND {
+        return None;
     }
     let targets = targets.into_iter().collect::<Vec<_>>().join(" ");
-    let what = if one.allowed_within.is_empty() { "it" } else { "the rest of it" };
-    vec![format!("`filterd allow remove {targets}` would have {what} dropped again")]
+    Some(format!("`filterd allow remove {targets}` would have {what} dropped again"))
 }
 
 fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
@@ -85,19 +102,17 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
     Some(format!("`filterd remove {}`{told}", targets.into_iter().collect::<Vec<_>>().join(" ")))
 }
 
-fn taken_out(one: &Tested, entry: &Entry) -> String {
+fn taken_out(one: &Tested, entry: &Entry, then_reload: &str) -> String {
     let Entry { target, list, .. } = entry;
     let place = match one.files.iter().find(|file| file.list == *list) {
         // What is fetched others publish.
         Some(file) if file.path.contains("://") => {
-            return format!(
-                "take list `{list}`, which is fetched, out of the configuration, then `filterd reload`"
-            );
+            return format!("take list `{list}`, which is fetched, out of the configuration, {then_reload}");
         }
         Some(file) => format!("{} (list `{list}`)", file.path),
         None => "`block:` in the configuration".to_owned(),
     };
-    format!("take {target} out of {place}, then `filterd reload`")
+    format!("take {target} out of {place}, {then_reload}")
 }
 
 fn is_wider(entry: &Entry, asked: &str) -> bool {
@@ -115,6 +130,10 @@ fn beyond<'a>(entry: &'a Entry, asked: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
     use crate::control::wire::test::File;
+
+    fn all(one: &Tested) -> Vec<String> {
+        super::all(one, false)
+    }
 
     fn entry(target: &str, list: &str, origin: &str) -> Entry {
         Entry {
@@ -160,6 +179,14 @@ mod tests {
     }
 
     #[test]
+    fn while_a_reload_is_on_trial_no_command_is_told_that_is_refused_then() {
+        let told = super::all(&tested(vec![entry("203.0.113.7", "config", "config")]), true);
+        let words = "or end what blocks it: take 203.0.113.7 out of `block:` in the configuration, then `filterd confirm` or \
+                     `filterd rollback`, since a reload is on trial, and `filterd reload`";
+        assert_eq!(told[1], words);
+    }
+
+    #[test]
     fn of_a_widened_entry_the_address_is_removed_as_it_was_given() {
         let blocks = Some("2001:db8::/64".to_owned());
         let because = vec![Entry { blocks, ..entry("2001:db8::1", "sshd", "live") }];
@@ -179,6 +206,18 @@ mod tests {
         let again =
             "then ask again, `filterd test 203.0.113.0/24`: more blocks a part of it than is told here";
         assert_eq!(all(&more), ["`filterd list --within 203.0.113.0/24 | filterd remove -`", again]);
+    }
+
+    #[test]
+    fn what_passes_as_all_that_is_listed_of_it_is_allowed_is_not_told_how_to_unblock_it() {
+        let within = vec![entry("203.0.113.7", "drop", "file")];
+        let allowed_within = vec![entry("203.0.113.7", "manual-allow", "live")];
+        let address = "203.0.113.0/24".into();
+        let tested = Tested { address, within, allowed_within, ..Tested::default() };
+        let words = "`filterd allow remove 203.0.113.7` would have what is listed of it dropped again";
+        assert_eq!(all(&tested), [words]);
+        let partly = Tested { partly: true, ..tested };
+        assert!(all(&partly)[0].starts_with("take 203.0.113.7 out of"));
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn beside(one: &Tested) -> Vec<String> {
         )
     });
     let remedies = one.remedies.iter().enumerate().map(|(number, remedy)| match number {
-        0 if one.allowed_by.is_empty() => format!("to unblock it: {remedy}"),
+        0 if one.dropped || one.partly || one.idle.is_some() => format!("to unblock it: {remedy}"),
         0 => remedy.clone(),
         _ => format!("               {remedy}"),
     });

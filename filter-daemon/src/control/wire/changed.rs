@@ -32,6 +32,9 @@ pub struct Changed {
     /// Targets of a remove that are still blocked, as a whole or in part, and by what (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
+    /// Of a remove: until when a reload is on trial, if one is: no other is taken before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_trial_until: Option<u64>,
     /// Of an add of few targets: entries that block one of them, or a part of it, on all ports for longer than was asked
     /// (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -63,6 +66,9 @@ pub struct Changed {
     /// Of an add: what the operator may not have meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Of an add: how many of its targets many hosts need, by whose they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needed: Vec<Needed>,
     /// Of an allow, and of the end of one, of few targets: entries that block one of them, or a part of it (the first
     /// hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,6 +84,11 @@ pub struct Changed {
     pub lists: Vec<Emptied>,
 }
 
+impl Changed {
+    /// More was named than this: what many hosts need is counted, and not named one by one.
+    pub const MOST_NAMED_ONE_BY_ONE: u64 = 1000;
+}
+
 fn is_none(number: &u64) -> bool {
     *number == 0
 }
@@ -90,6 +101,16 @@ pub struct Widened {
     pub count: u64,
     /// The length of prefix that is blocked for each.
     pub length: u8,
+}
+
+/// Targets that many hosts need: public resolvers, networks of CDNs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Needed {
+    /// Whose they are: `of Google's public resolvers`.
+    pub whose: String,
+    /// How many they are.
+    pub count: u64,
 }
 
 /// A list that was emptied.

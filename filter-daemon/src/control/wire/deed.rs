@@ -25,7 +25,7 @@ pub struct Deed {
 }
 
 /// What came of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Entries that were changed.
     pub changed: u64,
@@ -33,6 +33,12 @@ pub struct Counts {
     pub entered: u64,
     /// Targets that left it.
     pub left: u64,
+    /// Of a reload: targets that came to be allowed.
+    pub allowed: u64,
+    /// Those that are allowed no longer.
+    pub disallowed: u64,
+    /// What else was switched, in the words of its reply.
+    pub settings: Vec<String>,
     /// It is done, but not on disk.
     pub is_volatile: bool,
 }
@@ -48,6 +54,7 @@ impl Deed {
 impl From<&Changed> for Counts {
     fn from(reply: &Changed) -> Self {
         let Changed { changed, entered, left, .. } = *reply;
-        Self { changed, entered, left, is_volatile: reply.not_durable.is_some() }
+        let is_volatile = reply.not_durable.is_some();
+        Self { changed, entered, left, is_volatile, ..Self::default() }
     }
 }

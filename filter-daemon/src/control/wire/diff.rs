@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::reload::HeldBack;
-use super::{Failure, Method, parts};
+use super::{Failure, Fault, Method, parts};
 
 /// It has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,9 @@ pub struct Reply {
     /// Other settings that would change, and what they would be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// What of the interfaces would not be as the configuration says: what would not be filtered, and what would be held back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
     /// Lists that would not be what their files say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
@@ -53,9 +56,18 @@ pub struct Reply {
     /// Until when protection is paused, if it is, in seconds since 1970. A reload does not end that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<u64>,
+    /// Until when a reload is on trial, if one is: no other is taken before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_trial_until: Option<u64>,
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
+    /// Those who would be cut when what allows them now has ended, each with when that is (the first thousand).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_later: Vec<Cut>,
+    /// What the operator may not have meant: lists that would newly block what many hosts need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Guarded addresses that nothing blocks now and something would: they stay (the first thousand).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guarded: Vec<Stays>,
@@ -124,6 +136,9 @@ pub struct Cut {
     pub target: String,
     /// The list of that entry.
     pub list: String,
+    /// Until when it is allowed, if it would be cut then, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_until: Option<u64>,
 }
 
 /// A guarded address that something names.

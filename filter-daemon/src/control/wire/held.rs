@@ -16,6 +16,9 @@ pub struct Held {
     /// The entries that block it, and the first of those within it. Empty from daemons that only know the lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<HeldBy>,
+    /// It is allowed as a whole, and so it is not dropped, whatever blocks it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allowed: bool,
     /// On which ports, if what blocks it, or a part of it, does so on some only: `on port 22 only`, `on all but port 443`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,

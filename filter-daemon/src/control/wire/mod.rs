@@ -37,6 +37,7 @@ pub mod refresh;
 pub mod reload;
 pub mod remove;
 pub mod resume;
+pub mod rollback;
 pub mod snapshot;
 pub mod stats;
 pub mod status;
@@ -55,7 +56,7 @@ use serde::{Deserialize, Serialize};
 
 pub use add::Add;
 pub use allow::{Allow, Disallow};
-pub use changed::{Changed, Emptied, Widened};
+pub use changed::{Changed, Emptied, Needed, Widened};
 pub use confirm::Confirm;
 pub use deed::{Counts, Deed};
 pub use diff::Diff;
@@ -80,6 +81,7 @@ pub use refresh::Refresh;
 pub use reload::Reload;
 pub use remove::Remove;
 pub use resume::Resume;
+pub use rollback::Rollback;
 pub use snapshot::Snapshot;
 pub use stats::Stats;
 pub use status::Status;
@@ -87,7 +89,7 @@ pub use take_over::TakeOver;
 pub use test::Test;
 pub use watch::Watch;
 
-message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Snapshot, Refresh, Reload, Confirm, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Snapshot, Refresh, Reload, Confirm, Rollback, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

@@ -88,10 +88,12 @@ pub enum Outcome {
     HeldBack,
     /// It could not be fetched.
     NotFetched,
-    /// It is fetched, and comes into force when what is on trial is confirmed or rolled back.
+    /// It is fetched, and comes into force when what is on trial is confirmed; after a rollback, when it is fetched next.
     Waits,
     /// It could not be put in force.
     NotInForce,
+    /// It went out of the configuration meanwhile.
+    Gone,
 }
 
 fn is_none(number: &u64) -> bool {
@@ -121,7 +123,8 @@ impl Method for Refresh {
     }
 
     fn counts(reply: &Reply) -> Counts {
-        let (entered, left) = (reply.entered, reply.left);
-        Counts { changed: entered + left, entered, left, is_volatile: !reply.not_kept.is_empty() }
+        let Reply { entered, left, allowed, disallowed, .. } = *reply;
+        let (changed, is_volatile) = (entered + left + allowed + disallowed, !reply.not_kept.is_empty());
+        Counts { changed, entered, left, allowed, disallowed, is_volatile, ..Counts::default() }
     }
 }

@@ -56,6 +56,9 @@ pub struct Reply {
     /// What it is from now on, if it was switched: does it drop, or only count?
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforce: Option<bool>,
+    /// Other settings that have changed, and what they are now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// Interfaces that are filtered from now on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
@@ -87,6 +90,30 @@ pub struct HeldBack {
     /// Why, what is in force instead, and what to do.
     #[serde(flatten)]
     pub told: Explanation,
+}
+
+/// What takes what was changed in the configuration, as a remedy says it behind that: while a reload is on trial, no other is
+/// taken.
+#[must_use]
+pub const fn then_reload(is_on_trial: bool) -> &'static str {
+    match is_on_trial {
+        false => "then `filterd reload`",
+        true => {
+            "then `filterd confirm` or `filterd rollback`, since a reload is on trial, and `filterd reload`"
+        }
+    }
+}
+
+impl Reply {
+    /// What was switched, in words.
+    #[must_use]
+    pub fn switched(&self) -> Vec<String> {
+        let enforce = self.enforce.map(|enforce| match enforce {
+            true => "enforce: true now, packets are dropped",
+            false => "enforce: false now, packets are only counted, NONE IS DROPPED",
+        });
+        enforce.into_iter().map(str::to_owned).chain(self.settings.iter().cloned()).collect()
+    }
 }
 
 fn is_none(number: &u64) -> bool {
@@ -124,7 +151,15 @@ impl Method for Reload {
     }
 
     fn counts(reply: &Reply) -> Counts {
-        let (entered, left) = (reply.entered, reply.left);
-        Counts { changed: entered + left, entered, left, is_volatile: !reply.not_kept.is_empty() }
+        let Reply { entered, left, allowed, disallowed, .. } = *reply;
+        Counts {
+            changed: entered + left + allowed + disallowed,
+            entered,
+            left,
+            allowed,
+            disallowed,
+            settings: reply.switched(),
+            is_volatile: !reply.not_kept.is_empty(),
+        }
     }
 }

@@ -31,6 +31,9 @@ pub struct Reply {
     /// Until when protection is paused, if it is, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<u64>,
+    /// Until when a reload is on trial, if one is: no other is taken before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_trial_until: Option<u64>,
 }
 
 /// The answer for one address.
@@ -121,7 +124,7 @@ impl Method for Test {
             let entries = [&one.because, &one.allowed_by, &one.within, &one.allowed_within];
             1 + entries.into_iter().map(Vec::len).sum::<usize>() + one.expired.len() + 6 * one.files.len()
         };
-        let paused_until = reply.paused_until;
-        parts::split(reply.tested, weight).map(|tested| Reply { tested, paused_until }).collect()
+        let Reply { tested, paused_until, on_trial_until } = reply;
+        parts::split(tested, weight).map(|tested| Reply { tested, paused_until, on_trial_until }).collect()
     }
 }

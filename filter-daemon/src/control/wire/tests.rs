@@ -252,7 +252,7 @@ fn replies_are_those_of_the_version_that_landed() {
         ..test::Tested::default()
     };
     is_written_and_read::<Test>(
-        test::Reply { tested: vec![tested], paused_until: None },
+        test::Reply { tested: vec![tested], ..test::Reply::default() },
         true,
         r#"{"parameters":{"tested":[{"address":"192.0.2.1","dropped":true,"because":[{"target":"192.0.2.1","list":"ssh","since":7}]}]},"continues":true}"#,
     );

@@ -6,6 +6,7 @@ use filter_common::target::Target;
 use super::Diff;
 use super::gather::{Covering, Is, Peer};
 use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness};
+use crate::clock;
 use crate::control::wire::diff::{Cut, MOST_CUT};
 
 /// Peers that are looked at in one turn.
@@ -17,6 +18,12 @@ impl Diff {
         let to = self.peers.len().min(from + PEERS_A_TURN);
         for at in from..to {
             let Some(cut) = self.cut(&self.peers[at], blocklist) else { continue };
+            if cut.allowed_until.is_some() {
+                if self.reply.cut_later.len() < MOST_CUT {
+                    self.reply.cut_later.push(cut);
+                }
+                continue;
+            }
             self.reply.cuts += 1;
             if self.reply.cut.len() < MOST_CUT {
                 self.reply.cut.push(cut);
@@ -36,20 +43,25 @@ impl Diff {
         })
     }
 
-    /// Whether it would be cut, and is not now.
+    /// Whether it would be cut, and is not now; or would be when what allows it has ended.
     fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
         let ([now, then], target) = (self.drops, Target::from(peer.address));
         let [by, allowed_by] =
             [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
         let by: Vec<_> = by.into_iter().map(|claim| (blocklist.clause_of(&claim.list), claim)).collect();
         let is_listed = |is: &Is| by.iter().any(|(clause, _)| wants(*clause, is));
-        let is_cut = |is: &Is| allowed_by.is_empty() && drops(now, is) && is_listed(is);
-        let mut is: Vec<_> = peer.is.iter().filter(|is| drops(then, is) && !is_cut(is)).collect();
         let reaches = |claim: &NamedClaim| self.reaching.iter().any(|(name, _)| *name == claim.list);
         let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list) && !reaches(claim);
-        if is.is_empty() || peer.allowed || allowed_by.iter().any(stays) {
+        let allows: Vec<_> =
+            allowed_by.iter().filter(|claim| stays(claim)).map(|claim| claim.until).collect();
+        if peer.allowed || allows.iter().any(Option::is_none) {
             return None;
         }
+        // Whom nothing but what allows him keeps from being cut already, no reload cuts.
+        let allowed_until = allows.into_iter().flatten().max().map(clock::on_the_wall);
+        let is_spared = allowed_by.is_empty() || allowed_until.is_some();
+        let is_cut = |is: &Is| is_spared && drops(now, is) && is_listed(is);
+        let mut is: Vec<_> = peer.is.iter().filter(|is| drops(then, is) && !is_cut(is)).collect();
         let reached = self.reached(target, blocklist).into_iter();
         let stay = by.iter().map(|(_, claim)| claim).filter(|claim| stays(claim)).cloned().chain(reached);
         let then_of = |list: &str| self.turned.iter().find(|(name, _)| **name == *list);
@@ -63,7 +75,7 @@ impl Diff {
         let Covering { list, target, .. } = first(is.first()?)?;
         let (target, list) = (target.to_string(), list.to_string());
         let is = is.into_iter().map(|is| is.role.clone()).collect();
-        Some(Cut { address: peer.address.to_string(), is, target, list })
+        Some(Cut { address: peer.address.to_string(), is, target, list, allowed_until })
     }
 }
 

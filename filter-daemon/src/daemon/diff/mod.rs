@@ -6,7 +6,6 @@ mod cuts;
 mod gather;
 mod guarded;
 mod peers;
-mod settings;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,14 +13,18 @@ use std::sync::Arc;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 
+use super::interfaces::Foreseen;
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded, LoadedList, settings_of};
+use super::settings;
 use crate::blocklist::{Blocklist, ListId, Origin, PAGE, Polarity, Reach, Strictness, Targets};
 use crate::clock;
 use crate::config::Config;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, Reply};
 use crate::control::wire::reload::HeldBack;
+use crate::source::trouble::Mood;
+use crate::source::well_known;
 use gather::Peer;
 #[cfg(test)]
 pub use gather::gather_with;
@@ -34,8 +37,10 @@ pub use peers::{Peers, Role as PeerRole};
 pub struct Now<'a> {
     /// The configuration in force.
     pub config: &'a Config,
-    /// The interfaces that are asked for now, and would be then.
-    pub interfaces: [Vec<String>; 2],
+    /// What would come of the interfaces.
+    pub interfaces: Foreseen,
+    /// Until when a reload is on trial, if one is.
+    pub on_trial_until: Option<u64>,
 }
 
 /// A comparison under way.
@@ -59,6 +64,8 @@ struct Compared {
     id: Option<ListId>,
     targets: Targets,
     told: ListDifference,
+    /// How much of what would come many hosts need, by whose it is.
+    needed: Vec<(String, u64)>,
 }
 
 /// What is done next.
@@ -75,17 +82,16 @@ impl Diff {
     /// Begins to compare what was read with what is.
     pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
         let Read { loaded, peers, guarded, unseen } = read;
-        let [before, after] = now.interfaces;
-        let beyond = |known: &[String], all: &[String]| -> Vec<String> {
-            all.iter().filter(|name| !known.contains(name)).cloned().collect()
-        };
+        let Foreseen { attach, detach, faults } = now.interfaces;
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
         let reply = Reply {
             enforce: (enforced != enforces).then_some(enforces),
-            attach: beyond(&before, &after),
-            detach: beyond(&after, &before),
-            settings: settings::settings(now.config, &loaded.config),
+            attach,
+            detach,
+            faults,
+            settings: settings(now.config, &loaded.config),
             peers: peers.len() as u64,
+            on_trial_until: now.on_trial_until,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),
             guarded: guarded::tell(&guarded, blocklist),
             unseen,
@@ -197,17 +203,24 @@ impl Diff {
             was: was.filter(|was| **was != *name).map(|was| was.to_string()),
             ..ListDifference::default()
         };
-        self.lists.push(Compared { id, targets, told });
+        self.lists.push(Compared { id, targets, told, needed: Vec::new() });
     }
 
     fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> Stage {
         let Some(compared) = self.lists.get_mut(list) else { return Stage::Peers(0) };
         let page = compared.targets.page(from, PAGE);
         if page.is_empty() {
+            let needed = std::mem::take(&mut compared.needed);
+            let name = &compared.told.name;
+            let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list {name}") };
+            self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
             return Stage::Go { list, after: None };
         }
         let come = blocklist.not_on(compared.id, &page);
         compared.told.come += come.len() as u64;
+        if !compared.told.allows {
+            well_known::add(&mut compared.needed, well_known::counted(&come));
+        }
         note(&mut self.reply, &compared.told, &come, true);
         Stage::Come { list, from: from + page.len() }
     }
@@ -246,6 +259,13 @@ impl Work for Diff {
         };
         Turn::More
     }
+}
+
+/// Settings beside `enforce` that would be others.
+fn settings(now: &Config, then: &Config) -> Vec<String> {
+    let mode = (now.mode != then.mode)
+        .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned());
+    mode.into_iter().chain(settings::changed(now, then, Mood::Would)).collect()
 }
 
 /// The list whose entries this one is to block on other ports.

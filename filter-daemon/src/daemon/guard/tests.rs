@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use super::super::capacity::Capacity;
 use super::super::commit::Protection;
 use super::super::diff::{Diff, Now, PeerRole, Peers, gather_with};
+use super::super::interfaces::Foreseen;
 use super::super::pages::{Parts, Turn, Work};
 use super::super::persistence::{self, Persistence};
 use super::super::reload::{Found, Loaded, LoadedList, Reload, begin_with};
@@ -179,8 +180,7 @@ impl<'a> Story<'a> {
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
         let blocklist = self.protection.blocklist();
         let read = gather_with(loaded(plan, blocklist), peers, self.guard.view().copied());
-        let eth0 = || vec!["eth0".to_owned()];
-        let now = Now { config: &self.config, interfaces: [eth0(), eth0()] };
+        let now = Now { config: &self.config, interfaces: Foreseen::default(), on_trial_until: None };
         let mut diff = Diff::begin(read, now, blocklist);
         while self.turn(&mut diff) != Turn::Done {}
         let reply = diff.into_reply();

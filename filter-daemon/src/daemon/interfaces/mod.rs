@@ -1,6 +1,7 @@
 //! The interfaces that are to be filtered, whether they are there or not: attached when they appear, and again when they
 //! come back or somebody has taken the filter off, with the time between counted and told.
 
+mod foresight;
 mod names;
 mod watched;
 
@@ -14,7 +15,9 @@ use crate::config::Mode;
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
+use crate::source::trouble::Mood;
 use crate::text::Explain;
+pub use foresight::{Foreseen, beyond};
 pub use watched::Watched;
 use watched::{Missed, Refused};
 
@@ -63,11 +66,16 @@ impl Interfaces {
 
     /// Those on which nothing is filtered, and those that are filtered for their sake.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        let missed = self.missed();
+        self.faults_in(Mood::Is)
+    }
+
+    fn faults_in(&self, mood: Mood) -> impl Iterator<Item = Fault> {
+        let (missed, protects) = (self.missed(), self.protects());
         let told = self.watched.iter().filter(|one| !self.is_well_without(one));
-        let held_back = move |one: &Watched| one.held_back_for(missed?);
+        let held_back = move |one: &Watched| one.held_back_for(missed?, mood);
         let forgetful = self.watched.iter().filter_map(Watched::forgetful_fault);
-        told.filter_map(Watched::fault).chain(self.watched.iter().filter_map(held_back)).chain(forgetful)
+        let not_filtered = told.filter_map(move |one| one.fault(protects, mood));
+        not_filtered.chain(self.watched.iter().filter_map(held_back)).chain(forgetful)
     }
 
     /// Those that were asked for, are not filtered, and should be.
@@ -94,13 +102,26 @@ impl Interfaces {
         one.is_accepted_as_absent() && self.protects()
     }
 
-    /// What was to be accepted though it is there.
-    pub fn accepted_in_vain(&self, accept: &Accept) -> Vec<String> {
-        let named = self.watched.iter().filter(|one| one.is_named() && accept.has_interface(one.name()));
-        let in_vain = named.filter(|one| !one.is_accepted_as_absent());
-        in_vain
-            .map(|one| format!("{} is there: what can be accepted is that it is not", one.name()))
-            .collect()
+    /// What was to be accepted just now, and is not: what is there, and that nothing at all is filtered.
+    pub fn accepted_in_vain(&mut self, accept: &Accept) -> Vec<String> {
+        let protects = self.protects();
+        let named = self.watched.iter_mut().filter(|one| one.is_named() && accept.has_interface(one.name()));
+        let in_vain = named.filter_map(|one| {
+            let name = one.name().to_owned();
+            if !one.is_accepted_as_absent() {
+                return Some(format!("{name} is there: what can be accepted is that it is not"));
+            }
+            if protects {
+                one.tell_accepted();
+                return None;
+            }
+            one.is_to_be_there();
+            Some(format!(
+                "{name} is missed as before: that it is not there can be accepted while another interface that the \
+                 configuration names is filtered"
+            ))
+        });
+        in_vain.collect()
     }
 
     /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,
@@ -147,15 +168,8 @@ impl Interfaces {
         let links = filter.links()?;
         let before = std::mem::replace(&mut self.seen, clock::instant());
         let mut reality = Reality { there, links, before };
-        names::settle(&mut self.watched, &mut reality, filter);
-        let is_known = |link: &&Link| self.watched.iter().any(|one| one.name() == link.name);
-        let is_named = |name: &&str| self.watched.iter().any(|one| one.is_named() && one.name() == *name);
-        // What only lost its name goes when the configuration was read again, as it was promised.
-        let found = |link: &Link| match link.formerly.as_deref().filter(is_named) {
-            Some(formerly) => Watched::left_without_its_name(link, formerly),
-            None => Watched::left(link),
-        };
-        let left: Vec<_> = reality.links.iter().filter(|link| !is_known(link)).map(found).collect();
+        names::settle(&mut self.watched, &mut reality, |renamed| renamed.tell(filter));
+        let left = unknown(&self.watched, &reality);
         self.watched.extend(left);
         let mut refused = Vec::new();
         for one in &mut self.watched {
@@ -206,22 +220,11 @@ impl Interfaces {
         accept: &Accept,
         filter: &mut Filter,
     ) -> Result<(), KernelError> {
-        let is_asked_for = |one: &Watched| names.iter().any(|name| name == one.name());
-        let (stay, go): (Vec<_>, Vec<_>) = std::mem::take(&mut self.watched)
-            .into_iter()
-            .partition(|one| is_asked_for(one) || one.attached().is_some());
-        self.watched = stay;
-        for one in &mut self.watched {
-            if is_asked_for(one) { one.begin_anew() } else { one.is_no_longer_named() }
-        }
+        let (watched, go) = followed(std::mem::take(&mut self.watched), &names);
+        self.watched = watched;
         for one in go {
             filter.detach(one.name())?;
             info!("{}: no longer waited for", one.name());
-        }
-        for name in names {
-            if self.watched.iter().all(|one| one.name() != name) {
-                self.watched.push(Watched::new(name));
-            }
         }
         for one in self.watched.iter_mut().filter(|one| accept.has_interface(one.name())) {
             one.need_not_be_there();
@@ -268,6 +271,34 @@ impl Interfaces {
     pub fn must_retry(&self) -> bool {
         self.watched.iter().any(Watched::refuses) && self.looked.elapsed() >= RETRY
     }
+}
+
+/// What is watched where these names are asked for, and what is no longer waited for.
+fn followed(watched: Vec<Watched>, names: &[String]) -> (Vec<Watched>, Vec<Watched>) {
+    let is_asked_for = |one: &Watched| names.iter().any(|name| name == one.name());
+    let (mut stay, go): (Vec<_>, Vec<_>) =
+        watched.into_iter().partition(|one| is_asked_for(one) || one.attached().is_some());
+    for one in &mut stay {
+        if is_asked_for(one) { one.begin_anew() } else { one.is_no_longer_named() }
+    }
+    for name in names {
+        if stay.iter().all(|one| one.name() != name) {
+            stay.push(Watched::new(name.clone()));
+        }
+    }
+    (stay, go)
+}
+
+/// Those that are filtered by a link of ours of which nothing is known.
+fn unknown(watched: &[Watched], reality: &Reality) -> Vec<Watched> {
+    let is_known = |link: &&Link| watched.iter().any(|one| one.name() == link.name);
+    let is_named = |name: &&str| watched.iter().any(|one| one.is_named() && one.name() == *name);
+    // What only lost its name goes when the configuration was read again, as it was promised.
+    let found = |link: &Link| match link.formerly.as_deref().filter(is_named) {
+        Some(formerly) => Watched::left_without_its_name(link, formerly),
+        None => Watched::left(link),
+    };
+    reality.links.iter().filter(|link| !is_known(link)).map(found).collect()
 }
 
 fn is_let_go(name: &str, filter: &mut Filter) -> bool {

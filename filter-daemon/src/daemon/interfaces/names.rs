@@ -6,7 +6,7 @@
 use tracing::{error, warn};
 
 use super::{Reality, Watched};
-use crate::kernel::{Filter, Link};
+use crate::kernel::{Filter, KernelError, Link};
 use crate::text::Explain;
 
 /// A link that is to be known by another name, and why.
@@ -16,6 +16,12 @@ struct Misplaced {
     why: Why,
 }
 
+/// The same, with what it is to be remembered as.
+pub struct Renamed {
+    misplaced: Misplaced,
+    formerly: Option<String>,
+}
+
 enum Why {
     /// Another interface has its name.
     Taken,
@@ -23,25 +29,42 @@ enum Why {
     AskedFor,
 }
 
-/// Makes every link known by a name that no other interface has, and that is asked for if one is.
-pub fn settle(watched: &mut Vec<Watched>, reality: &mut Reality, filter: &mut Filter) {
-    // Each turn puts one link right, also where several have exchanged their names.
-    for _ in 0..reality.links.len() {
-        let found = reality.links.iter().find_map(|link| misplaced(link, reality, watched));
-        let Some(Misplaced { from, to, why }) = found else { return };
-        let formerly = match why {
-            Why::Taken => asked_for_as(&from, reality, watched),
-            Why::AskedFor => None,
-        };
-        if let Err(error) = filter.rename(&from, &to, formerly.clone()) {
-            return error!("{}", error.explain());
-        }
+impl Renamed {
+    /// Makes it known to the kernel's side, and to the log.
+    pub fn tell(&self, filter: &mut Filter) -> Result<(), KernelError> {
+        let Misplaced { from, to, why } = &self.misplaced;
+        filter.rename(from, to, self.formerly.clone())?;
         match why {
             Why::Taken => {
-                warn!("{from} is called {to} now, and stays filtered; another interface is called {from} now")
+                warn!(
+                    "{from} is called {to} now, and stays filtered; another interface is called {from} now"
+                );
             }
             Why::AskedFor => warn!("{from} is called {to} now, as it is asked for, and stays filtered"),
         }
+        Ok(())
+    }
+}
+
+/// Makes every link known by a name that no other interface has, and that is asked for if one is. Each is renamed by `rename`.
+pub fn settle(
+    watched: &mut Vec<Watched>,
+    reality: &mut Reality,
+    mut rename: impl FnMut(&Renamed) -> Result<(), KernelError>,
+) {
+    // Each turn puts one link right, also where several have exchanged their names.
+    for _ in 0..reality.links.len() {
+        let found = reality.links.iter().find_map(|link| misplaced(link, reality, watched));
+        let Some(misplaced) = found else { return };
+        let formerly = match misplaced.why {
+            Why::Taken => asked_for_as(&misplaced.from, reality, watched),
+            Why::AskedFor => None,
+        };
+        let renamed = Renamed { misplaced, formerly };
+        if let Err(error) = rename(&renamed) {
+            return error!("{}", error.explain());
+        }
+        let Renamed { misplaced: Misplaced { from, to, .. }, formerly } = renamed;
         for link in &mut reality.links {
             if link.name == from {
                 link.name.clone_from(&to);
@@ -100,6 +123,7 @@ mod tests {
     use crate::clock;
     use crate::kernel::interface::Occupant;
     use crate::kernel::{AttachedMode, Interface};
+    use crate::source::trouble::Mood;
 
     const OURS: u32 = 7;
 
@@ -169,7 +193,7 @@ mod tests {
         assert!(Watched::new("eth0".into()).is_missed());
         let told = |is_absent, protects| {
             let missed = Missed { name: "ehh0", is_absent, is_alone: true, protects };
-            left.held_back_for(missed).expect("it is filtered").told.to_string()
+            left.held_back_for(missed, Mood::Is).expect("it is filtered").told.to_string()
         };
         let (without, accept) = ("by a `filterd reload` without ehh0", "`filterd reload --accept ehh0`");
         assert!(told(false, true).contains("eth0") && told(false, true).contains(without));

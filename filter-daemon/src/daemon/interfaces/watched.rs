@@ -1,6 +1,7 @@
 //! One interface by its name: attached, or waited for, and why. What becomes of it is in `course`.
 
 mod course;
+mod foreseen;
 mod held_back;
 
 use std::time::{Duration, Instant};
@@ -11,11 +12,13 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::wire::{About, Fault, accept, status};
 use crate::kernel::{Attached, Link};
+use crate::source::trouble::Mood;
 use crate::text::Explanation;
 pub use course::Refused;
 pub use held_back::Missed;
 
 /// An interface by its name, and how it is with it.
+#[derive(Clone)]
 pub struct Watched {
     name: String,
     state: State,
@@ -35,6 +38,7 @@ pub struct Watched {
 }
 
 /// Why an interface is filtered that the configuration does not name.
+#[derive(Clone)]
 enum Unnamed {
     /// It was called so, and another interface has that name now.
     Formerly(String),
@@ -42,6 +46,7 @@ enum Unnamed {
     HeldBack { since: Instant, is_told: bool },
 }
 
+#[derive(Clone)]
 enum State {
     /// The filter is on it; somewhere else if it has been renamed or moved.
     Attached(Attached, Where),
@@ -49,6 +54,7 @@ enum State {
     Waiting(Waiting),
 }
 
+#[derive(Clone)]
 struct Waiting {
     since: Instant,
     why: Option<Explanation>,
@@ -167,14 +173,18 @@ impl Watched {
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
-    /// That it is not filtered.
-    pub fn fault(&self) -> Option<Fault> {
-        let State::Waiting(Waiting { since, why, .. }) = &self.state else { return None };
+    /// That it is not filtered. Is anything else filtered that the configuration names?
+    pub fn fault(&self, protects: bool, mood: Mood) -> Option<Fault> {
+        let State::Waiting(Waiting { since, why, is_there, .. }) = &self.state else { return None };
         if self.unnamed.is_some() {
             return None;
         }
-        let (name, why) = (&self.name, why.clone().unwrap_or_else(|| self.absence()));
-        let message = format!("{name} is not filtered: {}", why.message);
+        let why = why.clone().filter(|_| *is_there).unwrap_or_else(|| self.absence(protects));
+        let is_not = match mood {
+            Mood::Is => "is not",
+            Mood::Would => "would not be",
+        };
+        let message = format!("{} {is_not} filtered: {}", self.name, why.message);
         let told = Explanation { message, remedy: why.remedy };
         Some(Fault { about: About::Protection, since: clock::on_the_wall(clock::then(*since)), told })
     }
@@ -190,26 +200,38 @@ impl Watched {
         Some(Fault { about: About::Protection, since: clock::on_the_wall(clock::then(*since)), told })
     }
 
-    fn absence(&self) -> Explanation {
+    /// Nobody means that nothing at all is filtered: that it is not there can be accepted while another one that is named is.
+    fn absence(&self, protects: bool) -> Explanation {
         let message = format!("there is no interface {}", self.name);
         let begun = "filterd attaches to it as soon as it is there";
-        if self.need_not_be_there {
+        let then = if self.need_not_be_there {
             // Told only where nothing else is filtered.
-            let why =
-                "that it is not there was accepted, which counts while another one that is named is filtered";
-            return Explanation::new(message, format!("{begun}; {why}"));
-        }
-        let accept = accept::word_for(&self.name);
-        let remedy = format!("{begun}; if it need not be there: `filterd reload --accept {accept}`");
-        Explanation::new(message, remedy)
+            "that it is not there was accepted, which counts while another one that is named is filtered"
+                .to_owned()
+        } else if protects {
+            let accept = accept::word_for(&self.name);
+            format!("if it need not be there: `filterd reload --accept {accept}`")
+        } else {
+            "nothing that the configuration names is filtered, so name an interface that is there; where none is to be \
+             filtered any more, stop filterd"
+                .to_owned()
+        };
+        Explanation::new(message, format!("{begun}; {then}"))
     }
 
     /// That it is not there is as it should be, until it is.
     pub fn need_not_be_there(&mut self) {
-        if self.is_missed() && !self.is_there() {
-            info!("{}: that it is not there is accepted, until it comes or filterd starts anew", self.name);
-            self.need_not_be_there = true;
-        }
+        self.need_not_be_there |= self.is_missed() && !self.is_there();
+    }
+
+    /// The same for the log.
+    pub fn tell_accepted(&self) {
+        info!("{}: that it is not there is accepted, until it comes or filterd starts anew", self.name);
+    }
+
+    /// It is missed as before: nobody has accepted that it is not there.
+    pub fn is_to_be_there(&mut self) {
+        self.need_not_be_there = false;
     }
 
     /// Is it not there, and has somebody accepted that?
@@ -265,6 +287,7 @@ impl Watched {
         }
         if before.accepted {
             self.need_not_be_there();
+            self.tell_accepted();
         }
     }
 

@@ -70,7 +70,8 @@ impl Owner {
     /// Those who are told what packets meet are told what is so at this moment.
     pub(super) async fn look_before(&mut self, call: &Call) {
         // What is to be blocked may be what somebody has come from since.
-        if matches!(call, Call::Add(_) | Call::Reload(_) | Call::Diff(_) | Call::Status(_) | Call::Test(_)) {
+        let blocks = matches!(call, Call::Add(_) | Call::Reload(_) | Call::Rollback(_));
+        if blocks || matches!(call, Call::Diff(_) | Call::Status(_) | Call::Test(_)) {
             self.guard.hear(&mut self.protection);
         }
         let is_asked = matches!(call, Call::Status(_) | Call::Test(_) | Call::Snapshot(_));
@@ -90,7 +91,7 @@ impl Owner {
     }
 
     /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.
-    pub(super) async fn look_at_links(&mut self) {
+    pub(in crate::daemon) async fn look_at_links(&mut self) {
         if self.pinned.look(self.protection.filter_mut()) {
             // What was begun while the egress program was off.
             self.flows.seed(self.protection.filter_mut());

@@ -90,7 +90,7 @@ impl Owner {
                     info!("SIGHUP: reading the configuration again");
                     self.read(Request::default(), None);
                 }
-                Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded),
+                Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded).await,
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
                 Next::Own(Event::Fetched(came)) => self.note_fetched(came),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),

@@ -245,6 +245,7 @@ fn note(
         Found::Awaited => (reading.stamp, reading.trouble) = (None, None),
         Found::Doubted { told, read, accepted, .. } => {
             if let Some(read) = read {
+                warnings::of_special(&name, read.special, &mut reloaded.warnings);
                 note_read(reading, read);
             }
             reading.accepted = accepted.or(reading.accepted.take());

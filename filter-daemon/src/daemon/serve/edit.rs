@@ -6,7 +6,8 @@ use filter_common::target::Target;
 
 use super::answer;
 use super::failure::{
-    belongs_elsewhere, is_the_guards, not_done, not_durable, other_polarity, partly_flushed, reserved,
+    belongs_elsewhere, is_the_guards, not_done, not_durable, not_durable_before, other_polarity,
+    partly_flushed, reserved,
 };
 use super::guarding::{self, Guarding};
 use super::own;
@@ -59,10 +60,10 @@ impl Owner {
         };
         self.carry_out(&targets, pages, reply, move |done, blocklist| {
             let mut changed = Changed { idle, except, ..changed(polarity, all.len() as u64, done) };
-            let Guarding { left_out, refused, around, warnings } = guarding;
+            let Guarding { left_out, refused, around, warnings, needed } = guarding;
             changed.refused = left_out;
             (changed.guarded, changed.around) = (guarding::told(&refused), guarding::told(&around));
-            changed.warnings = warnings;
+            (changed.warnings, changed.needed) = (warnings, needed);
             changed.widened = widened(&all, reach);
             if polarity == Polarity::Block {
                 changed.allowed = all_allowed(blocklist, &all);
@@ -86,13 +87,15 @@ impl Owner {
     pub(super) fn remove(&mut self, polarity: Polarity, request: remove::Request, reply: ReplyTo<Changed>) {
         let remove::Request { targets, list } = request;
         let targets: Targets = targets.into_iter().collect();
-        let idle = self.idle();
+        let (idle, on_trial_until) = (self.idle(), self.configuration.trial.until());
         let from = match list.as_ref().map(|name| self.live_list(name.as_str(), polarity)) {
             Some(Err(failure)) => return answer(reply, Err(failure)),
             Some(Ok(None)) => {
                 let held = held(self.protection.blocklist(), polarity, &targets, 0);
                 let nothing = changed(polarity, targets.len() as u64, Done::default());
-                let (nothing, durable) = (Ok(Changed { idle, held, ..nothing }), self.config.durable);
+                let (nothing, durable) =
+                    (Changed { idle, held, on_trial_until, ..nothing }, self.config.durable);
+                let nothing = Ok(nothing);
                 return answer_when_written(nothing, reply, durable, &mut self.parts(), Outcome::default());
             }
             Some(Ok(Some(_))) | None => {
@@ -102,7 +105,7 @@ impl Owner {
         let pages = change::pages(&targets, |targets| Change::Release { from: from.clone(), targets });
         let all = targets.clone();
         self.carry_out(&targets, pages, reply, move |done, blocklist| {
-            let mut changed = Changed { idle, ..changed(polarity, all.len() as u64, done) };
+            let mut changed = Changed { idle, on_trial_until, ..changed(polarity, all.len() as u64, done) };
             changed.held = held(blocklist, polarity, &all, changed.left);
             if polarity == Polarity::Block && !changed.held.is_empty() {
                 changed.allowed = all_allowed(blocklist, &all);
@@ -174,7 +177,7 @@ impl Owner {
             return Err(is_the_guards(name));
         }
         if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
-            return Err(belongs_elsewhere(name));
+            return Err(belongs_elsewhere(name, self.configuration.trial.is_on()));
         }
         if let Some(is) = found.map(|list| list.polarity).or(is_default).filter(|is| *is != polarity) {
             return Err(other_polarity(name, is));
@@ -220,7 +223,7 @@ fn answer_when_written(
     }
     if records.is_empty() && !outcome.is_expected() {
         // It was so before, but perhaps not on disk.
-        let not_durable = parts.persistence.refusal().map(not_durable);
+        let not_durable = parts.persistence.refusal().map(not_durable_before);
         return answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
     }
     let told = move |written: Result<(), NotWritten>| {

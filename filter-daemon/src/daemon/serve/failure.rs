@@ -3,6 +3,7 @@
 use crate::blocklist::{Origin, Polarity, Refusal};
 use crate::command::render::figure::counted_as;
 use crate::control::wire::Failure;
+use crate::control::wire::reload::then_reload;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
 use crate::daemon::error::DaemonError;
@@ -29,9 +30,9 @@ pub fn reserved(name: &str) -> Failure {
 }
 
 /// The list comes from the configuration.
-pub fn belongs_elsewhere(name: &str) -> Failure {
+pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
     let message = format!("list {name} belongs to the configuration");
-    Failure::Refused(Explanation::new(message, "change it there, then `filterd reload`"))
+    Failure::Refused(Explanation::new(message, format!("change it there, {}", then_reload(is_on_trial))))
 }
 
 /// The list is made by filterd itself, out of what this host needs.
@@ -70,7 +71,7 @@ pub fn not_done(error: NotDone) -> Failure {
         NotDone::Kernel(error) => kernel_failed(error),
         NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
         NotDone::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => is_the_guards(&name),
-        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name),
+        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
         NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
         NotDone::Refused(refusal @ Refusal::TooManyLists) => {
             let remedy = "use one of those there are, or empty some: `filterd flush --list NAME`";
@@ -107,7 +108,17 @@ pub fn kernel_failed(error: KernelError) -> Failure {
 
 /// It is done, but not on disk.
 pub fn not_durable(failure: NotWritten) -> Explanation {
-    let message = format!("done, but it would not survive a restart: {failure}");
+    not_on_disk(format!("done, but it would not survive a restart: {failure}"), &failure)
+}
+
+/// Nothing had to be done, and what made it so may not be on disk.
+pub fn not_durable_before(failure: NotWritten) -> Explanation {
+    let message =
+        format!("nothing had to be changed, but what was changed before is not all on disk: {failure}");
+    not_on_disk(message, &failure)
+}
+
+fn not_on_disk(message: String, failure: &NotWritten) -> Explanation {
     if failure.has_no_place() {
         let remedy = "the state directory was removed: start filterd again, which may write only to the one that it began with \
                       (`filterd list` has what would be lost)";

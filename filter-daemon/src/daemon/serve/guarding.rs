@@ -2,7 +2,7 @@
 
 use crate::blocklist::{Reach, Targets};
 use crate::command::render::figure::count;
-use crate::control::wire::{self, Failure, MOST_GUARDED, words};
+use crate::control::wire::{self, Changed, Failure, MOST_GUARDED, Needed, words};
 use crate::daemon::guard::{Guarded, View};
 use crate::source::well_known;
 use crate::text::Explanation;
@@ -11,7 +11,7 @@ use crate::text::Explanation;
 const MOST_TOLD: usize = 10;
 
 /// So many targets are looked up among the ranges that many hosts need.
-const MOST_LOOKED_UP: usize = 1000;
+const MOST_LOOKED_UP: usize = Changed::MOST_NAMED_ONE_BY_ONE as usize;
 
 /// What is to be told of an add beside what it changes.
 #[derive(Debug, Default)]
@@ -24,6 +24,8 @@ pub struct Guarding {
     pub around: Vec<Guarded>,
     /// What the operator may not have meant.
     pub warnings: Vec<String>,
+    /// How many of them many hosts need, by whose they are.
+    pub needed: Vec<Needed>,
 }
 
 impl Guarding {
@@ -46,7 +48,9 @@ impl Guarding {
             }
         }
         let around = guarded.covered_by(&reach.all_of(targets));
-        Ok(Self { left_out: whole.len() as u64, refused, around, warnings: warnings(targets) })
+        let needed = well_known::counted(targets).into_iter();
+        let needed = needed.map(|(whose, count)| Needed { whose, count }).collect();
+        Ok(Self { left_out: whole.len() as u64, refused, around, warnings: warnings(targets), needed })
     }
 }
 

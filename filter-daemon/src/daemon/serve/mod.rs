@@ -38,6 +38,7 @@ impl Owner {
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Snapshot(Asked { reply, .. }) => answer(reply, Ok(self.snapshot())),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),
+            Call::Rollback(Asked { reply, .. }) => self.roll_back(reply),
             Call::Diff(Asked { reply, .. }) => self.read_for_diff(reply),
             Call::Pause(Asked { request, reply }) => answer(reply, self.begin_pause(request)),
             Call::Resume(Asked { reply, .. }) => answer(reply, self.resume()),

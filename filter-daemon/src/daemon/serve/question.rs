@@ -104,6 +104,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
     let lists: BTreeSet<_> = all().map(|claim| claim.list.to_string()).collect();
     (!lists.is_empty()).then(|| Held {
         target: target.to_string(),
+        allowed: polarity == Polarity::Block && blocklist.allow().covers(target),
         lists: lists.into_iter().collect(),
         by: by.collect(),
         ports: on_ports.unwrap_or_default().into_iter().collect(),

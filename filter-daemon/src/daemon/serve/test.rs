@@ -39,7 +39,11 @@ impl Owner {
     pub(super) fn test(&self, request: Request) -> Reply {
         let mut left = MOST_SEEN;
         let tested = request.targets.into_iter().map(|target| self.test_one(target, &mut left)).collect();
-        Reply { tested, paused_until: self.pause.until().map(clock::on_the_wall) }
+        Reply {
+            tested,
+            paused_until: self.pause.until().map(clock::on_the_wall),
+            on_trial_until: self.configuration.trial.until(),
+        }
     }
 
     fn test_one(&self, target: Target, left: &mut usize) -> Tested {

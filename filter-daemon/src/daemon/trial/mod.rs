@@ -32,6 +32,8 @@ pub struct Trial {
     names: Vec<Arc<str>>,
     /// The copies that there should be of its lists, once it is confirmed.
     held: Vec<ToKeep>,
+    /// Lists of before that could not be put back.
+    lost: Vec<Arc<str>>,
     /// The filterd before has left a record of one.
     is_known: bool,
     /// Where else it is noted, for a start that does not find the record of it.
@@ -78,6 +80,7 @@ impl Trial {
             state: State::None,
             names: Vec::new(),
             held: Vec::new(),
+            lost: Vec::new(),
             is_known: false,
             beside: None,
         }
@@ -158,11 +161,17 @@ impl Trial {
         }
     }
 
-    /// Its time is over.
-    pub fn is_over(&mut self) {
+    /// Could it end at this moment?
+    pub fn may_end(&self) -> bool {
+        matches!(self.state, State::On { is_in_force: true, .. } | State::Over { refused: Some(_), .. })
+    }
+
+    /// Its time is over, or somebody does not want it.
+    pub fn is_over(&mut self, is_unwanted: bool) {
         self.state = match std::mem::replace(&mut self.state, State::None) {
             State::On { note, .. } => {
-                warn!("the configuration of {} was not confirmed in time, and is rolled back", note.by);
+                let why = if is_unwanted { "is not wanted" } else { "was not confirmed in time" };
+                warn!("the configuration of {} {why}, and is rolled back", note.by);
                 State::Over { note, since: clock::now(), refused: None }
             }
             State::Over { note, since, .. } => State::Over { note, since, refused: None },
@@ -177,6 +186,16 @@ impl Trial {
         if let State::Over { refused, .. } = &mut self.state {
             *refused = Some((clock::instant() + RETRY, why));
         }
+    }
+
+    /// These lists of before cannot be put back.
+    pub fn loses(&mut self, lists: Vec<Arc<str>>) {
+        self.lost = lists;
+    }
+
+    /// Could this list of before not be put back?
+    pub fn has_lost(&self, list: &str) -> bool {
+        self.lost.iter().any(|lost| **lost == *list)
     }
 
     /// What was before is in force again.

@@ -40,7 +40,9 @@ fn a_start_within_it_says_what_is_on_trial_since() {
         (told.message, told.remedy.unwrap_or_default())
     };
     assert!(told(&trial).0.ends_with("on trial is what configuration and lists said then"));
-    assert_eq!(told(&trial).1, "`filterd confirm` keeps what they said at that start");
+    let remedy = "`filterd confirm` keeps what they said at that start; `filterd rollback` takes it back at once; until one of \
+                  them no other reload is taken";
+    assert_eq!(told(&trial).1, remedy);
     trial.has_an_invalid_file();
     assert!(told(&trial).0.contains("in force is that of before the trial"));
     assert!(told(&trial).1.starts_with("`filterd confirm` keeps that, and what was on trial is not taken"));
@@ -53,7 +55,7 @@ fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
     trial.has_come_to_nothing();
     assert_eq!((trial.is_on(), next_start(place.path())), (false, AtStart::Nothing));
     let mut trial = begun(place.path());
-    trial.is_over();
+    trial.is_over(false);
     trial.has_rolled_back();
     trial.begin(MINUTE, "bob", 9, Vec::new()).unwrap();
     trial.has_come_to_nothing();
@@ -71,7 +73,7 @@ fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
     assert_eq!(next_start(place.path()), AtStart::RollBack);
     let mut trial = begun(place.path());
     trial.is_in_force(MINUTE, Vec::new()).unwrap();
-    trial.is_over();
+    trial.is_over(false);
     assert!(trial.is_on() && trial.confirm().is_none() && trial.until_due().is_none());
     trial.was_not_rolled_back("no memory".into());
     assert!(trial.until_due().is_some_and(|left| left <= RETRY));

@@ -10,6 +10,9 @@ use crate::text::{Explanation, date, printable};
 const UNNOTED: &str = "; its record is gone from the state directory, so that only this filterd rolls back, and a start before then \
                        does not";
 
+/// What ends one, and what else does not come before.
+const ENDS: &str = "`filterd rollback` takes it back at once; until one of them no other reload is taken";
+
 /// What ends what a start has lost.
 const DECIDE: &str =
     "see whether that is meant (`filterd list`, `filterd lists`); `filterd reload` says that it is";
@@ -50,6 +53,11 @@ impl Trial {
         })
     }
 
+    /// Until when one is on, in seconds since 1970.
+    pub fn until(&self) -> Option<u64> {
+        self.status().map(|trial| trial.until)
+    }
+
     /// What an operator must know of it. That something was rolled back is told of the configuration.
     pub fn fault(&self) -> Option<Fault> {
         let (since, message, remedy) = match &self.state {
@@ -64,33 +72,31 @@ impl Trial {
                     Some(Anew::ListsOnly) => (
                         "; filterd has started since, and its configuration was not valid then: in force is that of \
                          before the trial, with the lists as they were at that start",
-                        "`filterd confirm` keeps that, and what was on trial is not taken; else mend the file, wait until \
-                         it is rolled back, and `filterd reload --confirm` again",
+                        "`filterd confirm` keeps that, and what was on trial is not taken; mend the file before it is tried again",
                     ),
                 };
                 let unnoted = if self.place.is_there() { "" } else { UNNOTED };
                 let message =
                     format!("a reload of {by} is on trial until {until}, then rolled back{now}{unnoted}");
-                (since, message, remedy)
+                (since, message, format!("{remedy}; {ENDS}"))
             }
             State::Over { since, refused: None, .. } => {
-                let message = "the configuration was not confirmed in time, and is being rolled back";
-                (since, message.to_owned(), "what was before is in force in a moment")
+                let message = "the configuration was not confirmed, and is being rolled back";
+                (since, message.to_owned(), "what was before is in force in a moment".to_owned())
             }
             State::Over { since, refused: Some((_, why)), .. } => {
                 let message = format!(
                     "the configuration was not confirmed, and cannot be rolled back: {}",
                     why.message
                 );
-                (since, message, "it is tried again every 5 s; a restart of filterd rolls back, too")
+                let remedy = "it is tried again every 5 s, and at once by `filterd rollback`; a restart of filterd rolls \
+                              back, too";
+                (since, message, remedy.to_owned())
             }
             State::RolledBack { since, unnoted: Some(why), .. } => {
                 let message = format!("that a reload was rolled back could not be noted: {why}");
-                (
-                    since,
-                    message,
-                    "the next start takes the configuration's file as it is: put that right before",
-                )
+                let remedy = "the next start takes the configuration's file as it is: put that right before";
+                (since, message, remedy.to_owned())
             }
             State::Lost { since, told } => {
                 return Some(Fault {
@@ -132,7 +138,7 @@ impl Trial {
         let message = format!("a reload of {by} is on trial until {until}");
         Some(Explanation::new(
             message,
-            "`filterd confirm` keeps what it brought; else wait until it is rolled back",
+            "`filterd confirm` keeps what it brought, `filterd rollback` takes it back at once",
         ))
     }
 }

@@ -59,7 +59,7 @@ impl Watched {
     }
 
     /// One that was asked for just now may have been filtered long ago, and have another name or place since.
-    fn find_left(&mut self, reality: &Reality) {
+    pub(super) fn find_left(&mut self, reality: &Reality) {
         let is_new = matches!(&self.state, State::Waiting(Waiting { why: None, .. }));
         if let Some(link) = reality.link(&self.name)
             && is_new
@@ -100,7 +100,7 @@ impl Watched {
         if let Err(error) = filter.detach(name) {
             error!("{}", error.explain());
         }
-        self.state = State::Waiting(Waiting::since(clock::instant(), Some(self.absence())));
+        self.state = State::Waiting(Waiting::since(clock::instant(), Some(self.absence(true))));
         self.gaps += 1;
     }
 
@@ -114,7 +114,7 @@ impl Watched {
         if self.is_over() {
             return None;
         }
-        let absence = self.absence();
+        let absence = self.absence(true);
         let State::Waiting(waiting) = &mut self.state else { return None };
         let name = &self.name;
         let Some(interface) = reality.named(name) else {

@@ -7,6 +7,7 @@ use super::{State, Unnamed, Watched, Where};
 use crate::clock;
 use crate::control::wire::{About, Fault, accept};
 use crate::kernel::{Attached, Link};
+use crate::source::trouble::Mood;
 use crate::text::Explanation;
 
 /// An interface that is named and not filtered, for whose sake others are held back.
@@ -79,7 +80,7 @@ impl Watched {
     }
 
     /// That it is filtered though the configuration does not name it, because `missed` is not.
-    pub fn held_back_for(&self, missed: Missed) -> Option<Fault> {
+    pub fn held_back_for(&self, missed: Missed, mood: Mood) -> Option<Fault> {
         let (Some(Unnamed::HeldBack { since, .. }), State::Attached(_, place)) = (&self.unnamed, &self.state)
         else {
             return None;
@@ -90,9 +91,13 @@ impl Watched {
             Where::Renamed(now) => format!(" (called {now} now)"),
             Where::Moved => " (in another network namespace now)".to_owned(),
         };
+        let (is, is_not) = match mood {
+            Mood::Is => ("is", "is not"),
+            Mood::Would => ("would be", "would not be"),
+        };
         let message = format!(
-            "{name}{now} is held back, not let go: the configuration does not name it any more, but it names {}, \
-             which is not filtered",
+            "{name}{now} {is} held back, not let go: the configuration does not name it any more, but it names {}, \
+             which {is_not} filtered",
             missed.name
         );
         let told = Explanation::new(message, remedy);
@@ -101,7 +106,7 @@ impl Watched {
 
     /// The same for the log, once.
     pub fn tell_held_back_for(&mut self, missed: Missed) {
-        let fault = self.held_back_for(missed);
+        let fault = self.held_back_for(missed, Mood::Is);
         if let (Some(Unnamed::HeldBack { is_told, .. }), Some(fault)) = (&mut self.unnamed, fault)
             && !std::mem::replace(is_told, true)
         {

@@ -1,0 +1,45 @@
+//! What a reload would make of an interface, told by what is there, and without touching anything.
+
+use super::{State, Watched, Where};
+use crate::daemon::interfaces::Reality;
+use crate::kernel::Attached;
+use crate::text::Explanation;
+
+impl Watched {
+    /// As it would be. Who refuses now is asked at least every ten seconds, and would refuse then, too; but for whom somebody
+    /// takes the filter off again and again: that one waits for a reload.
+    pub(in crate::daemon::interfaces) fn foresee(&mut self, reality: &Reality, was_put_off: bool) {
+        self.find_left(reality);
+        if self.is_over() {
+            return;
+        }
+        let State::Waiting(waiting) = &mut self.state else { return };
+        let Some(here) = reality.named(&self.name) else {
+            waiting.is_there = false;
+            return;
+        };
+        self.need_not_be_there = false;
+        let refuses = waiting.is_there && waiting.why.is_some() && !was_put_off;
+        waiting.is_there = true;
+        let is_linked = reality.link(&self.name).is_some_and(|link| link.index == here.index);
+        match &here.occupant {
+            _ if refuses => {}
+            Some(occupant) if !is_linked => {
+                let message = format!("another XDP program is on it (id {})", occupant.id);
+                let remedy =
+                    format!("`filterd doctor --iface {}` says whose, and what takes it off", here.name);
+                waiting.why = Some(Explanation::new(message, remedy));
+            }
+            occupant => {
+                let program = occupant.as_ref().map_or(0, |occupant| occupant.id);
+                let mode = occupant.as_ref().map(|occupant| occupant.mode);
+                self.state = State::Attached(Attached { index: here.index, mode, program }, Where::Here);
+            }
+        }
+    }
+
+    /// Was it put off because somebody takes the filter off it again and again?
+    pub(in crate::daemon::interfaces) fn is_put_off(&self) -> bool {
+        matches!(&self.state, State::Waiting(waiting) if waiting.held_back.is_some())
+    }
+}

@@ -1,0 +1,100 @@
+//! Settings that differ between two configurations, in words: those that a reload has changed, or would change.
+
+use std::collections::BTreeSet;
+
+use filter_common::labels::Counters;
+
+use crate::config::{AS_GIVEN, Config, List, ListName, Matches};
+use crate::source::trouble::Mood;
+
+/// Settings beside `enforce`, and beside `mode`, which a reload leaves as it is.
+pub fn changed(before: &Config, after: &Config, mood: Mood) -> Vec<String> {
+    let now = match mood {
+        Mood::Is => " now",
+        Mood::Would => "",
+    };
+    let told = [
+        (before.counters != after.counters).then(|| match after.counters {
+            Counters::Total => format!("counters: total{now}"),
+            Counters::Lists => format!("counters: lists{now}"),
+        }),
+        (before.matches != after.matches).then(|| {
+            let what = match (after.matches, mood) {
+                (Matches::All, Mood::Is) => {
+                    "whatever a blocked source sends is dropped, answers to this host too"
+                }
+                (Matches::All, Mood::Would) => {
+                    "whatever a blocked source sends would be dropped, answers to this host too"
+                }
+                (Matches::New, Mood::Is) => "what this host began itself passes, whoever answers",
+                (Matches::New, Mood::Would) => "what this host began itself would pass, whoever answers",
+            };
+            format!("match: {}{now}, {what}", after.matches.name())
+        }),
+        (before.durable != after.durable).then(|| format!("durable: {}{now}", after.durable)),
+        (before.on_exit != after.on_exit).then(|| format!("on_exit: {}{now}", after.on_exit.name())),
+        (before.metrics.listen != after.metrics.listen)
+            .then(|| format!("metrics.listen: {}{now}", all(&after.metrics.listen))),
+        (before.metrics.hosts != after.metrics.hosts)
+            .then(|| format!("metrics.hosts: {}{now}", all(&after.metrics.hosts))),
+        (before.metrics.sources != after.metrics.sources).then(|| match after.metrics.sources {
+            0 => format!("metrics.sources: false{now}"),
+            sources => format!("metrics.sources: {sources}{now}"),
+        }),
+    ];
+    told.into_iter().flatten().chain(lists_read_otherwise(before, after, mood)).collect()
+}
+
+/// Lists that are called the same and of which more than their entries is other: how long these stay, or what is believed.
+fn lists_read_otherwise(before: &Config, after: &Config, mood: Mood) -> Vec<String> {
+    let told = after.lists.iter().filter_map(|list| {
+        let before = before.lists.iter().find(|before| before.name == list.name)?;
+        let told = read_otherwise(before, list, mood);
+        (!told.is_empty()).then(|| format!("list {}: {}", list.name, told.join(", ")))
+    });
+    told.chain(live_lists_read_otherwise(before, after)).collect()
+}
+
+fn read_otherwise(before: &List, after: &List, mood: Mood) -> Vec<String> {
+    let since = match mood {
+        Mood::Is => "from now on",
+        Mood::Would => "from then on",
+    };
+    let told = [
+        (before.ttl != after.ttl).then(|| match after.ttl {
+            Some(ttl) => format!("ttl {} s, counted anew {since}", ttl.as_secs()),
+            None => "no ttl: what is on it stays".to_owned(),
+        }),
+        (before.ipv6_prefix != after.ipv6_prefix).then(|| widens(after.ipv6_prefix)),
+        (before.limits != after.limits).then(|| "other limits".to_owned()),
+        (before.how != after.how).then(|| match after.how.to_string() {
+            nothing if nothing.is_empty() => "read as any list".to_owned(),
+            how => format!("read with {how}"),
+        }),
+        (before.feed.is_some() && after.feed.is_some() && before.feed != after.feed)
+            .then(|| "fetched otherwise".to_owned()),
+    ];
+    told.into_iter().flatten().collect()
+}
+
+fn live_lists_read_otherwise(before: &Config, after: &Config) -> Vec<String> {
+    let names: BTreeSet<_> = before.live.iter().chain(&after.live).map(|list| &list.name).collect();
+    let length = |config: &Config, name: &ListName| {
+        let list = config.live.iter().find(|list| list.name == *name);
+        list.map_or(AS_GIVEN, |list| list.ipv6_prefix)
+    };
+    let others = names.into_iter().filter(|name| length(before, name) != length(after, name));
+    others.map(|name| format!("list {name}: {}", widens(length(after, name)))).collect()
+}
+
+fn all(items: &[impl ToString]) -> String {
+    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+fn widens(length: u8) -> String {
+    match length {
+        AS_GIVEN => "IPv6 is blocked as it is given".to_owned(),
+        length => format!("IPv6 is widened to /{length}"),
+    }
+}

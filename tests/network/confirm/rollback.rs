@@ -1,0 +1,170 @@
+//! `rollback`: what is on trial is taken back at once, whenever that is asked for; and what is told to be typed during a trial.
+
+use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::*;
+
+/// At once, whole, and with what was added meanwhile; asked for twice it is so already, and with nothing on trial it is a no.
+#[test]
+fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
+    let mut net = before();
+    net.filterd(["rollback"]).exits(1).says("nothing to roll back: no reload is on trial");
+    tries(&net, "1h");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.filterd(["rollback"])
+        .succeeds()
+        .says("what was before is in force again: rolled back in ")
+        .says("2 targets entered the filter, 1 left it");
+    is_before(&net);
+    net.expect(ATTACKER).dropped();
+    net.wait_for_log(r#"INFO rollback changed=3 entered=2 left=1 user="root""#);
+    net.filterd(["rollback"]).succeeds().says("the reload was rolled back ").says(" already");
+    net.filterd(["confirm"]).exits(1).says("nothing to confirm: the reload was rolled back");
+    net.filterd(["status"]).exits(7).says("what was in force before is again, configuration and lists");
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_before(&net);
+    net.filterd(["rollback"]).succeeds().says(" already");
+    net.filterd(["reload"]).succeeds();
+    is_after(&net);
+    net.filterd(["rollback"]).exits(1).says("no reload is on trial");
+    tries_again(&net);
+    net.filterd(["confirm"]).succeeds();
+    net.filterd(["rollback"]).exits(1).says("no reload is on trial");
+    net.expect(NEW).passes();
+}
+
+/// In the very moment in which its time is over, and from many sides: it happens once, and all are told that it is so.
+#[test]
+fn a_rollback_that_comes_with_the_end_of_the_trial_is_the_same_one() {
+    let net = before();
+    for _ in 0..3 {
+        change_files(&net);
+        let begun = Instant::now();
+        net.filterd(["reload", "--confirm", "1s"]).succeeds();
+        thread::sleep(Duration::from_millis(990).saturating_sub(begun.elapsed()));
+        let asked: Vec<_> = (0..8)
+            .map(|_| {
+                let mut command = Command::new(binary());
+                command.arg("--socket").arg(net.home().socket()).arg("rollback").stdout(Stdio::null());
+                command.spawn().expect("it can be asked")
+            })
+            .collect();
+        for mut asked in asked {
+            assert!(asked.wait().expect("it ends").success());
+        }
+        is_before(&net);
+        net.filterd(["rollback"]).succeeds().says(" already");
+        net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
+        net.configure(BEFORE);
+        net.filterd(["reload"]).succeeds();
+    }
+}
+
+/// The reload has come to its end before it is rolled back, and whoever asked for it is told that it was in force.
+#[test]
+fn a_rollback_that_comes_while_the_reload_is_at_work_waits_for_it() {
+    let net = before();
+    let many: String = (0..200_000)
+        .map(|host: u32| format!("11.{}.{}.{}\n", host >> 16, host >> 8 & 255, host & 255))
+        .collect();
+    net.file("drop.txt", "203.0.113.200\n");
+    net.file("more.txt", &format!("192.0.2.77\n{many}"));
+    net.configure(AFTER);
+    let mut reload = Command::new(binary());
+    reload.arg("--socket").arg(net.home().socket()).args(["reload", "--confirm", "1h"]);
+    let mut reload = reload.stdout(Stdio::null()).spawn().expect("it can be asked");
+    // It is read, and nothing of it is in force yet.
+    thread::sleep(Duration::from_millis(30));
+    assert!(reload.try_wait().expect("it can be asked").is_none(), "the reload is at work");
+    net.filterd(["rollback"]).succeeds().says("200,001 left it");
+    assert!(reload.wait().expect("it ends").success());
+    is_before(&net);
+    net.expect("11.0.0.7").passes();
+    // One that is refused leaves nothing to be rolled back.
+    net.configure("lists: [{name: more, path: $HOME/more.txt}, {name: ssh, path: $HOME/drop.txt}]");
+    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
+    net.filterd(["reload", "--confirm", "1h"]).exits(3);
+    net.filterd(["rollback"]).succeeds().says(" already");
+}
+
+/// Not by what was fetched meanwhile, and not a moment later: lists are what they were, until they are fetched again.
+#[test]
+fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has("203.0.113.200\n");
+    let config = format!("lists: [{{name: ipsum, {}}}]", Site::keys());
+    net.start(&config);
+    net.wait_for_log("refresh of ipsum entered=1");
+    // When it is answered, copies are on disk.
+    net.filterd(["reload"]).succeeds();
+    for (ends, new) in [("rollback", "192.0.2.77"), ("confirm", "192.0.2.79")] {
+        net.configure(&format!("block: [198.51.100.9]\n{config}"));
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        site.has(&format!("203.0.113.200\n{new}\n"));
+        net.filterd(["lists", "refresh", "ipsum"]).says("ipsum: waits for what is on trial");
+        net.expect(new).passes();
+        net.filterd([ends]).succeeds();
+        net.expect("203.0.113.200").dropped();
+        if ends == "confirm" {
+            net.expect(new).then_within(PATIENCE).dropped();
+            net.expect("198.51.100.9").dropped();
+            continue;
+        }
+        thread::sleep(Duration::from_millis(500));
+        net.expect_each([new, "198.51.100.9"]).passes();
+        let lists = net.filterd(["lists", "--json"]).exits(7).json();
+        let list = lists["lists"].as_array().into_iter().flatten().find(|list| list["name"] == "ipsum");
+        let next = list.and_then(|list| list["fetching"]["next"].as_u64()).expect("it is told");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+        assert!(next > now + 600, "{lists}");
+    }
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    site.has("203.0.113.200\n192.0.2.80\n");
+    net.filterd(["lists", "refresh", "ipsum"]).says("waits for what is on trial");
+    net.filterd(["rollback"]).succeeds();
+    net.filterd(["lists", "refresh", "ipsum"]).succeeds();
+    net.expect("192.0.2.80").dropped();
+    net.filterd(["lists"]).succeeds();
+}
+
+/// What is told to be typed during a trial can be typed then.
+#[test]
+fn while_one_is_on_trial_no_remedy_is_a_command_that_is_refused() {
+    let net = before();
+    net.configure("block: [198.51.100.9]\nlists: [{name: drop, path: $HOME/drop.txt}, {name: more, path: $HOME/more.txt}]");
+    net.filterd(["reload", "--confirm", "1h"])
+        .exits(7)
+        .complains("list more is not loaded")
+        .says("`filterd rollback` takes it back at once, and until one of them no other reload is taken");
+    let works =
+        "then `filterd confirm` or `filterd rollback`, since a reload is on trial, and `filterd reload`";
+    net.filterd(["test", "198.51.100.9"]).succeeds().says(works).is_silent_about(", then `filterd reload`");
+    net.filterd(["remove", "198.51.100.9"])
+        .exits(1)
+        .complains(works)
+        .is_silent_about(", then `filterd reload`");
+    net.filterd(["add", "192.0.2.99", "--list", "drop"]).exits(5).complains(works);
+    net.filterd(["status"])
+        .exits(7)
+        .says("`filterd confirm` keeps it; `filterd rollback` takes it back at once; until one of them no other reload is taken");
+    net.filterd(["diff"]).says("a reload is on trial until ").says("until one of them no reload is taken");
+    net.filterd(["rollback"]).succeeds();
+    net.filterd(["test", "198.51.100.9"])
+        .succeeds()
+        .says(", then `filterd reload`")
+        .is_silent_about("on trial");
+    net.filterd(["reload"]).exits(7);
+    net.filterd(["diff"]).is_silent_about("on trial");
+}
+
+/// What was in force in the beginning is what is on trial.
+#[track_caller]
+fn tries_again(net: &Net) {
+    net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
+    net.configure(BEFORE);
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    is_before(net);
+}
