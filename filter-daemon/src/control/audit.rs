@@ -34,7 +34,7 @@ pub enum Event {
     /// This one will ask for changes.
     Came(Arc<Asker>),
     /// It asked for this, and this came of it.
-    Did(Arc<Asker>, Deed, Result<Counts, Failure>),
+    Did(Arc<Asker>, Box<Deed>, Result<Counts, Failure>),
     /// Its session is over.
     Went(Arc<Asker>),
 }
@@ -82,7 +82,7 @@ impl Witness {
             self.asker = Some(asker);
         }
         if let Some(asker) = self.asker.clone() {
-            self.send(Event::Did(asker, deed, came_of_it));
+            self.send(Event::Did(asker, Box::new(deed), came_of_it));
         }
     }
 
@@ -125,7 +125,7 @@ impl Book {
     fn note(&mut self, event: Event) {
         match event {
             Event::Came(asker) => self.known(&asker).sessions += 1,
-            Event::Did(asker, deed, came_of_it) => self.note_deed(asker, deed, came_of_it),
+            Event::Did(asker, deed, came_of_it) => self.note_deed(asker, *deed, came_of_it),
             Event::Went(asker) => {
                 let known = self.known(&asker);
                 known.sessions = known.sessions.saturating_sub(1);

@@ -228,7 +228,7 @@ pub fn counted(targets: &Targets) -> Vec<(String, u64)> {
                 What::Resolver => format!("of {}'s public resolvers", one.owner),
                 What::Network => format!("in {}'s network", one.owner),
             };
-            (count > 0).then(|| (whose, count as u64))
+            (count > 0).then_some((whose, count as u64))
         })
         .collect()
 }

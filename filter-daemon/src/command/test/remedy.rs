@@ -57,7 +57,7 @@ fn allowed(one: &Tested) -> Vec<String> {
 }
 
 /// Of a prefix: does all of it pass that anything lists, because that is allowed?
-fn passes_as_allowed(one: &Tested) -> bool {
+pub fn passes_as_allowed(one: &Tested) -> bool {
     let passes = !one.dropped && !one.partly && one.idle.is_none();
     passes && one.because.is_empty() && !one.allowed_within.is_empty()
 }

@@ -1,5 +1,6 @@
 //! The answers of `filterd test` as text.
 
+use super::remedy;
 use crate::command::render::moment::Clock;
 use crate::control::wire::test::{Reply, Tested};
 use crate::control::wire::{Entry, Idle};
@@ -77,7 +78,9 @@ fn beside(one: &Tested) -> Vec<String> {
         )
     });
     let remedies = one.remedies.iter().enumerate().map(|(number, remedy)| match number {
-        0 if one.dropped || one.partly || one.idle.is_some() => format!("to unblock it: {remedy}"),
+        0 if one.allowed_by.is_empty() && !remedy::passes_as_allowed(one) => {
+            format!("to unblock it: {remedy}")
+        }
         0 => remedy.clone(),
         _ => format!("               {remedy}"),
     });

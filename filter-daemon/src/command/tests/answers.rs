@@ -78,7 +78,7 @@ fn a_test_says_yes_only_if_all_are_dropped() {
         let said = run("filterd test 192.0.2.1 192.0.2.2 -q", &daemon.socket, b"");
         assert_eq!((said.exit, said.out.as_str(), said.err.as_str()), (exit, "", ""));
     }
-    let said = run("filterd test 192.0.2.1-192.0.2.9 nonsense", Path::new("/nowhere"), b"");
+    let said = run("filterd test 192.0.2.300 192.0.2.1-192.0.2.9 nonsense", Path::new("/nowhere"), b"");
     assert_eq!(said.exit, Exit::Usage);
     assert_eq!(said.err.lines().count(), 2);
 }

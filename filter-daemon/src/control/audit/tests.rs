@@ -44,7 +44,7 @@ fn written(events: impl IntoIterator<Item = Event>) -> Vec<String> {
 }
 
 fn did(deed: Deed, came_of_it: Result<Counts, Failure>) -> Event {
-    Event::Did(asker(77), deed, came_of_it)
+    Event::Did(asker(77), Box::new(deed), came_of_it)
 }
 
 #[test]
