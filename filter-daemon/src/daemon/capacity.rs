@@ -51,11 +51,25 @@ impl Capacity {
         Self { grace: Some(tokio::task::spawn_blocking(grace::wait)), ..Self::default() }
     }
 
-    /// May these enter now? Not while many entries are on the move, or until a larger table is made. Few always may.
+    /// May these enter now? Not while many entries are on the move, or until a larger table is made: few always may. And
+    /// nobody until the judge is loaded that looks them up.
     pub fn has_room(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
-        if targets.len() <= SMALL {
-            return true;
+        let is_seen = protection.filter().sees(set, targets);
+        if !is_seen && protection.filter().is_awaiting_judge() {
+            return false;
         }
+        (targets.len() <= SMALL || self.has_tables(protection, set, targets))
+            && (is_seen || Self::has_judge(protection, set, targets))
+    }
+
+    fn has_judge(protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
+        let needs = protection.needs_with(set, targets);
+        let (filter, blocklist) = protection.parts();
+        // Where none can be loaded, the addition itself will be told so.
+        filter.reserve_aside(&needs, blocklist).unwrap_or(true)
+    }
+
+    fn has_tables(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
         if self.grace.is_some() && protection.filter().is_crowded() {
             return false;
         }
@@ -89,12 +103,12 @@ impl Capacity {
     }
 
     /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one. True
-    /// if the last larger table that was in the making is so no longer.
+    /// if the last larger table that was in the making is so no longer, or the judge is there that was awaited.
     pub fn settle(&mut self, protection: &mut Protection) -> bool {
         let (filter, blocklist) = protection.parts();
-        let was_growing = filter.is_growing();
+        let (was_growing, was_awaiting) = (filter.is_growing(), filter.is_awaiting_judge());
         let due = if self.grace.is_some() {
-            if was_growing { filter.grow(blocklist).map(|()| false) } else { return false }
+            if was_growing || was_awaiting { filter.grow(blocklist).map(|()| false) } else { return false }
         } else if self.graceless {
             filter.settle_anew(blocklist).map(|()| false)
         } else {
@@ -109,7 +123,8 @@ impl Capacity {
             self.covers = protection.latest().commit;
             self.grace = Some(tokio::task::spawn_blocking(grace::wait));
         }
-        was_growing && !protection.filter().is_growing()
+        let filter = protection.filter();
+        was_growing && !filter.is_growing() || was_awaiting && !filter.is_awaiting_judge()
     }
 
     /// Waits until the grace period is over, or for ever if there is none.
@@ -158,7 +173,8 @@ impl Capacity {
     /// How often something is to be looked after, if anything is.
     pub fn poll(protection: &Protection) -> Option<Duration> {
         let is_looking = protection.blocklist().is_looking_for_overlap();
-        (protection.filter().is_growing() || is_looking).then_some(GROWTH_POLL)
+        let filter = protection.filter();
+        (filter.is_growing() || filter.is_awaiting_judge() || is_looking).then_some(GROWTH_POLL)
     }
 
     /// Builds tables anew that have long been much too large.

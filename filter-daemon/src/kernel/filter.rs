@@ -3,9 +3,10 @@
 //! *Plan*: what is too small is made anew beside what is in use, and the judge for it is loaded; no packet sees any of it.
 //! *Publish*: one store lets them meet the new judge, its tables and its settings. Then, a grace period after the last
 //! addition where packets in flight matter, what leaves is *released*, which nothing can refuse. A refusal at any step
-//! puts back what was published, and drops what is fresh. (`upkeep` is what the tables need in between, `links` the
-//! interfaces, `look` the questions.)
+//! puts back what was published, and drops what is fresh. (`upkeep` is what the tables need in between, `aside` the judges
+//! that nobody waits for, `links` the interfaces, `look` the questions.)
 
+mod aside;
 mod links;
 mod look;
 mod upkeep;
@@ -45,6 +46,10 @@ pub struct Filter {
     ready: Option<JudgeSpec>,
     /// The judge that was first asked for aside, for larger tables that wait for it to take their places.
     foreseen: Option<(JudgeSpec, usize)>,
+    /// The judge that is being loaded aside for what is planned, which is put off until then.
+    awaited: Option<JudgeSpec>,
+    /// Why what was put off could not be published.
+    refused: Option<KernelError>,
     /// Why a larger table that had been made aside could not be published.
     in_vain: Option<KernelError>,
 }
@@ -69,6 +74,8 @@ impl Filter {
             published: None,
             ready: None,
             foreseen: None,
+            awaited: None,
+            refused: None,
             in_vain: None,
         }
     }
@@ -76,10 +83,11 @@ impl Filter {
     /// Plans room for `needs`, and loads the judge for it; `truth` is what is wanted now. Nothing is visible before the
     /// next `apply`; if it fails, everything is as before.
     pub fn reserve(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
+        let put_off = self.put_off();
         let planned = self.make_room(needs, truth);
         // The first judge is loaded when everything is in the tables, which may grow until then.
-        let is_first = self.published.is_none();
-        let planned = planned.and_then(|()| if is_first { Ok(()) } else { self.prepare() });
+        let is_later = self.published.is_none() || self.is_still(put_off.as_ref());
+        let planned = planned.and_then(|()| if is_later { Ok(()) } else { self.prepare() });
         self.or_discard(planned)
     }
 
@@ -96,7 +104,10 @@ impl Filter {
             return self.replace_all(effects, truth);
         }
         self.settings = effects.settings.unwrap_or(self.settings);
-        let entered = self.enter(effects, truth).and_then(|()| self.publish());
+        let put_off = self.put_off().filter(|_| !switches && self.does_without_plan(effects));
+        let entered = self.enter(effects, truth, put_off.as_ref());
+        let entered =
+            entered.and_then(|()| if self.is_still(put_off.as_ref()) { Ok(()) } else { self.publish() });
         if let Err(error) = self.or_discard(entered) {
             let changes = || effects.sets.iter().map(|(_, set)| set);
             let enters = changes().any(|set| !set.entered.is_empty()) || effects.overlaps == Some(true);
@@ -197,8 +208,14 @@ impl Filter {
         blocking.try_for_each(|(name, set)| set.label_all(maps, truth.of(name)))
     }
 
-    /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him.
-    fn enter(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
+    /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him. What
+    /// was put off may stay so.
+    fn enter(
+        &mut self,
+        effects: &Effects,
+        truth: &impl Truth,
+        put_off: Option<&JudgeSpec>,
+    ) -> Result<(), KernelError> {
         self.make_labels(self.settings.counters, truth)?;
         self.enter_allowed(effects, truth)?;
         // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
@@ -208,7 +225,7 @@ impl Filter {
                 && published.overlap == self.overlap.generation()
                 && published.clauses == self.clauses_in_use()
         };
-        if effects.blocks() && !self.published.as_ref().is_none_or(is_seen) {
+        if effects.blocks() && !self.is_still(put_off) && !self.published.as_ref().is_none_or(is_seen) {
             self.publish()?;
         }
         self.enter_blocked(effects, truth)
@@ -270,6 +287,7 @@ impl Filter {
         self.overlap.publish();
         self.lists.publish();
         self.published = Some(spec);
+        (self.awaited, self.refused) = (None, None);
         Ok(())
     }
 
@@ -289,7 +307,7 @@ impl Filter {
         }
         self.overlap.discard(&mut self.maps);
         self.lists.discard(&mut self.maps);
-        self.ready = None;
+        (self.ready, self.awaited) = (None, None);
     }
 
     fn spec(&self) -> JudgeSpec {

@@ -28,6 +28,9 @@ use super::seen::{Seen, SetWindows};
 use super::window::Window;
 use super::{Attached, AttachedMode, KernelError};
 
+/// So often whoever has a judge loaded aside hears that it is not there yet.
+const LOADING: u32 = 3;
+
 /// The kernel in memory. Clones are the same one.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Mutex<State>>);
@@ -38,7 +41,8 @@ struct State {
     /// Those that take their time: who asks for the first time whether they are made hears no.
     making: BTreeSet<MapUse>,
     kept: Kept,
-    foreseen: Option<Blueprint>,
+    /// What is loaded aside, and so often whoever asks hears that it is not there yet.
+    foreseen: Option<(Blueprint, u32)>,
     ready: Option<Blueprint>,
     published: Option<Published>,
     requests: u64,
@@ -216,14 +220,12 @@ impl State {
             }
             Request::Foresee(blueprint) => {
                 self.check(&blueprint)?;
-                if self.foreseen.as_ref() != Some(&blueprint) {
-                    self.foreseen = Some(blueprint);
-                    return Ok((Answer::NotYet, None));
-                }
+                return Ok((self.foresee(blueprint), None));
             }
             Request::Prepare(blueprint) => {
                 self.check(&blueprint)?;
-                self.waits_for_judges += u64::from(self.foreseen.take().as_ref() != Some(&blueprint));
+                let foreseen = self.foreseen.take_if(|(foreseen, _)| *foreseen == blueprint);
+                self.waits_for_judges += u64::from(foreseen.is_none_or(|(_, asks)| asks > 0));
                 self.ready = Some(blueprint);
             }
             Request::Publish => {
@@ -256,6 +258,20 @@ impl State {
             | Request::Remove => {}
         }
         Ok((Answer::Done, None))
+    }
+
+    /// One at a time; time passes with each question.
+    fn foresee(&mut self, blueprint: Blueprint) -> Answer {
+        match &mut self.foreseen {
+            Some((_, asks @ 1..)) => {
+                *asks -= 1;
+                return Answer::NotYet;
+            }
+            Some((foreseen, _)) if *foreseen == blueprint => return Answer::Done,
+            Some(_) | None => {}
+        }
+        self.foreseen = Some((blueprint, LOADING - 1));
+        Answer::NotYet
     }
 
     fn make(&mut self, map: MapUse, words: u32) -> Answered {

@@ -4,6 +4,7 @@
 mod enter;
 mod leave;
 mod relabel;
+mod see;
 
 use std::collections::BTreeSet;
 

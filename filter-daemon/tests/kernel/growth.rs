@@ -17,8 +17,8 @@ use crate::world::{at, nothing, release, want};
 
 /// The owner task's part of it, without the task.
 pub struct Owner {
-    kernel: Memory,
-    protection: Protection,
+    pub kernel: Memory,
+    pub protection: Protection,
 }
 
 impl Owner {
@@ -62,7 +62,7 @@ impl Owner {
     }
 
     /// So many steps of the loop.
-    fn settle(&mut self, steps: u32) {
+    pub fn settle(&mut self, steps: u32) {
         for _ in 0..steps {
             let (filter, blocklist) = self.protection.parts();
             _ = filter.settle(blocklist);
@@ -79,11 +79,11 @@ impl Owner {
     }
 }
 
-fn six(number: u32) -> Target {
+pub fn six(number: u32) -> Target {
     Target::V6(Prefix::host(0x2001_0db8 << 96 | u128::from(number)))
 }
 
-fn net64(number: u32) -> Target {
+pub fn net64(number: u32) -> Target {
     Target::V6(Prefix::covering(0x2001_0db8 << 96 | u128::from(number) << 64, 64))
 }
 
@@ -93,7 +93,7 @@ fn far(number: u32) -> Target {
     Target::V6(Prefix::covering(u128::from(net) << 64, 64))
 }
 
-fn four(number: u32) -> Target {
+pub fn four(number: u32) -> Target {
     Target::V4(Prefix::host(0x0A00_0000 + number))
 }
 

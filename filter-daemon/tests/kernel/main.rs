@@ -4,6 +4,7 @@
 //!
 //! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
 
+mod aside;
 mod growth;
 mod labels;
 mod levels;

@@ -25,6 +25,8 @@ pub enum Step {
         six: bool,
     },
     GraceIsOver,
+    /// Somebody waits for the judge that looks these up.
+    Foresee(Vec<Target>),
     /// Room for many is asked for, of whom none comes.
     Inflate,
     Shrink,
@@ -48,7 +50,7 @@ pub fn steps(random: &mut Random) -> Vec<Step> {
 }
 
 fn step(random: &mut Random, volume: usize) -> Step {
-    match random.below(31) {
+    match random.below(34) {
         0..=7 => Step::Add(targets(random, volume)),
         8 | 9 => Step::AddAtOnce(targets(random, volume)),
         10..=13 => Step::Remove(targets(random, volume)),
@@ -70,6 +72,7 @@ fn step(random: &mut Random, volume: usize) -> Step {
         23..=26 => Step::Allow(targets(random, volume)),
         27 | 28 => Step::Disallow(targets(random, volume)),
         29 => Step::LookForOverlap,
+        30..=32 => Step::Foresee(targets(random, volume)),
         _ => Step::Tidy,
     }
 }

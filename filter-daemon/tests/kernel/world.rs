@@ -109,6 +109,11 @@ impl World {
                 self.grace = false;
                 Ok(())
             }
+            Step::Foresee(targets) => {
+                let needs = self.protection.needs_with(SetName::Block, &targets.iter().copied().collect());
+                let (filter, blocklist) = self.protection.parts();
+                filter.reserve_aside(&needs, blocklist).map(drop).map_err(NotDone::from)
+            }
             Step::Inflate => {
                 let needs =
                     Needs::from(SetNeeds { addresses: 20_000, six: 20_000, ..self.needs().sets.block });
@@ -135,7 +140,7 @@ impl World {
         for _ in 0..100_000 {
             self.grace = false;
             self.settle();
-            if !self.filter().is_growing() && !self.grace {
+            if !self.filter().is_growing() && !self.filter().is_awaiting_judge() && !self.grace {
                 return;
             }
         }

@@ -81,6 +81,11 @@ impl Reload {
     }
 
     pub(super) fn tighten(&mut self, protection: &mut Protection) -> (Stage, Turn) {
+        match protection.filter_mut().foresee(self.settings[1]) {
+            Err(error) => return (self.undo(error.into(), protection), Turn::More),
+            Ok(false) => return (Stage::Tighten, Turn::Wait),
+            Ok(true) => {}
+        }
         let change = Change::Settings(self.settings[1]);
         match protection.commit(&change, clock::now()) {
             Ok(_) => (Stage::Ended(Ok(())), Turn::Done),

@@ -20,6 +20,8 @@ mod reaching;
 mod room;
 mod rows;
 mod sources;
+#[cfg(test)]
+mod tests;
 mod told;
 mod undoing;
 mod warnings;
@@ -85,6 +87,8 @@ enum Stage {
     Measure { list: usize, from: usize, needs: Needs },
     /// Make room for it.
     Room(Needs),
+    /// The settings, if they drop less.
+    Loosen,
     /// Let in what is new on this side: from this target of this list's on.
     Enter { polarity: Polarity, list: usize, from: usize },
     /// Let in what is blocked for the sake of what is there already and reaches farther: of this list, behind this target.
@@ -199,6 +203,7 @@ impl Work for Reload {
                 (self.measure(list, from, needs, parts.protection), Turn::More)
             }
             Stage::Room(needs) => self.make_room(needs, parts),
+            Stage::Loosen => self.loosen(parts.protection),
             Stage::Loosened(commit) => {
                 wait(commit, parts.capacity, Stage::Loosened, || Stage::enter(Polarity::Block))
             }

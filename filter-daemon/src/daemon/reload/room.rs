@@ -44,7 +44,7 @@ impl Reload {
         Stage::Measure { list, from, needs }
     }
 
-    /// Room for old and new together, and the judge for it; then the settings, if they drop less.
+    /// Room for old and new together, and the judge for it, which is loaded aside.
     pub(super) fn make_room(&mut self, needs: Needs, parts: &mut Parts<'_>) -> (Stage, Turn) {
         if parts.capacity.is_graceless() {
             return (Stage::Ended(self.replace(parts.protection)), Turn::Done);
@@ -55,16 +55,32 @@ impl Reload {
         if waits {
             return (Stage::Room(needs), Turn::Wait);
         }
-        if let Err(error) = filter.reserve(&needs, blocklist) {
-            return (Stage::Ended(Err(error.into())), Turn::Done);
+        match filter.reserve_aside(&needs, blocklist) {
+            Err(error) => return (Stage::Ended(Err(error.into())), Turn::Done),
+            Ok(false) => return (Stage::Room(needs), Turn::Wait),
+            Ok(true) => {}
         }
+        match parts.protection.commit(&Change::Settings(self.settings[0]), clock::now()) {
+            Err(error) => (Stage::Ended(Err(error)), Turn::Done),
+            Ok(_) => (Stage::Loosen, Turn::More),
+        }
+    }
+
+    /// The settings, if they drop less.
+    pub(super) fn loosen(&mut self, protection: &mut Protection) -> (Stage, Turn) {
         let [before, after] = self.settings;
-        let loosens = after.strictness() < before.unpaused().strictness();
-        let settings = if loosens { after } else { before };
-        match parts.protection.commit(&Change::Settings(settings), clock::now()) {
+        if after.strictness() >= before.unpaused().strictness() {
+            return (Stage::enter(Polarity::Allow), Turn::More);
+        }
+        match protection.filter_mut().foresee(after) {
+            Err(error) => return (Stage::Ended(Err(error.into())), Turn::Done),
+            Ok(false) => return (Stage::Loosen, Turn::Wait),
+            Ok(true) => {}
+        }
+        match protection.commit(&Change::Settings(after), clock::now()) {
             Err(error) => (Stage::Ended(Err(error)), Turn::Done),
             Ok(_) => {
-                self.applied.extend(loosens.then_some(Step::Settings));
+                self.applied.push(Step::Settings);
                 (Stage::enter(Polarity::Allow), Turn::More)
             }
         }

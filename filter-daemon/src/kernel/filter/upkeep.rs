@@ -114,6 +114,9 @@ impl Filter {
 
     fn settle_plan(&mut self, truth: &impl Truth, anew: bool) -> Result<(), KernelError> {
         self.maps.forget_unwanted();
+        if let Some(awaited) = self.awaited.clone() {
+            return self.settle_awaited(&awaited);
+        }
         let filled = PerSet::from_fn(|name| self.sets[name].filled());
         if self.waits_for_judge(&filled) {
             return Ok(());

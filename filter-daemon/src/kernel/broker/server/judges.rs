@@ -10,14 +10,14 @@ use crate::kernel::KernelError;
 
 impl Server {
     /// Has one loaded aside, of which the verifier takes milliseconds to be sure, so that whoever wants it then need not
-    /// wait. One at a time: threads are no asker's to spend.
+    /// wait. One at a time: threads are no asker's to spend, and who asks for another one is to ask again.
     pub(super) fn foresee(&mut self, blueprint: Blueprint) -> Result<Answer, KernelError> {
         if let Some(foreseen) = &self.foreseen {
             if foreseen.is(&blueprint) {
                 return Ok(if foreseen.is_coming() { Answer::NotYet } else { Answer::Done });
             }
             if foreseen.is_coming() {
-                return Err(KernelError::refused("foresee a judge", "another one is being loaded"));
+                return Ok(Answer::NotYet);
             }
         }
         let ring = self.begin_judge(&blueprint)?;

@@ -1,0 +1,152 @@
+//! While a reload that needs other judges goes on, no turn of the owner's waits until one is loaded: not the reload's own, and
+//! not those of whoever adds and removes meanwhile.
+
+use std::collections::VecDeque;
+
+use filter_common::packet::Source;
+use filter_common::reason::Verdict;
+use filter_common::target::Target;
+use tempfile::TempDir;
+
+use super::super::capacity::Capacity;
+use super::super::change::Request;
+use super::super::commit::Protection;
+use super::super::persistence::{self, Persistence};
+use super::*;
+use crate::blocklist::{From, Polarity};
+use crate::kernel::Filter;
+use crate::kernel::memory::Memory;
+
+/// The owner's parts, and his loop without the rest of it.
+struct Owner {
+    protection: Protection,
+    capacity: Capacity,
+    persistence: Persistence,
+    kernel: Memory,
+    requests: VecDeque<Request>,
+    _place: TempDir,
+}
+
+impl Owner {
+    fn new() -> Self {
+        let place = TempDir::new().unwrap();
+        let (persistence, _) =
+            persistence::restore(place.path(), &Config::default(), Default::default()).unwrap();
+        let kernel = Memory::default();
+        let protection = Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).unwrap();
+        let (capacity, requests) = (Capacity::default(), VecDeque::new());
+        Self { protection, capacity, persistence, kernel, requests, _place: place }
+    }
+
+    /// As `filterd add` and `remove` do it: at once, or in its turn.
+    fn ask(&mut self, change: Change) {
+        let (Change::Want(Want { targets, .. }) | Change::Release { targets, .. }) = &change else { return };
+        let answer = |done: Result<Done, NotDone>, _: &mut Parts<'_>, _| assert!(done.is_ok(), "{done:?}");
+        let request = Request::new(&targets.clone(), vec![change], Box::new(answer));
+        let waits = request.at_once(&mut self.parts());
+        self.requests.extend(waits);
+    }
+
+    fn parts(&mut self) -> Parts<'_> {
+        let Self { protection, capacity, persistence, .. } = self;
+        Parts { protection, capacity, persistence }
+    }
+
+    /// Makes a configuration true; somebody comes between any two of its turns. Tells how many there were.
+    fn reload(&mut self, loaded: Loaded, comes: impl Fn(&mut Self, usize)) -> usize {
+        let mut reload = Reload::begin(loaded, clock::instant(), self.protection.blocklist_mut()).unwrap();
+        let turns = (0..1000).take_while(|turn| {
+            comes(self, *turn);
+            self.settle();
+            reload.turn(&mut self.parts()) != Turn::Done
+        });
+        let turns = turns.count();
+        reload.finish(self.protection.blocklist_mut()).unwrap();
+        turns
+    }
+
+    /// As the loop does after each event.
+    fn settle(&mut self) {
+        if let Some(mut request) = self.requests.pop_front()
+            && request.turn(&mut self.parts()) != Turn::Done
+        {
+            self.requests.push_back(request);
+        }
+        self.capacity.settle(&mut self.protection);
+        self.capacity.everybody_has_seen(&self.protection);
+    }
+
+    fn drops(&self, word: &str) -> bool {
+        let source = match target(word) {
+            Target::V4(prefix) => Source::V4(prefix.address()),
+            Target::V6(prefix) => Source::V6(prefix.address().into()),
+        };
+        matches!(self.kernel.judge(source), Verdict::Drop(_))
+    }
+}
+
+/// Maps, levels and lengths that nobody looked into before, for both sides, and then other settings.
+const BLOCK: [&str; 5] =
+    ["192.0.2.0/24", "2001:db8::/32", "2001:db8:1::/48", "2001:db8:2:3::/64", "2001:db8::7"];
+const ALLOW: [&str; 2] = ["192.0.2.7", "2001:db8:1:5::/64"];
+
+#[tokio::test]
+async fn nobody_waits_while_a_reload_has_judges_loaded() {
+    let mut owner = Owner::new();
+    owner.ask(want(&["198.51.100.0", "198.51.100.1"]));
+    owner.reload(loaded(&["203.0.113.1"], &[], true), |_, _| {});
+    let before = owner.kernel.waits_for_judges();
+    let turns = owner.reload(loaded(&BLOCK, &ALLOW, false), |owner, turn| {
+        let (comes, goes) = (format!("198.51.100.{}", turn + 2), format!("198.51.100.{turn}"));
+        owner.ask(want(&[&comes]));
+        assert!(owner.drops(&comes), "{comes} is blocked at once, in turn {turn}");
+        owner.ask(release(&[&goes]));
+        assert!(!owner.drops(&goes), "{goes} passes at once, in turn {turn}");
+    });
+    assert!(turns > 8, "judges take their time: {turns} turns");
+    owner.reload(loaded(&BLOCK, &ALLOW, true), |_, _| {});
+    assert_eq!(owner.kernel.waits_for_judges(), before);
+    assert!(BLOCK.iter().all(|word| owner.drops(word)) && !ALLOW.iter().any(|word| owner.drops(word)));
+}
+
+/// One more length by `filterd add`, and another one before its judge is there.
+#[tokio::test]
+async fn nor_while_somebody_adds_what_no_judge_looked_up_before() {
+    let mut owner = Owner::new();
+    owner.ask(want(&["198.51.100.0", "2001:db8:1::/48"]));
+    (0..20).for_each(|_| owner.settle());
+    let before = owner.kernel.waits_for_judges();
+    owner.ask(want(&["2001:db8:2::/52"]));
+    owner.ask(want(&["2001:db8:3::/56"]));
+    assert_eq!(owner.requests.len(), 2, "both wait for their turn");
+    owner.ask(want(&["2001:db8:4::/48"]));
+    owner.ask(release(&["198.51.100.0"]));
+    assert!(owner.drops("2001:db8:4::/48") && !owner.drops("198.51.100.0"), "they do not");
+    (0..40).for_each(|_| owner.settle());
+    assert!(owner.requests.is_empty());
+    assert!(["2001:db8:1::/48", "2001:db8:2::/52", "2001:db8:3::/56"].iter().all(|word| owner.drops(word)));
+    assert_eq!(owner.kernel.waits_for_judges(), before);
+}
+
+fn want(words: &[&str]) -> Change {
+    Change::Want(Want::live("manual", Polarity::Block, targets(words)))
+}
+
+fn release(words: &[&str]) -> Change {
+    Change::Release { from: From::EveryLiveList(Polarity::Block), targets: targets(words) }
+}
+
+fn targets(words: &[&str]) -> Targets {
+    words.iter().map(|word| target(word)).collect()
+}
+
+fn target(word: &str) -> Target {
+    word.parse().unwrap()
+}
+
+/// A configuration that names these, and has no lists.
+fn loaded(block: &[&str], allow: &[&str], enforce: bool) -> Loaded {
+    let (block, allow, copy) = (targets(block), targets(allow), Default::default());
+    let config = Config { enforce, ..Config::default() };
+    Loaded { config, block, allow, lists: Vec::new(), copy, checksum: 0, restores: false }
+}

@@ -1,0 +1,137 @@
+//! Judges that are loaded aside while others are served: what is planned is put off until then, and of nobody's concern.
+
+use filter_common::sets::SetName;
+use filter_common::target::{Prefix, Target};
+use filterd::blocklist::{Change, Settings, Targets};
+use filterd::kernel::KernelError;
+
+use crate::growth::{Owner, four, net64, six};
+use crate::world::at;
+
+/// A network, /64s, and an address: maps, levels and lengths that no judge has looked into before.
+fn first_of_their_kind() -> Targets {
+    Targets::from_iter([Target::V4(Prefix::covering(0x0B00_0000, 24)), net64(7), six(1)])
+}
+
+impl Owner {
+    /// One whose judge looks up addresses alone, and who waits for one that looks up more.
+    fn waiting() -> Self {
+        let mut owner = Self::new();
+        owner.add((0..300).map(four)).expect("the kernel is well");
+        assert!(!owner.reserve_aside(&first_of_their_kind()).expect("there is memory"), "it takes a while");
+        owner
+    }
+
+    fn reserve_aside(&mut self, more: &Targets) -> Result<bool, KernelError> {
+        let needs = self.protection.needs_with(SetName::Block, more);
+        let (filter, blocklist) = self.protection.parts();
+        filter.reserve_aside(&needs, blocklist)
+    }
+
+    /// So many steps of the loop until no judge is awaited.
+    fn settle_judge(&mut self) -> usize {
+        let steps = (0..100).take_while(|_| {
+            let is_awaited = self.filter().is_awaiting_judge();
+            self.settle(u32::from(is_awaited));
+            is_awaited
+        });
+        steps.count()
+    }
+}
+
+#[test]
+fn nobody_waits_until_the_judge_of_a_new_kind_is_loaded() {
+    let mut owner = Owner::waiting();
+    let before = owner.kernel.waits_for_judges();
+    assert!(owner.settle_judge() > 1, "it takes a while");
+    assert!(owner.reserve_aside(&first_of_their_kind()).expect("it is there"));
+    owner.add(first_of_their_kind().iter()).expect("there is room");
+    assert!(first_of_their_kind().iter().all(|target| owner.drops(target)));
+    assert_eq!(owner.kernel.waits_for_judges(), before);
+}
+
+#[test]
+fn who_enters_meanwhile_where_packets_look_already_does_not_wait_for_it() {
+    let mut owner = Owner::waiting();
+    let before = owner.kernel.requests();
+    owner.add([four(300)].into_iter()).expect("there is room");
+    assert!(owner.drops(four(300)), "he is met at once");
+    assert_eq!(owner.kernel.requests(), before, "nothing was loaded or published for him");
+    assert!(owner.filter().is_awaiting_judge());
+    owner.settle_judge();
+    owner.add(first_of_their_kind().iter()).expect("there is room");
+    assert!((0..301).map(four).chain(first_of_their_kind().iter()).all(|target| owner.drops(target)));
+}
+
+#[test]
+fn who_leaves_meanwhile_needs_nothing_of_the_kernel() {
+    let mut owner = Owner::waiting();
+    let next = owner.kernel.requests();
+    owner.kernel.refuse(next..next + 1000);
+    owner.remove([four(1)].into_iter());
+    assert!(!owner.drops(four(1)) && owner.drops(four(2)));
+    assert!(owner.filter().is_awaiting_judge(), "what was planned goes on");
+    assert_eq!(owner.kernel.requests(), next);
+}
+
+/// He could have waited for his turn, and did not.
+#[test]
+fn who_enters_what_is_planned_is_met_at_once() {
+    let mut owner = Owner::waiting();
+    owner.add([net64(7)].into_iter()).expect("there is room");
+    assert!(owner.drops(net64(7)) && owner.drops(four(1)) && !owner.drops(six(1)));
+    assert!(!owner.filter().is_awaiting_judge(), "it is published");
+}
+
+#[test]
+fn who_waits_for_a_judge_that_cannot_be_loaded_is_told() {
+    let mut owner = Owner::waiting();
+    owner.kernel.refuse_judges(true);
+    owner.settle_judge();
+    let told = (0..10).find_map(|_| {
+        let asked = owner.reserve_aside(&first_of_their_kind());
+        owner.settle_judge();
+        asked.err()
+    });
+    assert!(told.is_some(), "he waits for ever");
+    assert!(owner.add([six(1)].into_iter()).is_err(), "and is told so himself");
+    assert!((0..300).all(|number| owner.drops(four(number))) && !owner.drops(six(1)));
+    owner.kernel.refuse_judges(false);
+    owner.add(first_of_their_kind().iter()).expect("the kernel is well again");
+    assert!(owner.drops(net64(7)) && owner.drops(six(1)));
+    let (pinned, used) = owner.kernel.pins();
+    assert_eq!(pinned.len(), used.len(), "nothing of the trouble is left");
+}
+
+/// Two that wait need not be told apart: the broker loads one judge at a time, and that is the one for both in the end.
+#[test]
+fn a_larger_table_waits_for_the_judge_that_is_awaited_and_nobody_for_either() {
+    let mut owner = Owner::waiting();
+    let before = owner.kernel.waits_for_judges();
+    let more: Targets = (300..2000).map(four).collect();
+    let needs = owner.protection.needs_with(SetName::Block, &more);
+    let (filter, blocklist) = owner.protection.parts();
+    assert!(filter.grow_aside(&needs, blocklist).expect("there is memory").addresses);
+    while owner.filter().is_growing() || owner.filter().is_awaiting_judge() {
+        owner.settle(1);
+    }
+    owner.add(more.iter().chain(first_of_their_kind().iter())).expect("there is room");
+    assert!(more.iter().chain(first_of_their_kind().iter()).all(|target| owner.drops(target)));
+    assert_eq!(owner.kernel.waits_for_judges(), before);
+}
+
+#[test]
+fn nor_until_the_judge_of_other_settings_is() {
+    let mut owner = Owner::waiting();
+    let before = owner.kernel.waits_for_judges();
+    let other = Settings { enforce: false, ..owner.filter().settings() };
+    let asked = (0..20).position(|_| {
+        let is_there = owner.protection.filter_mut().foresee(other).expect("there is memory");
+        owner.settle(u32::from(!is_there));
+        is_there
+    });
+    assert!(asked.is_some_and(|asked| asked > 3), "that of what is planned comes first: {asked:?}");
+    owner.protection.commit(&Change::Settings(other), at(2)).expect("the kernel is well");
+    assert_eq!(owner.kernel.settings().map(|settings| settings.enforce), Some(false.into()));
+    assert_eq!(owner.kernel.waits_for_judges(), before);
+}
