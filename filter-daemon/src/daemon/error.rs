@@ -43,7 +43,7 @@ pub enum DaemonError {
     #[error("no interface to filter: neither the configuration nor --iface names one")]
     LeavesNoInterface {
         /// What is filtered.
-        filtered: String,
+        filtered: Vec<String>,
     },
     /// The control socket cannot be had.
     #[error(transparent)]
@@ -158,10 +158,14 @@ impl Explain for DaemonError {
                 "write `interfaces: [eth0]` into the configuration, or start filterd with `--iface eth0`"
                     .to_owned(),
             ),
-            Self::LeavesNoInterface { filtered } => Some(format!(
-                "{filtered} stays filtered; write `interfaces: [{filtered}]` into the configuration; where none is to be \
-                 filtered any more, stop filterd"
-            )),
+            Self::LeavesNoInterface { filtered } => {
+                let (names, each) = (filtered.join(", "), filtered.join(" --iface "));
+                let stays = if filtered.len() == 1 { "stays" } else { "stay" };
+                Some(format!(
+                    "{names} {stays} filtered; write `interfaces: [{names}]` into the configuration, or start filterd with \
+                     `--iface {each}`; where none is to be filtered any more, stop filterd"
+                ))
+            }
             Self::ListIsLive { name, .. } => {
                 Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
             }

@@ -129,7 +129,7 @@ impl Owner {
         if filtered.is_empty() {
             return Err(DaemonError::NoInterface);
         }
-        Err(DaemonError::LeavesNoInterface { filtered: filtered.join(", ") })
+        Err(DaemonError::LeavesNoInterface { filtered })
     }
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
