@@ -7,7 +7,7 @@ use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::numbers::Numbers;
-use super::{Reach, Reading, Spent, Targets};
+use super::{Polarity, Reach, Reading, Spent, Targets};
 
 /// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
 pub const MOST_LISTS: usize = 1000;
@@ -55,35 +55,6 @@ impl Origin {
     /// Must the journal keep what becomes of its lists?
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Live)
-    }
-}
-
-/// What it means to be on a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Polarity {
-    /// Packets from there are dropped.
-    #[default]
-    Block,
-    /// Packets from there pass, whatever is blocked.
-    Allow,
-}
-
-impl Polarity {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Block, Self::Allow];
-
-    /// The set of those lists that have no clause.
-    pub const fn whole(self) -> SetName {
-        match self {
-            Self::Block => SetName::Block,
-            Self::Allow => SetName::Allow,
-        }
-    }
-}
-
-impl From<SetName> for Polarity {
-    fn from(set: SetName) -> Self {
-        if set.blocks() { Self::Block } else { Self::Allow }
     }
 }
 

@@ -25,6 +25,11 @@ impl Meaning {
         (self.polarity, self.ports) != (other.polarity, other.ports)
     }
 
+    /// Is it allowed?
+    pub fn allows(&self) -> bool {
+        self.polarity == Polarity::Allow
+    }
+
     /// Does one of them block what the other allows?
     pub fn is_reverse_of(&self, other: &Self) -> bool {
         self.polarity != other.polarity

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::file::FileError;
 use super::limits::Doubt;
-use crate::blocklist::{Accepted, Polarity};
+use crate::blocklist::Accepted;
 use crate::text::{Explain, Explanation, date, printable};
 
 /// Why a list is not believed.
@@ -62,11 +62,8 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
 
 /// The same of a list that did so to the `count` that are on it, and does the reverse once it is believed.
 #[must_use]
-pub fn still(told: Explanation, was: Polarity, count: u64, mood: Mood) -> Explanation {
-    let (done, then) = match was {
-        Polarity::Block => ("blocked", "allows"),
-        Polarity::Allow => ("allowed", "blocks"),
-    };
+pub fn still(told: Explanation, allowed: bool, count: u64, mood: Mood) -> Explanation {
+    let (done, then) = if allowed { ("allowed", "blocks") } else { ("blocked", "allows") };
     let are = are(count, mood);
     let more = format!(", and {are} still {done}: that it {then} counts once its file is believed");
     Explanation { message: told.message + &more, ..told }
@@ -286,7 +283,7 @@ mod tests {
         let awaited =
             explain("a", Path::new("https://a.example/x"), &Why::Awaited, Instead::Good(3, AT), Mood::Is);
         assert_eq!(
-            still(awaited, Polarity::Block, 3, Mood::Is).lines().collect::<Vec<_>>().join("\n"),
+            still(awaited, false, 3, Mood::Is).lines().collect::<Vec<_>>().join("\n"),
             "list a is held back: nothing was fetched from https://a.example/x yet; its 3 targets of 2026-11-21 21:28:00 UTC \
              stay in force, and are still blocked: that it allows counts once its file is believed\n\
              filterd fetches it again by itself, and at once by `filterd lists refresh a`"

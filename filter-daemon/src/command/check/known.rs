@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 
-use crate::blocklist::Polarity;
 use crate::config::List;
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::status::ListStatus;
@@ -91,11 +90,11 @@ impl Before<'_> {
         }
     }
 
-    /// Is it blocked, or allowed, as far as that is known?
-    pub fn polarity(self) -> Option<Polarity> {
+    /// Did it allow, as far as that is known?
+    pub fn allows(self) -> Option<bool> {
         match self {
-            Self::Copy(copy) => copy.meaning.map(|meaning| meaning.polarity),
-            Self::Running(list) => Some(if list.allows { Polarity::Allow } else { Polarity::Block }),
+            Self::Copy(copy) => copy.meaning.map(|meaning| meaning.allows()),
+            Self::Running(list) => Some(list.allows),
             Self::Nothing | Self::Hidden => None,
         }
     }

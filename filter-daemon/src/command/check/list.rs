@@ -9,7 +9,6 @@ use super::MOST_TOLD;
 use super::fetching::Fetching;
 use super::known::{Before, Known};
 use crate::accounts;
-use crate::blocklist::Polarity;
 use crate::clock;
 use crate::config::List;
 use crate::source::file::FileError;
@@ -168,10 +167,9 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
         (Fate::Refused, Err(error)) => refused(name, error, instead),
         _ => explain(name, path, &why, instead, Mood::Would),
     };
-    let is_reversed = |was: &Polarity| (*was == Polarity::Allow) != list.allows;
     let entries = before.entries().filter(|entries| *entries > 0 && fate == Fate::HeldBack);
-    let told = match before.polarity().filter(is_reversed).zip(entries) {
-        Some((was, count)) => still(told, was, count, Mood::Would),
+    let told = match before.allows().filter(|allowed| *allowed != list.allows).zip(entries) {
+        Some((allowed, count)) => still(told, allowed, count, Mood::Would),
         None => told,
     };
     Some(Doubted { error, fate, told })

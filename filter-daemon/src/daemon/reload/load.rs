@@ -108,18 +108,12 @@ impl LoadedList {
     /// This list with what was on it `before`: whoever blocked does not allow, nor the reverse, until there is something that
     /// is believed.
     fn as_before(list: &List, before: &Known, found: Found) -> Self {
-        let this = Self::of(list, before.id, found);
+        let mut this = Self::of(list, before.id, found);
         let Some(meaning) = before.reversed_by(list) else { return this };
-        let found = match this.found {
-            Found::Doubted { told, targets, read, accepted } => Found::Doubted {
-                told: still(told, meaning.polarity, before.entries, Mood::Is),
-                targets,
-                read,
-                accepted,
-            },
-            found => found,
-        };
-        Self { meaning, ttl: before.ttl(), found, ..this }
+        if let Found::Doubted { told, .. } = &mut this.found {
+            *told = still(told.clone(), meaning.allows(), before.entries, Mood::Is);
+        }
+        Self { meaning, ttl: before.ttl(), ..this }
     }
 
     /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
