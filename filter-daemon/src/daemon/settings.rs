@@ -7,8 +7,19 @@ use filter_common::labels::Counters;
 use crate::config::{AS_GIVEN, Config, List, ListName, Matches};
 use crate::source::trouble::Mood;
 
+/// What is known of a reload besides.
+pub struct Reload<'a> {
+    /// Is it, or would it be?
+    pub mood: Mood,
+    /// It puts back what was there, and what is put back goes on.
+    pub restores: bool,
+    /// Lists that are what they were, whatever is said of them.
+    pub held_back: Vec<&'a str>,
+}
+
 /// Settings beside `enforce`, and beside `mode`, which a reload leaves as it is.
-pub fn changed(before: &Config, after: &Config, mood: Mood) -> Vec<String> {
+pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
+    let mood = reload.mood;
     let now = match mood {
         Mood::Is => " now",
         Mood::Would => "",
@@ -42,32 +53,43 @@ pub fn changed(before: &Config, after: &Config, mood: Mood) -> Vec<String> {
             sources => format!("metrics.sources: {sources}{now}"),
         }),
     ];
-    told.into_iter().flatten().chain(lists_read_otherwise(before, after, mood)).collect()
+    told.into_iter().flatten().chain(lists_read_otherwise(before, after, reload)).collect()
 }
 
 /// Lists that are called the same and of which more than their entries is other: how long these stay, or what is believed.
-fn lists_read_otherwise(before: &Config, after: &Config, mood: Mood) -> Vec<String> {
-    let told = after.lists.iter().filter_map(|list| {
+fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
+    let lists = after.lists.iter().filter(|list| !reload.held_back.contains(&list.name.as_str()));
+    let told = lists.filter_map(|list| {
         let before = before.lists.iter().find(|before| before.name == list.name)?;
-        let told = read_otherwise(before, list, mood);
+        let told = read_otherwise(before, list, reload);
         (!told.is_empty()).then(|| format!("list {}: {}", list.name, told.join(", ")))
     });
     told.chain(live_lists_read_otherwise(before, after)).collect()
 }
 
-fn read_otherwise(before: &List, after: &List, mood: Mood) -> Vec<String> {
-    let since = match mood {
+fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<String> {
+    // What would become of entries is told of each list.
+    let is_told = reload.mood == Mood::Is;
+    let since = match reload.mood {
         Mood::Is => "from now on",
         Mood::Would => "from then on",
     };
     let told = [
+        (is_told && before.allows != after.allows)
+            .then(|| format!("{} {since}", if after.allows { "allows" } else { "blocks" })),
+        (is_told && before.ports != after.ports).then(|| match &after.ports {
+            Some(clause) => format!("blocks {clause} {since}"),
+            None => format!("blocks on all ports {since}"),
+        }),
         (before.ttl != after.ttl).then(|| match after.ttl {
+            Some(ttl) if reload.restores => format!("ttl {} s, as it was", ttl.as_secs()),
             Some(ttl) => format!("ttl {} s, counted anew {since}", ttl.as_secs()),
             None => "no ttl: what is on it stays".to_owned(),
         }),
         (before.ipv6_prefix != after.ipv6_prefix).then(|| widens(after.ipv6_prefix)),
         (before.limits != after.limits).then(|| "other limits".to_owned()),
-        (before.how != after.how).then(|| match after.how.to_string() {
+        // What is to be allowed is read in another way than what is blocked.
+        (before.how != after.how && before.allows == after.allows).then(|| match after.how.to_string() {
             nothing if nothing.is_empty() => "read as any list".to_owned(),
             how => format!("read with {how}"),
         }),

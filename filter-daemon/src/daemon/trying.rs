@@ -118,7 +118,9 @@ impl Owner {
         let is_lost = |held: &&HeldBack| self.configuration.trial.has_lost(&held.list);
         let undone = result.map(|undone| {
             let held_back = undone.held_back.iter().filter(is_lost).cloned().collect();
-            let undone = Some(Reloaded { held_back, ..undone.clone() });
+            let not_kept =
+                undone.not_kept.iter().cloned().chain(self.configuration.trial.unnoted()).collect();
+            let undone = Some(Reloaded { held_back, not_kept, ..undone.clone() });
             rollback::Reply { rolled_back: true, already: None, undone }
         });
         let told = undone.map_err(failure::of);

@@ -60,12 +60,12 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
     Explanation::new(message, remedy + look_after(instead, mood))
 }
 
-/// The same of a list that did so to the `count` that are on it, and does the reverse once it is believed.
+/// The same of a list that allowed what is on it, or blocked it, and does the reverse once it is believed.
 #[must_use]
-pub fn still(told: Explanation, allowed: bool, count: u64, mood: Mood) -> Explanation {
+pub fn still(told: Explanation, allowed: bool, mood: Mood) -> Explanation {
     let (done, then) = if allowed { ("allowed", "blocks") } else { ("blocked", "allows") };
-    let are = are(count, mood);
-    let more = format!(", and {are} still {done}: that it {then} counts once its file is believed");
+    let is = are(1, mood);
+    let more = format!("; what is on it {is} still {done}: that it {then} counts once its file is believed");
     Explanation { message: told.message + &more, ..told }
 }
 
@@ -283,9 +283,9 @@ mod tests {
         let awaited =
             explain("a", Path::new("https://a.example/x"), &Why::Awaited, Instead::Good(3, AT), Mood::Is);
         assert_eq!(
-            still(awaited, false, 3, Mood::Is).lines().collect::<Vec<_>>().join("\n"),
+            still(awaited, false, Mood::Is).lines().collect::<Vec<_>>().join("\n"),
             "list a is held back: nothing was fetched from https://a.example/x yet; its 3 targets of 2026-11-21 21:28:00 UTC \
-             stay in force, and are still blocked: that it allows counts once its file is believed\n\
+             stay in force; what is on it is still blocked: that it allows counts once its file is believed\n\
              filterd fetches it again by itself, and at once by `filterd lists refresh a`"
         );
     }

@@ -167,9 +167,9 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
         (Fate::Refused, Err(error)) => refused(name, error, instead),
         _ => explain(name, path, &why, instead, Mood::Would),
     };
-    let entries = before.entries().filter(|entries| *entries > 0 && fate == Fate::HeldBack);
-    let told = match before.allows().filter(|allowed| *allowed != list.allows).zip(entries) {
-        Some((allowed, count)) => still(told, allowed, count, Mood::Would),
+    let stays = fate == Fate::HeldBack && before.entries() > Some(0);
+    let told = match before.allows().filter(|allowed| *allowed != list.allows && stays) {
+        Some(allowed) => still(told, allowed, Mood::Would),
         None => told,
     };
     Some(Doubted { error, fate, told })

@@ -89,7 +89,7 @@ impl Diff {
             attach,
             detach,
             faults,
-            settings: settings(now.config, &loaded.config),
+            settings: settings(now.config, &loaded),
             peers: peers.len() as u64,
             on_trial_until: now.on_trial_until,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),
@@ -262,10 +262,14 @@ impl Work for Diff {
 }
 
 /// Settings beside `enforce` that would be others.
-fn settings(now: &Config, then: &Config) -> Vec<String> {
+fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
+    let then = &loaded.config;
+    let held_back = loaded.lists.iter().filter(|list| matches!(list.found, Found::Doubted { .. }));
+    let held_back = held_back.map(|list| &*list.name).collect();
+    let reload = settings::Reload { mood: Mood::Would, restores: false, held_back };
     let mode = (now.mode != then.mode)
         .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned());
-    mode.into_iter().chain(settings::changed(now, then, Mood::Would)).collect()
+    mode.into_iter().chain(settings::changed(now, then, &reload)).collect()
 }
 
 /// The list whose entries this one is to block on other ports.

@@ -92,10 +92,10 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
-    // What is read in another way is no change of the file.
+    // What is read in another way is no change of the file; what is to be allowed is read in another way than what is blocked.
     let is_alike = |before: &&Known| match before.id {
-        Some(_) => before.reading.how == list.how.to_string(),
-        None => !before.is_of_another_choice(list),
+        Some(_) if before.reversed_by(list).is_none() => before.reading.how == list.how.to_string(),
+        Some(_) | None => !before.is_of_another_choice(list),
     };
     // A row that was made for a list of which nothing came yet is nothing that was loaded.
     let was_loaded = |before: &&Known| before.entries > 0 || before.reading.accepted.is_some();

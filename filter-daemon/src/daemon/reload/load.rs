@@ -111,7 +111,7 @@ impl LoadedList {
         let mut this = Self::of(list, before.id, found);
         let Some(meaning) = before.reversed_by(list) else { return this };
         if let Found::Doubted { told, .. } = &mut this.found {
-            *told = still(told.clone(), meaning.allows(), before.entries, Mood::Is);
+            *told = still(told.clone(), meaning.allows(), Mood::Is);
         }
         Self { meaning, ttl: before.ttl(), ..this }
     }

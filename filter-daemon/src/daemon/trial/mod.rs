@@ -172,6 +172,11 @@ impl Trial {
             State::On { note, .. } => {
                 let why = if is_unwanted { "is not wanted" } else { "was not confirmed in time" };
                 warn!("the configuration of {} {why}, and is rolled back", note.by);
+                // Whoever starts next is to know it, too, if this one does not come to its end.
+                let note = if is_unwanted { note.over() } else { note };
+                if is_unwanted && let Err(error) = self.place.write(&note) {
+                    warn!("{error}");
+                }
                 State::Over { note, since: clock::now(), refused: None }
             }
             State::Over { note, since, .. } => State::Over { note, since, refused: None },
@@ -212,6 +217,13 @@ impl Trial {
         }
         self.state = State::RolledBack { since: clock::now(), by: note.by.clone(), unnoted };
         self.note_beside();
+    }
+
+    /// Why the next start does not know that it was rolled back, if that is so.
+    pub fn unnoted(&self) -> Option<Explanation> {
+        let is_unnoted = matches!(self.state, State::RolledBack { unnoted: Some(_), .. });
+        let fault = self.fault().filter(|_| is_unnoted);
+        fault.map(|fault| fault.told)
     }
 
     /// It is not on trial any more: the copies that there should be of it.

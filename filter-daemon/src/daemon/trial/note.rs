@@ -52,6 +52,11 @@ impl Note {
         }
     }
 
+    /// The same of one that is over.
+    pub fn over(&self) -> Self {
+        Self { end: 0, ..self.clone() }
+    }
+
     /// How long the trial may go on; none if its time is over, or was another boot's.
     pub fn left(&self) -> Option<Duration> {
         let left = u64::try_from(self.end.saturating_sub(since_boot())).ok().filter(|left| *left > 0)?;
@@ -106,7 +111,21 @@ impl Place {
 
     /// It stands there, and is on disk, when this returns.
     pub fn write(&self, note: &Note) -> Result<(), String> {
-        self.replace(note).map_err(|error| format!("{}: {error}", printable::path(&self.0)))
+        let written = self.replace(note).or_else(|error| self.overwrite(note).map_err(|_| error));
+        written.map_err(|error| format!("{}: {error}", printable::path(&self.0)))
+    }
+
+    /// Over the one that stands there, where there is no room for another: it takes none. What is half written says nothing,
+    /// and so is of a trial that is over.
+    fn overwrite(&self, note: &Note) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(&self.0)?;
+        let (text, room) = (note.text(), file.metadata()?.len());
+        if text.len() as u64 > room {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)?;
+        file.sync_all()
     }
 
     fn replace(&self, note: &Note) -> io::Result<()> {
@@ -174,6 +193,21 @@ mod tests {
         assert_eq!(place.read(), Some(rolled_back));
         place.remove();
         assert_eq!(place.read(), None);
+    }
+
+    /// As on a full disk, where one may still be written over.
+    #[test]
+    fn where_there_is_no_room_for_another_note_the_one_that_stands_there_is_written_over() {
+        let (directory, place) = place();
+        let note = Note::ending(Duration::from_secs(60), 7, "alice");
+        place.write(&note).unwrap();
+        fs::create_dir_all(directory.path().join(FILE).with_extension("new").join("in the way")).unwrap();
+        for other in [note.over(), Note { is_rolled_back: true, ..note.over() }] {
+            place.write(&other).unwrap();
+            assert_eq!(place.read(), Some(other));
+        }
+        place.write(&Note { by: "somebody with a longer name".into(), ..note }).unwrap_err();
+        assert!(place.read().is_some_and(|note| note.is_rolled_back), "it would take room");
     }
 
     #[test]

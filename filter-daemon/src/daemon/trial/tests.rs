@@ -65,6 +65,17 @@ fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
     assert!(trial.rolled_back().is_some(), "it had not begun");
 }
 
+/// Whoever has asked for it, and dies while it is done, has asked for it.
+#[test]
+fn one_that_nobody_wants_is_rolled_back_by_the_next_start_too() {
+    let place = tempfile::tempdir().unwrap();
+    let mut trial = begun(place.path());
+    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    assert_eq!(next_start(place.path()), AtStart::GoesOn);
+    trial.is_over(true);
+    assert_eq!(next_start(place.path()), AtStart::RollBack);
+}
+
 #[test]
 fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
     let place = tempfile::tempdir().unwrap();
