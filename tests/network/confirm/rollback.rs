@@ -3,6 +3,8 @@
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use harness::SmallDisk;
+
 use super::*;
 
 /// At once, whole, and with what was added meanwhile; asked for twice it is so already, and with nothing on trial it is a no.
@@ -33,6 +35,31 @@ fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
     net.filterd(["confirm"]).succeeds();
     net.filterd(["rollback"]).exits(1).says("no reload is on trial");
     net.expect(NEW).passes();
+}
+
+/// There is no room for a note of it, so the one of the trial is written over: nobody who starts then goes on with that.
+#[test]
+fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        let mut net = Net::new();
+        let state = net.home().path("state");
+        fs::create_dir(&state).expect("a home can be written");
+        let disk = SmallDisk::mount(&state.display().to_string());
+        begin(&mut net);
+        tries(&net, "1h");
+        disk.fill();
+        net.filterd(["rollback"]).succeeds().says("what was before is in force again");
+        is_before(&net);
+        disk.make_room();
+        net.end(signal);
+        again(&mut net);
+        is_before(&net);
+        net.filterd(["status"])
+            .exits(7)
+            .says("what was in force before is again")
+            .is_silent_about("on trial until");
+        net.end(Signal::SIGKILL);
+    }
 }
 
 /// In the very moment in which its time is over, and from many sides: it happens once, and all are told that it is so.
