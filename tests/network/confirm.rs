@@ -288,14 +288,10 @@ fn remove_state(net: &Net) {
 
 fn before() -> Net {
     let mut net = Net::new();
-    begin(&mut net);
-    net
-}
-
-fn begin(net: &mut Net) {
     net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
     net.start(BEFORE);
-    is_before(net);
+    is_before(&net);
+    net
 }
 
 /// The files change, and what they say now comes into force, on trial.

@@ -45,14 +45,21 @@ fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {
         let state = net.home().path("state");
         fs::create_dir(&state).expect("a home can be written");
         let disk = SmallDisk::mount(&state.display().to_string());
-        begin(&mut net);
-        tries(&net, "1h");
+        let [before, after] = [ATTACKER, BYSTANDER].map(|blocked| format!("block: [{blocked}]"));
+        let is_before = |net: &Net| {
+            net.expect(ATTACKER).dropped();
+            net.expect(BYSTANDER).passes();
+        };
+        net.start(&before);
+        net.configure(&after);
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        net.expect(BYSTANDER).dropped();
         disk.fill();
         net.filterd(["rollback"]).succeeds().says("what was before is in force again");
         is_before(&net);
         disk.make_room();
         net.end(signal);
-        again(&mut net);
+        net.start(&after);
         is_before(&net);
         net.filterd(["status"])
             .exits(7)
