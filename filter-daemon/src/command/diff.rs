@@ -173,16 +173,15 @@ fn peers(found: &Reply, clock: &Clock) -> Vec<String> {
 
 /// Whom it would cut when what allows them has ended.
 fn later(found: &Reply, clock: &Clock) -> Vec<String> {
-    let told = found.cut_later.iter().take(MOST_CUT).map(|cut| {
+    if found.cut_later.is_empty() {
+        return Vec::new();
+    }
+    let all = counted(found.cut_later.len() as u64, "live peer");
+    let mut lines = vec![format!("*** {all} WOULD BE CUT LATER, when what allows them ends ***")];
+    lines.extend(found.cut_later.iter().take(MOST_CUT).map(|cut| {
         let until = cut.allowed_until.map(|until| clock.at(until)).unwrap_or_default();
         format!("{}, allowed until {until}", one(cut))
-    });
-    let mut lines = Vec::new();
-    let count_of = found.cut_later.len() as u64;
-    lines.extend((count_of > 0).then(|| {
-        format!("*** {} WOULD BE CUT LATER, when what allows them ends ***", counted(count_of, "live peer"))
     }));
-    lines.extend(told);
     let left = found.cut_later.len().saturating_sub(MOST_CUT);
     lines.extend((left > 0).then(|| format!("  and {} more", count(left as u64))));
     lines

@@ -48,9 +48,10 @@ impl Guarding {
             }
         }
         let around = guarded.covered_by(&reach.all_of(targets));
-        let needed = well_known::counted(targets).into_iter();
-        let needed = needed.map(|(whose, count)| Needed { whose, count }).collect();
-        Ok(Self { left_out: whole.len() as u64, refused, around, warnings: warnings(targets), needed })
+        let counted = well_known::counted(targets);
+        let warnings = warnings(targets, &counted);
+        let needed = counted.into_iter().map(|(whose, count)| Needed { whose, count }).collect();
+        Ok(Self { left_out: whole.len() as u64, refused, around, warnings, needed })
     }
 }
 
@@ -97,9 +98,10 @@ fn must_be_meant(
     too_wide.map_or(Ok(()), |why| Err(Failure::Refused(explain(why))))
 }
 
-fn warnings(targets: &Targets) -> Vec<String> {
+/// What of them many hosts need: one by one, or, where they are many, as they were counted.
+fn warnings(targets: &Targets, counted: &[(String, u64)]) -> Vec<String> {
     if targets.len() > MOST_LOOKED_UP {
-        return well_known::told("what was named", targets).into_iter().collect();
+        return well_known::sentence("what was named has", counted.iter().cloned()).into_iter().collect();
     }
     let known = targets.iter().filter_map(|target| {
         let known = well_known::of(target)?;
