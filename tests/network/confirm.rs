@@ -1,5 +1,6 @@
 //! `reload --confirm` and `confirm`: what a reload brings is on trial, and rolled back by itself unless somebody confirms it.
 
+mod killed;
 mod rollback;
 
 use std::fs;

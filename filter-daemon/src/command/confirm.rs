@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::ask::trouble::Trouble;
+use super::reload;
 use super::render::console::Console;
 use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
@@ -11,24 +12,29 @@ use crate::control::wire::confirm::Reply;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The exit code is 1 where nothing is on trial, and 7 where what stays is not all that the files say: a list is held back, or
+has no copy on disk.")]
 pub struct Confirm {}
 
 impl Confirm {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let confirmed = Client::connect(socket)?.call(&wire::Confirm {})?;
         console.answer(&confirmed, |confirmed| render(confirmed, &Clock::system()))?;
-        if !confirmed.not_kept.is_empty() {
-            console.flush()?;
-            confirmed.not_kept.iter().for_each(|told| console.complain(told));
-            return Ok(Exit::Partly);
+        if !confirmed.confirmed {
+            return Ok(Exit::No);
         }
-        Ok(if confirmed.confirmed { Exit::Done } else { Exit::No })
+        let held_back = confirmed.held_back.iter().map(|held| &held.told);
+        reload::complain(held_back.chain(&confirmed.not_kept), console)
     }
 }
 
 fn render(confirmed: &Reply, clock: &Clock) -> String {
     match (confirmed.confirmed, confirmed.rolled_back) {
-        (true, _) => "confirmed: the configuration stays".to_owned(),
+        (true, _) => {
+            let held_back = reload::counted_back(&confirmed.held_back);
+            format!("confirmed: the configuration stays{held_back}")
+        }
         (false, None) => "nothing to confirm: no reload is on trial".to_owned(),
         (false, Some(since)) => format!(
             "nothing to confirm: the reload was rolled back {} ago; `filterd reload` takes it anew",
@@ -44,7 +50,8 @@ mod tests {
     #[test]
     fn who_comes_too_late_is_told_so() {
         let told = |confirmed, rolled_back| {
-            render(&Reply { confirmed, rolled_back, not_kept: Vec::new() }, &Clock::standing(100))
+            let confirmed = Reply { confirmed, rolled_back, ..Reply::default() };
+            render(&confirmed, &Clock::standing(100))
         };
         assert_eq!(told(true, None), "confirmed: the configuration stays");
         assert_eq!(told(false, None), "nothing to confirm: no reload is on trial");

@@ -10,12 +10,13 @@ use super::render::console::Console;
 use super::render::figure::{count, counted};
 use super::render::moment::Clock;
 use crate::control::client::{Client, Endpoint};
+use crate::control::wire;
 use crate::control::wire::accept::Accepted;
+use crate::control::wire::reload::{HeldBack, Reply};
 use crate::control::wire::words::LONGEST_TRIAL;
-use crate::control::wire::{self, reload::Reply};
 use crate::exit::Exit;
-use crate::text::printable;
 use crate::text::quantity::{self, QuantityError};
+use crate::text::{Explanation, printable};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -82,7 +83,15 @@ pub fn look_after(reloaded: &Reply, console: &mut Console) -> Result<Exit, Troub
     }
     let told = reloaded.faults.iter().map(|fault| &fault.told);
     let lists = reloaded.held_back.iter().map(|held| &held.told);
-    let faults: Vec<_> = told.chain(lists).chain(&reloaded.not_kept).collect();
+    complain(told.chain(lists).chain(&reloaded.not_kept), console)
+}
+
+/// The exit code where these are not as they should be.
+pub fn complain<'a>(
+    faults: impl Iterator<Item = &'a Explanation>,
+    console: &mut Console,
+) -> Result<Exit, Trouble> {
+    let faults: Vec<_> = faults.collect();
     if faults.is_empty() {
         return Ok(Exit::Done);
     }
@@ -115,11 +124,7 @@ pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
         0 => String::new(),
         lists => format!("; {} unchanged", counted(lists, "list")),
     };
-    let held_back = match reloaded.held_back.len() as u64 {
-        0 => String::new(),
-        1 => "; 1 list is not what its file says".to_owned(),
-        lists => format!("; {} lists are not what their files say", count(lists)),
-    };
+    let held_back = counted_back(&reloaded.held_back);
     let not_kept = if reloaded.not_kept.is_empty() { "" } else { "; not all of it has a copy on disk" };
     let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
     let trial = reloaded.confirm_until.map(|until| {
@@ -131,6 +136,15 @@ pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
     });
     let trial = trial.unwrap_or_default();
     format!("{done} in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}{trial}")
+}
+
+/// How many lists something else stays of.
+pub fn counted_back(lists: &[HeldBack]) -> String {
+    match lists.len() as u64 {
+        0 => String::new(),
+        1 => "; 1 list is not what its file says".to_owned(),
+        lists => format!("; {} lists are not what their files say", count(lists)),
+    }
 }
 
 /// Where packets are filtered from now on, and where no longer, whether they are dropped, and what else is other.
@@ -150,7 +164,6 @@ fn switched(reloaded: &Reply) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::wire::reload::HeldBack;
 
     fn render(reloaded: &Reply) -> String {
         super::render("reloaded", reloaded, &Clock::standing(1_795_296_480))

@@ -71,6 +71,7 @@ impl Configuration {
         if let Some(loaded) = this.after_trial(run, &known, sources)? {
             return Ok((this, loaded));
         }
+        let known = if this.trial.is_on() { sources.on_trial(known) } else { known };
         let loaded = match this.source().load(&known, &nothing, sources) {
             Err(DaemonError::Config(error)) if !run.take_over => {
                 this.trial.has_an_invalid_file();

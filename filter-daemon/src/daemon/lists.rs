@@ -10,6 +10,7 @@ use tracing::error;
 
 use crate::blocklist::{Accepted, Blocklist, ListId, Timestamp};
 use crate::clock;
+use crate::control::wire::reload::HeldBack;
 use crate::control::wire::{About, Fault};
 use crate::source::Copies;
 use crate::source::copies::{self, Bytes, CopyError};
@@ -41,9 +42,18 @@ pub struct Lists {
     /// What is being written.
     writing: Option<Writing>,
     /// What is to be written then.
-    next: VecDeque<Vec<ToKeep>>,
+    next: VecDeque<(Aim, Vec<ToKeep>)>,
     /// Copies that could not be made anew, and since when; the older ones stay.
     failed: HashMap<ListId, Failed>,
+}
+
+/// What copies are for.
+#[derive(Clone, Copy, Debug)]
+enum Aim {
+    /// They are the last good ones.
+    Keep,
+    /// They are of what is on trial: the last good ones stay.
+    TryOut,
 }
 
 struct Writing {
@@ -73,7 +83,30 @@ impl Lists {
 
     /// The same once the owner has begun its work: whoever makes way for it has ended by then.
     pub fn keep_soon(&mut self, lists: Vec<ToKeep>) {
-        self.next.push_back(lists);
+        self.next.push_back((Aim::Keep, lists));
+    }
+
+    /// Has copies of these written beside the last good ones. Tells what is to be kept once they have stood their trial.
+    pub fn try_out(&mut self, lists: Vec<ToKeep>) -> Vec<ToKeep> {
+        let tried = self.try_out_soon(lists);
+        self.write_next();
+        tried
+    }
+
+    /// The same once the owner has begun its work.
+    pub fn try_out_soon(&mut self, lists: Vec<ToKeep>) -> Vec<ToKeep> {
+        let tried = lists.iter().map(|list| {
+            let is_tried = list.bytes.is_some() || self.copies.is_tried(&list.accepted);
+            ToKeep {
+                id: list.id,
+                accepted: list.accepted.clone(),
+                before: list.before.clone(),
+                bytes: is_tried.then_some(Bytes::Tried),
+            }
+        });
+        let tried = tried.collect();
+        self.next.push_back((Aim::TryOut, lists));
+        tried
     }
 
     /// Waits until a reload's copies are written, or for ever if none are being written.
@@ -170,11 +203,10 @@ impl Lists {
 
     /// Lists that are not what their files say, and copies that could not be made.
     pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
-        let lists = blocklist.lists().iter().filter_map(|(_, list)| list.reading.as_ref()?.trouble.as_ref());
-        let held_back = lists.map(|trouble| Fault {
+        let held_back = held_back(blocklist).map(|HeldBack { since, told, .. }| Fault {
             about: About::Lists,
-            since: clock::on_the_wall(trouble.since),
-            told: Explanation::new(trouble.message.clone(), trouble.remedy.clone()),
+            since,
+            told,
         });
         let failed = self.failed.values().map(|failed| Fault {
             about: About::Durability,
@@ -189,8 +221,10 @@ impl Lists {
         if self.writing.is_some() {
             return;
         }
-        let Some(lists) = self.next.pop_front() else { return };
-        self.failed.retain(|id, _| lists.iter().any(|list| list.id == *id));
+        let Some((aim, lists)) = self.next.pop_front() else { return };
+        // Of those that are as an older copy says again there is one.
+        let is_without = |list: &ToKeep| list.bytes.is_some() || !self.copies.says(&list.accepted);
+        self.failed.retain(|id, _| lists.iter().any(|list| list.id == *id && is_without(list)));
         let mut kept: Vec<Accepted> =
             self.failed.values().filter_map(|failed| failed.older.clone()).collect();
         let (mut wanted, mut ids) = (Vec::new(), Vec::new());
@@ -204,7 +238,22 @@ impl Lists {
             }
         }
         let copies = self.copies.clone();
-        let task = tokio::task::spawn_blocking(move || copies.keep(wanted, kept));
+        let task = tokio::task::spawn_blocking(move || match aim {
+            Aim::Keep => copies.keep(wanted, kept),
+            Aim::TryOut => copies.try_out(wanted, kept),
+        });
         self.writing = Some(Writing { lists: ids, task });
     }
+}
+
+/// Lists that are not what their files say.
+pub fn held_back(blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
+    blocklist.lists().iter().filter_map(|(_, list)| {
+        let trouble = list.reading.as_ref()?.trouble.as_ref()?;
+        Some(HeldBack {
+            list: list.name.to_string(),
+            since: clock::on_the_wall(trouble.since),
+            told: Explanation::new(trouble.message.clone(), trouble.remedy.clone()),
+        })
+    })
 }

@@ -144,6 +144,7 @@ impl Owner {
                 match self.readings.trial().map(|(length, _)| length) {
                     Some(length) => {
                         reloaded.warnings.extend(self.feeds.warnings_of_a_trial());
+                        let to_keep = self.lists.try_out(to_keep);
                         let until = self.configuration.trial.is_in_force(length, to_keep);
                         reloaded.confirm_until = until.map(clock::on_the_wall);
                         self.end_reload(Ok(reloaded));

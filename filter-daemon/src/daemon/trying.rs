@@ -1,6 +1,7 @@
 //! A reload on trial, from its first word to its last: begun with a way back, confirmed, or rolled back.
 
 use super::error::DaemonError;
+use super::lists::held_back;
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
 use super::serve::failure;
@@ -165,7 +166,12 @@ impl Owner {
         self.configuration.trial.forget();
         self.feeds.tidy();
         let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
-        let confirmed = confirm::Reply { confirmed: true, rolled_back: None, not_kept: not_kept.collect() };
+        let confirmed = confirm::Reply {
+            confirmed: true,
+            rolled_back: None,
+            held_back: held_back(self.protection.blocklist()).collect(),
+            not_kept: not_kept.collect(),
+        };
         for reply in self.confirming.drain(..) {
             _ = reply.send(Ok(confirmed.clone()));
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::reload::HeldBack;
 use super::{Deed, Failure, Method};
 use crate::text::Explanation;
 
@@ -20,6 +21,9 @@ pub struct Reply {
     /// Since when what was before is in force again, if it was confirmed too late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<u64>,
+    /// Lists that are not what their files say: of these something else stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<HeldBack>,
     /// What is in force, but has no copy on disk: it would not survive its file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,

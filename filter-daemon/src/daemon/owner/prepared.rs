@@ -46,7 +46,7 @@ impl Prepared {
         reload::tell_log(&found);
         let mut lists = Lists::of(&run.state_dir);
         if configuration.trial.is_on() {
-            configuration.trial.hold(to_keep);
+            configuration.trial.hold(lists.try_out_soon(to_keep));
         } else {
             lists.keep_soon(to_keep);
         }

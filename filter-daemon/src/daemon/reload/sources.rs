@@ -58,8 +58,22 @@ impl Sources {
     /// The lists of which there is a copy.
     pub fn known(&mut self) -> Vec<Known> {
         self.copies.clean();
-        let copies::Found { copies, damaged, .. } = self.copies.find();
-        self.has_lost_one = !damaged.is_empty();
+        self.has_lost_one = false;
+        self.known_by(self.copies.find())
+    }
+
+    /// The same for a start that goes on with a trial: what is known of a list on trial is what is known of it.
+    pub fn on_trial(&mut self, before: Vec<Known>) -> Vec<Known> {
+        let mut known = self.known_by(self.copies.find_tried());
+        let others: Vec<_> =
+            before.into_iter().filter(|before| known.iter().all(|one| one.name != before.name)).collect();
+        known.extend(others);
+        known
+    }
+
+    fn known_by(&mut self, found: copies::Found) -> Vec<Known> {
+        let copies::Found { copies, damaged, .. } = found;
+        self.has_lost_one |= !damaged.is_empty();
         for path in damaged {
             tracing::error!(
                 "{}: this copy of a list is damaged where it says of which list it is, and counts as none",

@@ -7,6 +7,7 @@
 mod draft;
 pub mod header;
 mod held;
+mod tried;
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -90,6 +91,8 @@ pub enum Bytes {
     Draft(Draft),
     /// They are in the copy that was made when this was known of the list.
     Before(Accepted),
+    /// They are in its own copy, which was on trial.
+    Tried,
 }
 
 impl Copies {
@@ -99,18 +102,23 @@ impl Copies {
         Self { directory: state.join("lists"), most: MOST_BYTES }
     }
 
-    /// All there are.
+    /// All there are, but for those of what is on trial.
     #[must_use]
     pub fn find(&self) -> Found {
+        self.find_at(|path| !is_unfinished(path) && !tried::has_its_name(path), Self::path)
+    }
+
+    /// The copies that lie `at` a path of their own, among these files.
+    fn find_at(&self, is_one: fn(&Path) -> bool, at: fn(&Self, &Accepted) -> PathBuf) -> Found {
         let is_hidden =
             fs::read_dir(&self.directory).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
         let mut found = Found { is_hidden, ..Found::default() };
         let mut copies: Vec<(SystemTime, Accepted)> = Vec::new();
-        for path in self.files().into_iter().filter(|path| !is_unfinished(path)) {
+        for path in self.files().into_iter().filter(|path| is_one(path)) {
             let read =
                 open(&path).and_then(|mut file| Ok((header::read(&mut file)?, file.metadata()?.modified()?)));
             match read {
-                Ok((accepted, written)) if self.path(&accepted) == path => copies.push((written, accepted)),
+                Ok((accepted, written)) if at(self, &accepted) == path => copies.push((written, accepted)),
                 Ok(_) | Err(_) => found.damaged.push(path),
             }
         }
@@ -126,10 +134,14 @@ impl Copies {
     /// # Errors
     /// When it cannot be read, or is not what was written.
     pub fn read(&self, accepted: &Accepted, how: &How) -> Result<ListFile, CopyError> {
-        let path = self.path(accepted);
-        let system = |source| CopyError::System { path: path.clone(), source };
-        let (found, list) = whole(open(&path).map_err(system)?, how)?;
-        if found == *accepted { Ok(list) } else { Err(CopyError::Damaged) }
+        let (path, tried) = (self.path(accepted), self.tried(accepted));
+        let read = |path: &Path| {
+            let system = |source| CopyError::System { path: path.into(), source };
+            let (found, list) = whole(open(path).map_err(system)?, how)?;
+            if found == *accepted { Ok(list) } else { Err(CopyError::Damaged) }
+        };
+        // What is known of it on trial may be something else.
+        if self.is_tried(accepted) { read(&tried) } else { read(&path) }
     }
 
     /// A file to write down what is being read.
@@ -144,7 +156,7 @@ impl Copies {
     pub fn keep(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
         let mut outcomes = Vec::with_capacity(wanted.len());
         for ToKeep { accepted, bytes, before } in wanted {
-            let outcome = self.make(&accepted, bytes);
+            let outcome = self.make(&accepted, bytes, &self.path(&accepted));
             kept.extend(if outcome.is_ok() { Some(accepted) } else { before });
             outcomes.push(outcome);
         }
@@ -158,7 +170,13 @@ impl Copies {
     /// Is there a copy of this?
     #[must_use]
     pub fn has(&self, accepted: &Accepted) -> bool {
-        self.path(accepted).exists()
+        self.path(accepted).exists() || self.tried(accepted).exists()
+    }
+
+    /// The same, in which all of this is written.
+    #[must_use]
+    pub fn says(&self, accepted: &Accepted) -> bool {
+        is_of(&self.path(accepted), accepted) || self.is_tried(accepted)
     }
 
     /// Removes what an earlier filterd has not finished.
@@ -169,20 +187,26 @@ impl Copies {
             .for_each(|path| _ = fs::remove_file(path));
     }
 
-    fn make(&self, accepted: &Accepted, bytes: Bytes) -> Result<(), CopyError> {
+    fn make(&self, accepted: &Accepted, bytes: Bytes, path: &Path) -> Result<(), CopyError> {
         let draft = match bytes {
             Bytes::Draft(draft) => draft,
             Bytes::Before(before) => self.draft_of(&before)?,
+            Bytes::Tried => return self.take_tried(accepted),
         };
-        draft.keep(accepted, &self.path(accepted))?;
-        // The name is on disk when its directory is.
+        draft.keep(accepted, path)?;
+        self.sync()
+    }
+
+    /// A name is on disk when its directory is.
+    fn sync(&self) -> Result<(), CopyError> {
         let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
         synced.map_err(|source| CopyError::System { path: self.directory.clone(), source })
     }
 
     /// A copy that is there, to be kept under another name.
     fn draft_of(&self, before: &Accepted) -> Result<Draft, CopyError> {
-        let mut file = open(&self.path(before)).map_err(|_| CopyError::Gone)?;
+        let file = open(&self.path(before)).or_else(|_| open(&self.tried(before)));
+        let mut file = file.map_err(|_| CopyError::Gone)?;
         header::read(&mut file).map_err(|_| CopyError::Damaged)?;
         let mut draft = self.draft();
         io::copy(&mut file, &mut draft).map_err(|_| CopyError::Gone)?;
@@ -229,6 +253,11 @@ pub(super) fn fnv(bytes: &[u8]) -> u64 {
 
 fn is_unfinished(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == UNFINISHED)
+}
+
+/// Is that file the copy of this, to the last word of what is known of it?
+fn is_of(path: &Path, accepted: &Accepted) -> bool {
+    open(path).and_then(|mut file| header::read(&mut file)).is_ok_and(|found| found == *accepted)
 }
 
 /// Nothing that a link leads to is ours.

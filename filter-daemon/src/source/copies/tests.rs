@@ -108,6 +108,57 @@ fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts()
     }
 }
 
+/// It says what that of before says, and means another thing.
+#[test]
+fn a_copy_on_trial_lies_beside_that_of_before_until_it_has_stood_its_trial_or_not() {
+    let (place, how) = (Place::new(), How::default());
+    let before = place.keep("drop", "203.0.113.7\n");
+    let tried = Accepted { meaning: "allow".parse().ok(), ..before.clone() };
+    let read = |accepted: &Accepted| place.copies.read(accepted, &how).is_ok();
+    let try_out = || {
+        let bytes = Bytes::Before(before.clone());
+        let wanted = ToKeep { accepted: tried.clone(), bytes, before: Some(before.clone()) };
+        place.copies.try_out(vec![wanted], Vec::new()).remove(0).unwrap();
+        assert_eq!(place.copies.find().copies, std::slice::from_ref(&before));
+        assert_eq!(place.copies.find_tried().copies, std::slice::from_ref(&tried));
+        assert!(place.copies.is_tried(&tried) && !place.copies.is_tried(&before));
+        assert!(read(&before) && read(&tried));
+    };
+    try_out();
+    place.copies.keep(Vec::new(), vec![before.clone()]);
+    assert!(read(&before) && !read(&tried) && place.files() == 1, "it has not stood it");
+    try_out();
+    let wanted = ToKeep { accepted: tried.clone(), bytes: Bytes::Tried, before: Some(before.clone()) };
+    place.copies.keep(vec![wanted], Vec::new()).remove(0).unwrap();
+    assert!(read(&tried) && !read(&before) && place.files() == 1);
+    assert_eq!(place.copies.find().copies, std::slice::from_ref(&tried));
+}
+
+#[test]
+fn what_was_tried_and_has_no_copy_is_told_when_it_is_to_stay_and_that_of_before_stays() {
+    let place = Place::new();
+    let before = place.keep("drop", "203.0.113.7\n");
+    let tried = Accepted { meaning: "allow".parse().ok(), ..before.clone() };
+    let wanted = ToKeep { accepted: tried, bytes: Bytes::Tried, before: Some(before.clone()) };
+    let outcome = place.copies.keep(vec![wanted], Vec::new()).remove(0);
+    assert!(matches!(outcome, Err(CopyError::Gone)), "{outcome:?}");
+    assert_eq!(place.copies.find().copies, [before]);
+}
+
+/// Of two trials in a row, only the second one's.
+#[test]
+fn what_another_trial_left_goes_and_what_is_on_trial_still_stays() {
+    let place = Place::new();
+    let (first, second) = (place.draft("first", "203.0.113.7\n"), place.draft("second", "203.0.113.8\n"));
+    let known = [&first, &second].map(|one| one.accepted.clone());
+    assert!(place.copies.try_out(vec![first], Vec::new()).remove(0).is_ok());
+    assert!(place.copies.try_out(vec![second], vec![known[0].clone()]).remove(0).is_ok());
+    assert_eq!(place.copies.find_tried().copies.len(), 2);
+    place.copies.try_out(Vec::new(), vec![known[1].clone()]);
+    assert_eq!(place.copies.find_tried().copies, &known[1..]);
+    assert!(place.copies.find().copies.is_empty());
+}
+
 #[test]
 fn what_is_no_longer_listed_goes() {
     let place = Place::new();

@@ -1,0 +1,60 @@
+//! Copies of what is on trial. They lie beside those of before, which stay what is put back; a start that goes on with the
+//! trial has them, and when it is confirmed they take the places of the others.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Copies, CopyError, Found, ToKeep, is_of};
+use crate::blocklist::Accepted;
+
+/// What ends the name of such a copy.
+const TRIED: &str = "trial";
+
+impl Copies {
+    /// All there are of what is on trial.
+    #[must_use]
+    pub fn find_tried(&self) -> Found {
+        self.find_at(has_its_name, Self::tried)
+    }
+
+    /// Is there one of this?
+    #[must_use]
+    pub fn is_tried(&self, accepted: &Accepted) -> bool {
+        is_of(&self.tried(accepted), accepted)
+    }
+
+    /// Makes these copies, leaves those of before as they are, and removes what was on trial but for those `kept`. Tells what
+    /// became of each.
+    pub fn try_out(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
+        let mut outcomes = Vec::with_capacity(wanted.len());
+        for ToKeep { accepted, bytes, before } in wanted {
+            let outcome = self.make(&accepted, bytes, &self.tried(&accepted));
+            kept.extend(if outcome.is_ok() { Some(accepted) } else { before });
+            outcomes.push(outcome);
+        }
+        let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.tried(accepted)).collect();
+        let over = self.files().into_iter().filter(|path| has_its_name(path) && !kept.contains(path));
+        over.for_each(|path| _ = fs::remove_file(path));
+        outcomes
+    }
+
+    /// What was tried of this has come to stay.
+    pub(super) fn take_tried(&self, accepted: &Accepted) -> Result<(), CopyError> {
+        let path = self.path(accepted);
+        if !self.is_tried(accepted) {
+            return Err(CopyError::Gone);
+        }
+        fs::rename(self.tried(accepted), &path).map_err(|source| CopyError::System { path, source })?;
+        self.sync()
+    }
+
+    /// Where the copy of this is, if it is on trial.
+    pub(super) fn tried(&self, accepted: &Accepted) -> PathBuf {
+        self.path(accepted).with_extension(TRIED)
+    }
+}
+
+pub(super) fn has_its_name(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == TRIED)
+}

@@ -1,0 +1,153 @@
+//! filterd is killed while something is on trial, and files of it are gone or spoilt when it starts again: what is on trial is
+//! what it was, what was before is put back as it was, and whoever confirms is told what is not as the files say.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{ATTACKER, BYSTANDER, Net};
+use nix::sys::signal::Signal;
+
+use super::{PATIENCE, again, before, is_after, is_before, tries};
+
+#[test]
+fn what_is_on_trial_goes_on_after_a_kill_though_its_files_are_gone_and_confirm_says_so() {
+    let mut net = before();
+    tries(&net, "1h");
+    wait_for_tried(&net, &["name drop\n", "name more\n"]);
+    kill_without(&mut net, &["more.txt", "drop.txt"]);
+    again(&mut net);
+    is_after(&net);
+    net.filterd(["status"]).exits(7).says("is on trial until ").says("list more is held back");
+    // Once more: the start has read nothing that it could have kept anew.
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_after(&net);
+    net.filterd(["confirm"])
+        .exits(7)
+        .says("confirmed: the configuration stays; 2 lists are not what their files say")
+        .complains("list more is held back")
+        .complains("list drop is held back");
+    assert_eq!(tried(&net), 0, "what has stood its trial is a copy as any other");
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_after(&net);
+    net.filterd(["confirm"]).exits(1).says("no reload is on trial");
+}
+
+#[test]
+fn what_was_before_is_put_back_after_a_kill_though_no_file_is_left() {
+    for killed_again in [false, true] {
+        let mut net = before();
+        tries(&net, "1h");
+        wait_for_tried(&net, &["name drop\n", "name more\n"]);
+        kill_without(&mut net, &["more.txt", "drop.txt"]);
+        again(&mut net);
+        is_after(&net);
+        net.filterd(["rollback"]).succeeds();
+        is_before(&net);
+        if killed_again {
+            net.end(Signal::SIGKILL);
+            again(&mut net);
+            is_before(&net);
+        }
+        wait_until_nothing_is_tried(&net);
+        net.filterd(["confirm"]).exits(1);
+        is_before(&net);
+    }
+}
+
+/// Its copy of before and that on trial have the same bytes, and mean the reverse.
+#[test]
+fn a_list_that_allows_on_trial_allows_after_a_kill_and_blocks_after_the_rollback() {
+    for confirmed in [false, true] {
+        let list = |allow: bool| {
+            format!(
+                "block: [203.0.113.0/24]\nlists: [{{name: friends, path: $HOME/friends.txt, allow: {allow}}}]"
+            )
+        };
+        let mut net = Net::new();
+        net.file("friends.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+        net.start(&list(false));
+        net.expect_each([ATTACKER, BYSTANDER]).dropped();
+        net.configure(&list(true));
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        net.expect_each([ATTACKER, BYSTANDER]).passes();
+        wait_for_tried(&net, &["means allow\n"]);
+
+        kill_without(&mut net, &["friends.txt"]);
+        net.start(&list(true));
+        net.expect_each([ATTACKER, BYSTANDER]).passes();
+        net.filterd(["status"]).exits(7).says("list friends is held back").says("is on trial until ");
+        if confirmed {
+            net.filterd(["confirm"]).exits(7).complains("list friends is held back");
+        } else {
+            net.filterd(["rollback"]).succeeds();
+        }
+        for _ in 0..2 {
+            let expected = net.expect_each([ATTACKER, BYSTANDER]);
+            if confirmed {
+                expected.passes()
+            } else {
+                expected.dropped()
+            };
+            wait_until_nothing_is_tried(&net);
+            net.end(Signal::SIGKILL);
+            net.start(&list(true));
+        }
+    }
+}
+
+#[test]
+fn whoever_confirms_is_told_which_list_is_held_back() {
+    let net = before();
+    net.file("more.txt", "192.0.2.77\n");
+    fs::remove_file(net.home().path("drop.txt")).expect("it was there");
+    net.configure(super::AFTER);
+    net.filterd(["reload", "--confirm", "1h"]).exits(7).complains("list drop is held back");
+    let confirmed = net.filterd(["confirm", "--json"]).exits(7);
+    assert_eq!(confirmed.json()["held_back"][0]["list"], "drop");
+    assert_eq!(confirmed.json()["confirmed"], true);
+    net.filterd(["status"]).exits(7).says("list drop is held back").is_silent_about("on trial");
+}
+
+/// Ends it at once, and then these files are gone.
+fn kill_without(net: &mut Net, files: &[&str]) {
+    net.end(Signal::SIGKILL);
+    for file in files {
+        fs::remove_file(net.home().path(file)).expect("it was there");
+    }
+}
+
+fn copies_on_trial(net: &Net) -> impl Iterator<Item = PathBuf> {
+    let files = fs::read_dir(net.home().path("state/lists")).into_iter().flatten().flatten();
+    files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "trial"))
+}
+
+fn tried(net: &Net) -> usize {
+    copies_on_trial(net).count()
+}
+
+/// Waits until there are copies of what is on trial that say this.
+#[track_caller]
+fn wait_for_tried(net: &Net, said: &[&str]) {
+    let begun = Instant::now();
+    let is_said = |said: &&str| {
+        let mut told = copies_on_trial(net).filter_map(|path| fs::read(path).ok());
+        told.any(|bytes| String::from_utf8_lossy(&bytes).contains(*said))
+    };
+    while !said.iter().all(is_said) {
+        assert!(begun.elapsed() < PATIENCE, "no copy on trial says {said:?}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[track_caller]
+fn wait_until_nothing_is_tried(net: &Net) {
+    let begun = Instant::now();
+    while tried(net) > 0 {
+        assert!(begun.elapsed() < PATIENCE, "copies of what was on trial stay");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
