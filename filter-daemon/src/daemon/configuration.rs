@@ -53,8 +53,12 @@ impl Configuration {
     /// Reads the configuration for a filterd that starts. Where it is not valid, its own last good copy is taken; but not
     /// by one that is to take the place of another, which protects better as it is.
     pub fn at_start(run: &Run, sources: &mut Sources) -> Result<(Self, Loaded), DaemonError> {
-        let known = sources.known();
         let last_good = LastGood::in_directory(&run.state_dir);
+        if !run.take_over && Trial::was_confirmed(&run.state_dir) {
+            last_good.take_prepared();
+            sources.copies.take_all_tried();
+        }
+        let known = sources.known();
         let mut this = Self {
             file: run.config.clone(),
             is_known: run.config.path().is_some_and(|path| last_good.read(path).is_ok()),

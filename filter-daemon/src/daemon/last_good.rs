@@ -112,6 +112,11 @@ impl LastGood {
         fs::rename(&path, &self.0).map_err(|error| format!("{}: {error}", printable::path(&self.0)))
     }
 
+    /// What was prepared is the last good one, if its filterd died before it was.
+    pub fn take_prepared(&self) {
+        _ = fs::rename(self.prepared(), &self.0);
+    }
+
     /// What was prepared is not to be the last good one.
     pub fn discard(&self) {
         _ = fs::remove_file(self.prepared());

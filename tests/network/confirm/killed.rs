@@ -112,6 +112,30 @@ fn whoever_confirms_is_told_which_list_is_held_back() {
     net.filterd(["status"]).exits(7).says("list drop is held back").is_silent_about("on trial");
 }
 
+/// As after a kill in the middle of `confirm`, long before a start: what it says is noted, and nothing has its place yet.
+#[test]
+fn what_was_being_confirmed_when_filterd_was_killed_is_confirmed() {
+    let mut net = before();
+    tries(&net, "1h");
+    wait_for_tried(&net, &["name drop\n", "name more\n"]);
+    kill_without(&mut net, &["more.txt", "drop.txt"]);
+    let note = net.home().path("state/trial");
+    let text = fs::read_to_string(&note).expect("a trial is noted");
+    let words: Vec<_> = text.splitn(4, ' ').collect();
+    fs::write(&note, format!("{} 0 confirmed {}", words[0], words[3])).expect("it can be written");
+    for _ in 0..2 {
+        again(&mut net);
+        is_after(&net);
+        net.filterd(["confirm"]).exits(1).says("no reload is on trial");
+        net.filterd(["status"]).exits(7).says("list more is held back").is_silent_about("on trial");
+        assert!(tried(&net) == 0 && !note.exists());
+        net.end(Signal::SIGKILL);
+    }
+    // The configuration's copy, too.
+    net.start("enforce: perhaps");
+    is_after(&net);
+}
+
 /// Ends it at once, and then these files are gone.
 fn kill_without(net: &mut Net, files: &[&str]) {
     net.end(Signal::SIGKILL);

@@ -18,7 +18,7 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::Handle;
 use crate::text::Explanation;
-use note::{Note, Place};
+use note::{Note, Place, Stage};
 pub use start::AtStart;
 
 /// How long until what could not be put back is tried again.
@@ -211,7 +211,7 @@ impl Trial {
     }
 
     fn is_rolled_back(&mut self, note: &Note) {
-        let unnoted = self.place.write(&Note { is_rolled_back: true, ..note.clone() }).err();
+        let unnoted = self.place.write(&Note { stage: Stage::RolledBack, ..note.clone() }).err();
         if let Some(error) = &unnoted {
             warn!("{error}: the next start takes the configuration's file again");
         }
@@ -228,8 +228,10 @@ impl Trial {
 
     /// It is not on trial any more: the copies that there should be of it.
     pub fn confirm(&mut self) -> Option<Vec<ToKeep>> {
-        if !matches!(self.state, State::On { is_in_force: true, .. }) {
-            return None;
+        let State::On { note, is_in_force: true, .. } = &self.state else { return None };
+        if let Err(error) = self.place.write(&Note { stage: Stage::Confirmed, ..note.clone() }) {
+            // Until its copies have their places, a start goes on with it.
+            warn!("{error}");
         }
         self.state = State::Confirmed;
         Some(std::mem::take(&mut self.held))

@@ -30,12 +30,38 @@ pub struct Note {
     pub boot: String,
     /// Milliseconds of that boot.
     pub end: i64,
-    /// What was before is in force again.
-    pub is_rolled_back: bool,
+    /// What has become of it.
+    pub stage: Stage,
     /// The checksum of the configuration on trial.
     pub checksum: u32,
     /// Who asked for it.
     pub by: String,
+}
+
+/// What has become of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It is on, as long as its time is not over.
+    On,
+    /// What was before is in force again.
+    RolledBack,
+    /// It stays: whatever has not its place yet is given it by the next start.
+    Confirmed,
+}
+
+impl Stage {
+    /// The word for it; an older filterd knows the first two.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::On => "false",
+            Self::RolledBack => "true",
+            Self::Confirmed => "confirmed",
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        [Self::On, Self::RolledBack, Self::Confirmed].into_iter().find(|stage| stage.word() == word)
+    }
 }
 
 impl Note {
@@ -43,13 +69,7 @@ impl Note {
     pub fn ending(left: Duration, checksum: u32, by: &str) -> Self {
         let left = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
         let end = since_boot().saturating_add(left);
-        Self {
-            boot: boot(),
-            end,
-            is_rolled_back: false,
-            checksum,
-            by: printable::on_one_line(by).to_string(),
-        }
+        Self { boot: boot(), end, stage: Stage::On, checksum, by: printable::on_one_line(by).to_string() }
     }
 
     /// The same of one that is over.
@@ -61,12 +81,12 @@ impl Note {
     pub fn left(&self) -> Option<Duration> {
         let left = u64::try_from(self.end.saturating_sub(since_boot())).ok().filter(|left| *left > 0)?;
         let is_this_boot = !self.boot.is_empty() && self.boot == boot();
-        (is_this_boot && !self.is_rolled_back).then(|| Duration::from_millis(left))
+        (is_this_boot && self.stage == Stage::On).then(|| Duration::from_millis(left))
     }
 
     fn text(&self) -> String {
-        let Self { boot, end, is_rolled_back, checksum, by } = self;
-        format!("{boot} {end} {is_rolled_back} {checksum:08x} {by}\n")
+        let Self { boot, end, stage, checksum, by } = self;
+        format!("{boot} {end} {} {checksum:08x} {by}\n", stage.word())
     }
 
     fn read(text: &str) -> Option<Self> {
@@ -74,7 +94,7 @@ impl Note {
         Some(Self {
             boot: words.next()?.to_owned(),
             end: words.next()?.parse().ok()?,
-            is_rolled_back: words.next()?.parse().ok()?,
+            stage: Stage::of(words.next()?)?,
             checksum: u32::from_str_radix(words.next()?, 16).ok()?,
             by: words.next()?.to_owned(),
         })
@@ -94,13 +114,8 @@ impl Place {
     /// What stands there, if there is a note. One that says nothing is of a trial whose end is not known, and so is over.
     pub fn read(&self) -> Option<Note> {
         use std::io::Read;
-        let nothing = |by: &str| Note {
-            boot: String::new(),
-            end: 0,
-            is_rolled_back: false,
-            checksum: 0,
-            by: by.to_owned(),
-        };
+        let nothing =
+            |by: &str| Note { boot: String::new(), end: 0, stage: Stage::On, checksum: 0, by: by.to_owned() };
         let mut text = String::new();
         match File::open(&self.0).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
             Ok(_) => Some(Note::read(&text).unwrap_or_else(|| nothing("somebody (the note is damaged)"))),
@@ -188,9 +203,11 @@ mod tests {
         place.write(&note).unwrap();
         assert_eq!(place.read(), Some(note.clone()));
         assert!(note.left().is_some_and(|left| left > Duration::from_secs(50)));
-        let rolled_back = Note { is_rolled_back: true, ..note };
-        place.write(&rolled_back).unwrap();
-        assert_eq!(place.read(), Some(rolled_back));
+        for stage in [Stage::RolledBack, Stage::Confirmed] {
+            let other = Note { stage, ..note.clone() };
+            place.write(&other).unwrap();
+            assert_eq!((other.left(), place.read()), (None, Some(other)));
+        }
         place.remove();
         assert_eq!(place.read(), None);
     }
@@ -202,12 +219,12 @@ mod tests {
         let note = Note::ending(Duration::from_secs(60), 7, "alice");
         place.write(&note).unwrap();
         fs::create_dir_all(directory.path().join(FILE).with_extension("new").join("in the way")).unwrap();
-        for other in [note.over(), Note { is_rolled_back: true, ..note.over() }] {
+        for other in [note.over(), Note { stage: Stage::RolledBack, ..note.over() }] {
             place.write(&other).unwrap();
             assert_eq!(place.read(), Some(other));
         }
         place.write(&Note { by: "somebody with a longer name".into(), ..note }).unwrap_err();
-        assert!(place.read().is_some_and(|note| note.is_rolled_back), "it would take room");
+        assert!(place.read().is_some_and(|note| note.stage == Stage::RolledBack), "it would take room");
     }
 
     #[test]
@@ -225,7 +242,7 @@ mod tests {
         assert_eq!(Note { end: note.end - 60_000, ..note.clone() }.left(), None);
         assert_eq!(Note { boot: "another".into(), ..note.clone() }.left(), None);
         assert_eq!(Note { boot: String::new(), ..note.clone() }.left(), None);
-        assert_eq!(Note { is_rolled_back: true, ..note }.left(), None);
+        assert_eq!(Note { stage: Stage::RolledBack, ..note }.left(), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 
-use super::note::Note;
+use super::note::{Note, Place, Stage};
 use super::{Anew, State, Trial, told};
 use crate::clock;
 use crate::text::Explanation;
@@ -27,15 +27,24 @@ pub enum AtStart {
 }
 
 impl Trial {
+    /// Was one confirmed by a filterd that died before all of it had its place?
+    pub fn was_confirmed(state: &Path) -> bool {
+        Place::in_directory(state).read().is_some_and(|note| note.stage == Stage::Confirmed)
+    }
+
     /// The one that the filterd before has left. `names` are those of the lists of before.
     pub fn at_start(state: &Path, names: impl Iterator<Item = Arc<str>>) -> (Self, AtStart) {
         let mut this = Self::none(state);
         let Some(note) = this.place.read() else { return (this, AtStart::Nothing) };
         this.is_known = true;
-        if note.is_rolled_back {
-            let Note { checksum, by, .. } = note;
-            this.state = State::RolledBack { since: clock::now(), by, unnoted: None };
-            return (this, AtStart::StayRolledBack { checksum });
+        match note.stage {
+            Stage::Confirmed => return (this, AtStart::Nothing),
+            Stage::RolledBack => {
+                let Note { checksum, by, .. } = note;
+                this.state = State::RolledBack { since: clock::now(), by, unnoted: None };
+                return (this, AtStart::StayRolledBack { checksum });
+            }
+            Stage::On => {}
         }
         let Some(left) = note.left() else {
             warn!("the reload of {} was not confirmed in time: what was before is in force", note.by);

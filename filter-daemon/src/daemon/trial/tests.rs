@@ -25,8 +25,10 @@ fn a_trial_is_known_to_the_next_start_until_it_is_confirmed() {
     assert!(trial.refusal().unwrap().message.starts_with("a reload of alice (filterd reload) is on trial"));
     assert!(trial.fault().unwrap().told.message.ends_with("UTC, then rolled back"));
     assert!(trial.confirm().is_some() && trial.is_confirmed() && !trial.is_on());
-    assert_eq!(next_start(place.path()), AtStart::GoesOn, "until its copies are on disk");
+    assert!(Trial::was_confirmed(place.path()), "until its copies have their places");
+    assert_eq!(next_start(place.path()), AtStart::Nothing);
     trial.forget();
+    assert!(!Trial::was_confirmed(place.path()));
     assert_eq!((next_start(place.path()), trial.fault()), (AtStart::Nothing, None));
 }
 

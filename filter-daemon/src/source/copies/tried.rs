@@ -49,6 +49,15 @@ impl Copies {
         self.sync()
     }
 
+    /// The same of all that was tried, by a filterd that died before it had done so.
+    pub fn take_all_tried(&self) {
+        for accepted in self.find_tried().copies {
+            if let Err(error) = self.take_tried(&accepted) {
+                tracing::error!("list {}: {error}", accepted.name);
+            }
+        }
+    }
+
     /// Where the copy of this is, if it is on trial.
     pub(super) fn tried(&self, accepted: &Accepted) -> PathBuf {
         self.path(accepted).with_extension(TRIED)
