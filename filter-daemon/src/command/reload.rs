@@ -38,7 +38,7 @@ Examples:
 
 With --confirm what the reload brings is on trial: unless `filterd confirm` comes in time, or as soon as `filterd rollback`
 comes, configuration and lists are put back as they were, and what was added or removed by command meanwhile stays. The files are left as they are; the next
-`filterd reload` takes them again. Until then another reload is refused, SIGHUP and `--take-over`, too.
+`filterd reload` takes them again, and so does a start once the configuration's file is another than at the rollback. Until then another reload is refused, SIGHUP and `--take-over`, too.
 If filterd ends or is killed meanwhile, its next start goes on counting, or rolls back before it publishes anything if the
 time is over or the machine was booted. As long as it is not started again, nothing rolls back. A start that does not find
 the record of the trial (the state directory was removed) cannot, and `status` says so.")]

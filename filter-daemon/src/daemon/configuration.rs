@@ -120,6 +120,8 @@ impl Configuration {
         }
         match self.source().restore(known, sources) {
             Ok(loaded) => {
+                self.trial.finds(loaded.checksum);
+                self.trial.has_rolled_back();
                 self.was_rolled_back();
                 Ok(Some(loaded))
             }
@@ -363,7 +365,10 @@ impl Source {
             Some(text) => text.to_owned(),
             None => self.last_good.read(path).map_err(cannot)?,
         };
-        Ok(Loaded::restore(config::parse(path, text.into_bytes())?, known, way_back, sources))
+        // Where it cannot be read, any text is another one.
+        let checksum = sources.read_config(path).map_or(0, |bytes| crc32fast::hash(&bytes));
+        let config = config::parse(path, text.into_bytes())?;
+        Ok(Loaded { checksum, ..Loaded::restore(config, known, way_back, sources) })
     }
 }
 

@@ -164,8 +164,8 @@ impl Readings {
         self.now.is_none() && !self.next.is_empty()
     }
 
-    /// Begins to read for those who have waited longest.
-    pub fn begin(&mut self, source: Source, known: Vec<Known>, guarded: Guarded) {
+    /// Begins to read for those who have waited longest. Are copies being written of what is `known`, so that none is missed?
+    pub fn begin(&mut self, source: Source, known: Vec<Known>, guarded: Guarded, is_writing: bool) {
         let Some(asked) = self.next.pop_front() else { return };
         let what = match &asked {
             Asked::Reload { request, .. } => What::File(request.accept.clone()),
@@ -176,7 +176,10 @@ impl Readings {
         self.read_for(asked, move |sources| {
             sources.writes = !matches!(what, What::Difference);
             match what {
-                What::File(accept) => source.load(&known, &accept, sources).map(Read::Reload),
+                What::File(accept) => {
+                    let known = if is_writing { known } else { sources.missed(known) };
+                    source.load(&known, &accept, sources).map(Read::Reload)
+                }
                 What::Before => source.restore(&known, sources).map(Read::Reload),
                 What::Difference => {
                     let loaded = source.load(&known, &Accept::default(), sources);

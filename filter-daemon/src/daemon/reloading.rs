@@ -33,7 +33,8 @@ impl Owner {
         if self.readings.is_due() && !waits {
             let known = super::reload::known(self.protection.blocklist());
             let guarded = self.guard.view().copied();
-            self.readings.begin(self.configuration.source(), known, guarded);
+            let is_writing = self.lists.is_writing();
+            self.readings.begin(self.configuration.source(), known, guarded, is_writing);
         }
         self.read_stale();
     }

@@ -28,6 +28,7 @@ impl Owner {
             let lost = |list: &LoadedList| matches!(list.found, Found::Doubted { targets: None, .. });
             let lost = loaded.lists.iter().filter(|list| lost(list)).map(|list| list.name.clone());
             self.configuration.trial.loses(lost.collect());
+            self.configuration.trial.finds(loaded.checksum);
         }
         let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
         if !self.configuration.is_any() {

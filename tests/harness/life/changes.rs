@@ -1,5 +1,6 @@
 //! `add`, `remove` and `flush`, and what their replies count.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Life;
@@ -16,18 +17,28 @@ const SHARED: [&str; 3] = ["drop", "spam", "tor"];
 
 impl Life {
     pub(super) fn add(&mut self) -> Vec<Prefix> {
+        let list = self.live_name();
+        let ttl = self.ttl(&list);
+        let shortens = ttl.is_some() && self.random.below(3) == 0;
         let size = self.size();
+        // Only what is there can be shortened.
+        let there = if shortens { self.some_of(&list, size) } else { Vec::new() };
         let batch = match self.world.earlier(&mut self.random) {
+            _ if !there.is_empty() => Batch::of(there, "targets that are on it"),
             earlier if self.random.below(6) == 0 && !earlier.is_empty() => {
                 Batch::of(earlier, "targets of an earlier batch once more")
             }
             _ => self.world.batch(&mut self.random, size),
         };
-        let list = self.live_name();
-        let ttl = self.ttl(&list);
-        let shortens = ttl.is_some() && self.random.below(3) == 0;
         self.add_batch(&list, &batch, Term { ttl, shortens });
         batch.targets
+    }
+
+    /// At most so many of those that may be on this list.
+    fn some_of(&mut self, list: &str, count: usize) -> Vec<Prefix> {
+        let there: BTreeSet<_> = self.reference.live_mut(list).iter().map(|(target, _)| target).collect();
+        let skipped = self.random.below(there.len().max(1));
+        there.into_iter().skip(skipped).take(count).collect()
     }
 
     /// Adds these, and counts what the reply should count.

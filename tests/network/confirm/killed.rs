@@ -58,6 +58,51 @@ fn what_was_before_is_put_back_after_a_kill_though_no_file_is_left() {
     }
 }
 
+/// Whatever becomes of its file meanwhile, and over as many starts as one likes.
+#[test]
+fn a_list_whose_file_was_moved_or_written_anew_in_the_trial_has_its_copy_once_it_is_confirmed() {
+    let list = |file: &str| format!("lists: [{{name: drop, path: $HOME/{file}}}]");
+    for moves in [true, false] {
+        for starts in 1..4 {
+            let mut net = Net::new();
+            net.file("a.txt", ATTACKER);
+            net.start(&list("a.txt"));
+            let path = |name| net.home().path(name);
+            let (after, dropped) = match moves {
+                true => ("b.txt", ATTACKER),
+                false => ("a.txt", BYSTANDER),
+            };
+            if moves {
+                fs::rename(path("a.txt"), path("b.txt")).expect("it is there");
+            } else {
+                net.file("a.txt", BYSTANDER);
+            }
+            net.configure(&list(after));
+            net.filterd(["reload", "--confirm", "1h"]).succeeds();
+            wait_for_tried(&net, &["name drop\n"]);
+            let (file, aside) = (net.home().path(after), net.home().path("aside"));
+            for start in 0..starts {
+                net.end(Signal::SIGKILL);
+                // At every second start it is not there.
+                let (from, to) = if start % 2 == 1 { (&file, &aside) } else { (&aside, &file) };
+                if from.exists() {
+                    fs::rename(from, to).expect("it is there");
+                }
+                net.start(&list(after));
+                net.expect(dropped).dropped();
+            }
+            net.filterd(["confirm"]).exits(if file.exists() { 0 } else { 7 });
+            wait_until_nothing_is_tried(&net);
+            net.filterd(["reload", "--confirm", "1h"]);
+            net.filterd(["rollback"]);
+            _ = fs::remove_file(&file);
+            net.end(Signal::SIGKILL);
+            net.start(&list(after));
+            net.expect(dropped).dropped();
+        }
+    }
+}
+
 /// Its copy of before and that on trial have the same bytes, and mean the reverse.
 #[test]
 fn a_list_that_allows_on_trial_allows_after_a_kill_and_blocks_after_the_rollback() {
@@ -134,6 +179,24 @@ fn what_was_being_confirmed_when_filterd_was_killed_is_confirmed() {
     // The configuration's copy, too.
     net.start("enforce: perhaps");
     is_after(&net);
+}
+
+/// Somebody has removed them, or they were lost: the next reload says that all is well, and makes it so.
+#[test]
+fn copies_that_are_gone_are_made_anew_by_the_next_reload() {
+    let mut net = before();
+    let copies = net.home().path("state/lists");
+    let begun = Instant::now();
+    while fs::read_dir(&copies).map_or(0, Iterator::count) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "there are no copies");
+        thread::sleep(Duration::from_millis(10));
+    }
+    net.filterd(["reload"]).succeeds().says("1 list unchanged");
+    fs::remove_dir_all(&copies).expect("it is there");
+    net.filterd(["reload"]).succeeds().says("nothing entered or left");
+    kill_without(&mut net, &["drop.txt"]);
+    net.start(super::BEFORE);
+    is_before(&net);
 }
 
 /// Ends it at once, and then these files are gone.

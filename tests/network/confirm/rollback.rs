@@ -37,6 +37,46 @@ fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
     net.expect(NEW).passes();
 }
 
+/// Whoever edits the file during the trial has not said that it is to be taken: not before the next reload.
+#[test]
+fn a_configuration_that_was_edited_during_the_trial_does_not_come_with_a_start_after_the_rollback() {
+    let block = |source: &str| format!("block: [{source}]");
+    for (starts_on_trial, by_itself) in [(true, false), (false, false), (true, true), (false, true)] {
+        let mut net = Net::new();
+        net.start(&block(ATTACKER));
+        net.configure(&block(BYSTANDER));
+        net.filterd(["reload", "--confirm", if by_itself { "2s" } else { "1h" }]).succeeds();
+        net.configure(&block(NEW));
+        if starts_on_trial {
+            net.end(Signal::SIGKILL);
+            // Where its time is over by then, this start rolls back.
+            net.start(&block(NEW));
+        }
+        if by_itself {
+            wait_until_rolled_back(&net);
+        } else {
+            net.filterd(["rollback"]).succeeds();
+        }
+        for _ in 0..2 {
+            net.expect(ATTACKER).dropped();
+            net.expect_each([BYSTANDER, NEW]).passes();
+            net.filterd(["status"]).exits(7).says("what was in force before is again");
+            net.end(Signal::SIGKILL);
+            net.start(&block(NEW));
+        }
+        net.filterd(["reload"]).succeeds();
+        net.expect(NEW).dropped();
+        // What is written after a rollback is meant.
+        net.configure(&block(BYSTANDER));
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        net.filterd(["rollback"]).succeeds();
+        net.end(Signal::SIGKILL);
+        net.start(&block(ATTACKER));
+        net.expect(ATTACKER).dropped();
+        net.filterd(["status"]).succeeds();
+    }
+}
+
 /// There is no room for a note of it, so the one of the trial is written over: nobody who starts then goes on with that.
 #[test]
 fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {

@@ -79,6 +79,15 @@ impl Known {
         Self { reading: Reading { stamp: None, ..self.reading.clone() }, ..self.clone() }
     }
 
+    /// The same of which there is no copy any more.
+    pub fn uncopied(&self) -> Self {
+        let mut unread = self.unread();
+        if let Some(accepted) = &mut unread.reading.accepted {
+            accepted.stamp = None;
+        }
+        unread
+    }
+
     /// The same for one that blocks on other ports from now on: a new list, of which there may be a copy; if not, it begins
     /// with what is on the old one.
     pub fn turned(&self) -> Self {

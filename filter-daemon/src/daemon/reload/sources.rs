@@ -71,6 +71,14 @@ impl Sources {
         known
     }
 
+    /// The same, to be read again where their copies are gone.
+    pub fn missed(&self, known: Vec<Known>) -> Vec<Known> {
+        let is_gone = |known: &Known| {
+            known.reading.accepted.as_ref().is_some_and(|accepted| !self.copies.has(accepted))
+        };
+        known.into_iter().map(|known| if is_gone(&known) { known.uncopied() } else { known }).collect()
+    }
+
     fn known_by(&mut self, found: copies::Found) -> Vec<Known> {
         let copies::Found { copies, damaged, .. } = found;
         self.has_lost_one |= !damaged.is_empty();

@@ -203,9 +203,18 @@ impl Trial {
         self.lost.iter().any(|lost| **lost == *list)
     }
 
+    /// This is the checksum of the configuration's file as it is when what was before is put back: as long as it stays so, a start
+    /// does not take it.
+    pub fn finds(&mut self, checksum: u32) {
+        if let State::Over { note, .. } = &mut self.state {
+            note.checksum = checksum;
+        }
+    }
+
     /// What was before is in force again.
     pub fn has_rolled_back(&mut self) {
-        if let State::Over { note, .. } = std::mem::replace(&mut self.state, State::None) {
+        if let State::Over { note, .. } = &self.state {
+            let note = note.clone();
             self.is_rolled_back(&note);
         }
     }

@@ -32,7 +32,7 @@ pub struct Note {
     pub end: i64,
     /// What has become of it.
     pub stage: Stage,
-    /// The checksum of the configuration on trial.
+    /// The checksum of the configuration on trial, and then of its file as it was when that was rolled back.
     pub checksum: u32,
     /// Who asked for it.
     pub by: String,

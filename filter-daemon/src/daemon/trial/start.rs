@@ -21,7 +21,7 @@ pub enum AtStart {
     RollBack,
     /// The same, unless the file has changed since.
     StayRolledBack {
-        /// The checksum of the text that was not confirmed.
+        /// The checksum of the file as it was when it was rolled back.
         checksum: u32,
     },
 }
@@ -48,7 +48,7 @@ impl Trial {
         }
         let Some(left) = note.left() else {
             warn!("the reload of {} was not confirmed in time: what was before is in force", note.by);
-            this.is_rolled_back(&note);
+            this.state = State::Over { note, since: clock::now(), refused: None };
             return (this, AtStart::RollBack);
         };
         info!("the configuration of {} is on trial for another {} s", note.by, left.as_secs());

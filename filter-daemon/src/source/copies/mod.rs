@@ -140,8 +140,11 @@ impl Copies {
             let (found, list) = whole(open(path).map_err(system)?, how)?;
             if found == *accepted { Ok(list) } else { Err(CopyError::Damaged) }
         };
-        // What is known of it on trial may be something else.
-        if self.is_tried(accepted) { read(&tried) } else { read(&path) }
+        match read(&path) {
+            // What is known of it on trial may be something else.
+            Err(_) if tried.exists() => read(&tried),
+            read => read,
+        }
     }
 
     /// A file to write down what is being read.
@@ -170,13 +173,14 @@ impl Copies {
     /// Is there a copy of this?
     #[must_use]
     pub fn has(&self, accepted: &Accepted) -> bool {
-        self.path(accepted).exists() || self.tried(accepted).exists()
+        self.path(accepted).exists() || self.is_tried(accepted)
     }
 
-    /// The same, in which all of this is written.
+    /// The same, which says what it means to be on it, and how long what it names stays.
     #[must_use]
     pub fn says(&self, accepted: &Accepted) -> bool {
-        is_of(&self.path(accepted), accepted) || self.is_tried(accepted)
+        let header = open(&self.path(accepted)).and_then(|mut file| header::read(&mut file));
+        header.is_ok_and(|found| (found.term, found.meaning) == (accepted.term, accepted.meaning))
     }
 
     /// Removes what an earlier filterd has not finished.
@@ -253,11 +257,6 @@ pub(super) fn fnv(bytes: &[u8]) -> u64 {
 
 fn is_unfinished(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == UNFINISHED)
-}
-
-/// Is that file the copy of this, to the last word of what is known of it?
-fn is_of(path: &Path, accepted: &Accepted) -> bool {
-    open(path).and_then(|mut file| header::read(&mut file)).is_ok_and(|found| found == *accepted)
 }
 
 /// Nothing that a link leads to is ours.

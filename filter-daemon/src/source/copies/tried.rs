@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Copies, CopyError, Found, ToKeep, is_of};
+use super::{Copies, CopyError, Found, ToKeep};
 use crate::blocklist::Accepted;
 
 /// What ends the name of such a copy.
@@ -21,7 +21,7 @@ impl Copies {
     /// Is there one of this?
     #[must_use]
     pub fn is_tried(&self, accepted: &Accepted) -> bool {
-        is_of(&self.tried(accepted), accepted)
+        self.tried(accepted).exists()
     }
 
     /// Makes these copies, leaves those of before as they are, and removes what was on trial but for those `kept`. Tells what
