@@ -142,6 +142,53 @@ fn diff_names_whom_a_list_would_cut_when_what_allows_them_ends() {
     drop(came);
 }
 
+/// The end may be one that the reload itself brings: of a list that allows for a while from then on, of a live allow that is
+/// all that is left, or of what only blocks for a while as long as nothing else does.
+#[test]
+fn diff_names_whom_a_reload_lets_be_cut_when_what_it_leaves_allowed_ends() {
+    const CUT: &str = "*** 1 live peer WOULD BE CUT LATER, when what allows them ends ***\n  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `config`, allowed until ";
+    let mut net = Net::new();
+    net.file("partners.txt", "203.0.113.7\n");
+    let partners = |ttl: &str| {
+        format!(
+            "block: [203.0.113.0/24]\nlists: [{{name: partners, path: $HOME/partners.txt, allow: true{ttl}}}]"
+        )
+    };
+    net.start("lists: []");
+    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
+    let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
+    let _accepted = listener.accept().expect("it came");
+    net.configure(&partners(""));
+    net.filterd(["diff"]).exits(1).says("none of ").is_silent_about("CUT");
+    net.configure(&partners(", ttl: 2h"));
+    net.filterd(["diff"]).exits(1).says("none of ").says(CUT).says("(in 2 h)");
+    net.configure(&partners(""));
+    net.filterd(["reload"]).succeeds();
+    net.configure(&partners(", ttl: 3s"));
+    net.filterd(["diff"]).exits(1).says(CUT);
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).then_within(std::time::Duration::from_secs(30)).dropped();
+
+    net.configure("block: [203.0.113.0/24]\nallow: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["allow", "add", ATTACKER, "--ttl", "1h"]).succeeds();
+    net.filterd(["diff"]).succeeds().is_silent_about("CUT");
+    net.configure("block: [203.0.113.0/24]");
+    net.filterd(["diff"]).exits(1).says("1 entry would go").says(CUT).says("(in 1 h)");
+    net.filterd(["reload"]).succeeds();
+    // From now on that comes without a reload, too.
+    net.filterd(["diff"]).succeeds().is_silent_about("CUT");
+
+    net.configure("lists: []");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["add", "203.0.113.0/24", "--ttl", "30m"]).succeeds();
+    net.configure("block: [203.0.113.0/24]");
+    net.filterd(["diff"]).exits(1).says(CUT).says("(in 1 h)");
+    net.filterd(["add", "203.0.113.0/24", "--ttl", "2h"]).succeeds();
+    net.filterd(["diff"]).exits(1).says("1 entry would come").is_silent_about("CUT");
+    drop(came);
+}
+
 /// A list with ports cuts whoever comes to these, and nobody else; and one that loses its ports cuts the others, too.
 #[test]
 fn diff_knows_on_which_ports_a_list_would_cut() {

@@ -17,7 +17,8 @@ use crate::text::printable;
 #[command(after_help = "\
 Configuration and lists are read as `filterd reload` would read them, and nothing is changed. Then the other ends of this
 host's TCP connections and connected UDP sockets, its name servers and its gateways are looked at (as far as the daemon's
-network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it.
+network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it; and
+each one whom only something with an end would keep from that, with the moment when that ends.
 During a pause, those are named who would be dropped once it ends: a reload does not end it.
 
 Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list or an interface would be

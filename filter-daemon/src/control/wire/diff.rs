@@ -62,7 +62,7 @@ pub struct Reply {
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
-    /// Those who would be cut when what allows them now has ended, each with when that is (the first thousand).
+    /// Those who would be cut when what allows them after the reload has ended, each with when that is (the first thousand).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_later: Vec<Cut>,
     /// What the operator may not have meant: lists that would newly block what many hosts need.
