@@ -1,9 +1,11 @@
 //! `diff`: what a reload would change, and whom of those in touch with this host it would cut; and nothing is changed.
 
+mod interfaces;
+
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 
-use harness::{ATTACKER, BYSTANDER, ForeignProgram, GATEWAY, GATEWAY6, HOST, Net};
+use harness::{ATTACKER, BYSTANDER, GATEWAY, GATEWAY6, HOST, Net};
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn};
 use serde_json::Value;
 
@@ -262,57 +264,6 @@ fn diff_names_whom_enforcing_would_cut() {
         .exits(1)
         .says("enforce: true, packets would be dropped")
         .says("  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`");
-    drop(came);
-}
-
-/// Whatever the configuration says of interfaces: what a reload holds back, `diff` does not call detached, nor what is not
-/// there attached; and nobody is cut for the sake of an interface that is not there.
-#[test]
-fn diff_says_of_interfaces_what_a_reload_then_does() {
-    let mut net = Net::with_links(4);
-    net.start("interfaces: [eth0]\nblock: [192.0.2.77]");
-    let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
-    let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
-    let _accepted = listener.accept().expect("it came");
-    net.configure("interfaces: [eth0]\nblock: [203.0.113.7]");
-    net.filterd(["reload"]).succeeds();
-    let _foreign = ForeignProgram::attach(net.host(), "eth3");
-    for (interfaces, code, held_back) in [
-        ("[ehh0]", 7, 1),
-        ("[eth0, usb0]", 7, 0),
-        ("[eth1]", 0, 0),
-        ("[eth0, eth1, eth2]", 0, 0),
-        ("[eth1, usb0]", 7, 2),
-        ("[eth0, eth3]", 7, 2),
-        ("[lan2, eth0]", 0, 0),
-        ("[eth0]", 0, 0),
-    ] {
-        if interfaces.contains("lan2") {
-            net.host().ip_all("link set eth2 down\nlink set eth2 name lan2\nlink set lan2 up\n");
-        }
-        net.configure(&format!("interfaces: {interfaces}\nblock: [203.0.113.7]"));
-        let would = net.filterd(["diff", "--json"]).json();
-        let told = net.filterd(["diff"]);
-        let reloaded = net.filterd(["reload", "--json"]).exits(code).json();
-        assert_eq!(would["attach"], reloaded["attached"], "{interfaces}: {would}");
-        assert_eq!(would["detach"], reloaded["detached"], "{interfaces}: {would}");
-        let changes = !(reloaded["attached"].is_null() && reloaded["detached"].is_null());
-        let told = told.exits(if code == 7 { 7 } else { i32::from(changes) });
-        // A new interface may be the one by which somebody comes.
-        assert_eq!(would["cuts"], i32::from(!would["attach"].is_null()), "{interfaces}: {would}");
-        let names = |found: &Value| {
-            let faults = found["faults"].as_array().cloned().unwrap_or_default();
-            let first = |fault: &Value| fault["message"].as_str()?.split(' ').next().map(str::to_owned);
-            faults.iter().map(|fault| first(fault).expect("a name")).collect::<Vec<_>>()
-        };
-        assert_eq!(names(&would), names(&reloaded), "{interfaces}");
-        assert_eq!(told.output.matches("would be held back, not let go").count(), 0);
-        assert_eq!(
-            told.complaint.matches("would be held back, not let go").count(),
-            held_back,
-            "{interfaces}"
-        );
-    }
     drop(came);
 }
 

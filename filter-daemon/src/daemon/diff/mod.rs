@@ -23,8 +23,8 @@ use crate::blocklist::{
     Blocklist, ListId, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets, Timestamp,
 };
 use crate::clock;
-use crate::config::Config;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
+use crate::config::{Config, Mode};
 use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, Reply};
 use crate::control::wire::reload::HeldBack;
 use crate::source::trouble::Mood;
@@ -43,6 +43,8 @@ pub struct Now<'a> {
     pub config: &'a Config,
     /// What would come of the interfaces.
     pub interfaces: Foreseen,
+    /// How they would be attached to.
+    pub mode: Mode,
     /// Until when a reload is on trial, if one is.
     pub on_trial_until: Option<u64>,
 }
@@ -108,6 +110,7 @@ impl Diff {
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
         let reply = Reply {
             enforce: (enforced != enforces).then_some(enforces),
+            attach_mode: (!attach.is_empty()).then(|| now.mode.name().to_owned()),
             attach,
             detach,
             faults,

@@ -27,7 +27,7 @@ use super::super::reload::{Reload, begin_with};
 use super::super::serve::Guarding;
 use super::*;
 use crate::blocklist::{Reach, Targets};
-use crate::config::Config;
+use crate::config::{Config, Mode};
 use crate::kernel::Filter;
 use crate::kernel::memory::Memory;
 use ends::Ends;
@@ -181,7 +181,12 @@ impl<'a> Story<'a> {
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
         let blocklist = self.protection.blocklist();
         let read = gather_with(loaded(plan, blocklist), peers, self.guard.view().copied());
-        let now = Now { config: &self.config, interfaces: Foreseen::default(), on_trial_until: None };
+        let now = Now {
+            config: &self.config,
+            interfaces: Foreseen::default(),
+            mode: Mode::Auto,
+            on_trial_until: None,
+        };
         let mut diff = Diff::begin(read, now, blocklist);
         while self.turn(&mut diff) != Turn::Done {}
         let reply = diff.into_reply();

@@ -17,7 +17,7 @@ use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::source::trouble::Mood;
 use crate::text::Explain;
-pub use foresight::{Foreseen, beyond};
+pub use foresight::{Foreseen, Modes, beyond};
 pub use watched::Watched;
 use watched::{Missed, Refused};
 

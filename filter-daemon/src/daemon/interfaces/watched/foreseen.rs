@@ -1,14 +1,19 @@
 //! What a reload would make of an interface, told by what is there, and without touching anything.
 
 use super::{State, Watched, Where};
-use crate::daemon::interfaces::Reality;
+use crate::daemon::interfaces::{Modes, Reality};
 use crate::kernel::Attached;
 use crate::text::Explanation;
 
 impl Watched {
-    /// As it would be. Who refuses now is asked at least every ten seconds, and would refuse then, too; but for whom somebody
-    /// takes the filter off again and again: that one waits for a reload.
-    pub(in crate::daemon::interfaces) fn foresee(&mut self, reality: &Reality, was_put_off: bool) {
+    /// As it would be. Who refuses now would refuse then, too, if he is asked the same; but for whom somebody takes the filter
+    /// off again and again: that one waits for a reload.
+    pub(in crate::daemon::interfaces) fn foresee(
+        &mut self,
+        reality: &Reality,
+        modes: Modes,
+        was_put_off: bool,
+    ) {
         self.find_left(reality);
         if self.is_over() {
             return;
@@ -19,9 +24,10 @@ impl Watched {
             return;
         };
         self.need_not_be_there = false;
-        let refuses = waiting.is_there && waiting.why.is_some() && !was_put_off;
+        let refuses = waiting.is_there && waiting.why.is_some() && !was_put_off && modes.are_the_same();
         waiting.is_there = true;
         let is_linked = reality.link(&self.name).is_some_and(|link| link.index == here.index);
+        let refusal = modes.refusal_of(here);
         match &here.occupant {
             _ if refuses => {}
             Some(occupant) if !is_linked => {
@@ -30,6 +36,7 @@ impl Watched {
                     format!("`filterd doctor --iface {}` says whose, and what takes it off", here.name);
                 waiting.why = Some(Explanation::new(message, remedy));
             }
+            None if refusal.is_some() => waiting.why = refusal,
             occupant => {
                 let program = occupant.as_ref().map_or(0, |occupant| occupant.id);
                 let mode = occupant.as_ref().map(|occupant| occupant.mode);
