@@ -29,6 +29,10 @@ impl Confirm {
 fn render(confirmed: &Reply, clock: &Clock) -> String {
     match (confirmed.confirmed, confirmed.rolled_back) {
         (true, _) => "confirmed: the configuration stays".to_owned(),
+        (false, None) if confirmed.at_work => {
+            "nothing to confirm yet: the reload that is to be on trial is still at work; try again when it has answered"
+                .to_owned()
+        }
         (false, None) => "nothing to confirm: no reload is on trial".to_owned(),
         (false, Some(since)) => format!(
             "nothing to confirm: the reload was rolled back {} ago; `filterd reload` takes it anew",
@@ -44,8 +48,10 @@ mod tests {
     #[test]
     fn who_comes_too_late_is_told_so() {
         let told = |confirmed, rolled_back| {
-            render(&Reply { confirmed, rolled_back, not_kept: Vec::new() }, &Clock::standing(100))
+            render(&Reply { confirmed, rolled_back, ..Reply::default() }, &Clock::standing(100))
         };
+        let at_work = Reply { at_work: true, ..Reply::default() };
+        assert!(render(&at_work, &Clock::standing(100)).starts_with("nothing to confirm yet: the reload"));
         assert_eq!(told(true, None), "confirmed: the configuration stays");
         assert_eq!(told(false, None), "nothing to confirm: no reload is on trial");
         assert!(told(false, Some(90)).starts_with("nothing to confirm: the reload was rolled back 10 s ago"));

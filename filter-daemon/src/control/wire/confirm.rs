@@ -20,6 +20,9 @@ pub struct Reply {
     /// Since when what was before is in force again, if it was confirmed too late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<u64>,
+    /// A reload that is to be on trial is still at work: it can be confirmed when it has answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_work: bool,
     /// What is in force, but has no copy on disk: it would not survive its file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,
