@@ -66,7 +66,12 @@ fn a_diff_of_what_no_reload_would_take_says_so_by_its_exit_code() {
     net.configure("enforce: perhaps");
     net.filterd(["diff"]).exits(3).complains("enforce");
     net.configure("block: [203.0.113.7]\nlists: [{name: drop, path: $HOME/gone.txt}]");
-    net.filterd(["diff"]).exits(7).says("list `config`: 1 entry would come").complains("drop");
+    net.filterd(["diff"])
+        .exits(7)
+        .says("list `config`: 1 entry would come")
+        .complains("list drop would be held back: ")
+        .complains("would stay in force")
+        .complains("`filterd reload --accept drop`");
     net.filterd(["status"]).succeeds();
 }
 
