@@ -184,10 +184,12 @@ macro_rules! whichever {
 impl Verb {
     /// The flags for every command that stand behind its name, or between both words of it: the last counts most.
     pub fn everywhere(&self) -> [Option<&Everywhere>; 2] {
-        let between = match self {
-            Verb::Allow(allow) => Some(&allow.everywhere),
-            Verb::Lists(lists) => Some(&lists.show.everywhere),
-            _ => None,
+        let between = if let Verb::Allow(allow) = self {
+            Some(&allow.everywhere)
+        } else if let Verb::Lists(lists) = self {
+            Some(&lists.show.everywhere)
+        } else {
+            None
         };
         [between, Some(whichever!(self, With { everywhere, .. } => everywhere))]
     }

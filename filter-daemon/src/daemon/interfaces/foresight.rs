@@ -2,14 +2,11 @@
 //! need not be asked to do anything. Whether a driver takes the filter that was never asked is foreseen only as far as the kernel
 //! says that it runs no programs; so what would be attached to is told as what would be tried.
 
-use super::{Interfaces, Reality, followed, names, unknown};
+use super::{Interfaces, Modes, Reality, followed, names, unknown};
 use crate::clock;
-use crate::config::Mode;
 use crate::control::wire::Fault;
-use crate::doctor;
-use crate::kernel::{Filter, Interface, KernelError, interface};
+use crate::kernel::{Filter, KernelError, interface};
 use crate::source::trouble::Mood;
-use crate::text::Explanation;
 
 /// What would come of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,37 +17,6 @@ pub struct Foreseen {
     pub detach: Vec<String>,
     /// What would not be as the configuration says, in words of what would be.
     pub faults: Vec<Fault>,
-}
-
-/// How interfaces are attached to.
-#[derive(Clone, Copy, Debug)]
-pub struct Modes {
-    /// Until the reload.
-    pub now: Mode,
-    /// From then on.
-    pub then: Mode,
-}
-
-impl Modes {
-    /// Would somebody refuse who refuses now? He is asked at least every ten seconds.
-    pub fn are_the_same(self) -> bool {
-        self.now == self.then
-    }
-
-    /// Why this one would refuse, as far as the kernel says it without being asked to attach.
-    pub fn refusal_of(self, interface: &Interface) -> Option<Explanation> {
-        let is_refused = self.then == Mode::Native && doctor::runs_programs(interface.index) == Some(false);
-        is_refused.then(|| {
-            let name = &interface.name;
-            Explanation::new(
-                "`mode` is native, and its driver runs no XDP programs, says the kernel",
-                format!(
-                    "`mode: generic` filters it, and so does `auto`, several times slower; `filterd doctor --iface {name}` \
-                     says more"
-                ),
-            )
-        })
-    }
 }
 
 impl Interfaces {

@@ -17,9 +17,9 @@ use crate::control::wire::{Fault, status};
 use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::source::trouble::Mood;
 use crate::text::Explain;
-pub use foresight::{Foreseen, Modes, beyond};
-pub use watched::Watched;
+pub use foresight::{Foreseen, beyond};
 use watched::{Missed, Refused};
+pub use watched::{Modes, Watched};
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
 const RETRY: Duration = Duration::from_secs(10);

@@ -1,8 +1,10 @@
 //! What a reload would make of an interface, told by what is there, and without touching anything.
 
 use super::{State, Watched, Where};
-use crate::daemon::interfaces::{Modes, Reality};
-use crate::kernel::Attached;
+use crate::config::Mode;
+use crate::daemon::interfaces::Reality;
+use crate::doctor;
+use crate::kernel::{Attached, Interface};
 use crate::text::Explanation;
 
 impl Watched {
@@ -48,5 +50,36 @@ impl Watched {
     /// Was it put off because somebody takes the filter off it again and again?
     pub(in crate::daemon::interfaces) fn is_put_off(&self) -> bool {
         matches!(&self.state, State::Waiting(waiting) if waiting.held_back.is_some())
+    }
+}
+
+/// How interfaces are attached to.
+#[derive(Clone, Copy, Debug)]
+pub struct Modes {
+    /// Until the reload.
+    pub now: Mode,
+    /// From then on.
+    pub then: Mode,
+}
+
+impl Modes {
+    /// Would somebody refuse who refuses now? He is asked at least every ten seconds.
+    pub fn are_the_same(self) -> bool {
+        self.now == self.then
+    }
+
+    /// Why this one would refuse, as far as the kernel says it without being asked to attach.
+    pub fn refusal_of(self, interface: &Interface) -> Option<Explanation> {
+        let is_refused = self.then == Mode::Native && doctor::runs_programs(interface.index) == Some(false);
+        is_refused.then(|| {
+            let name = &interface.name;
+            Explanation::new(
+                "`mode` is native, and its driver runs no XDP programs, says the kernel",
+                format!(
+                    "`mode: generic` filters it, and so does `auto`, several times slower; `filterd doctor --iface {name}` \
+                     says more"
+                ),
+            )
+        })
     }
 }
