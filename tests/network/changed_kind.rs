@@ -58,7 +58,8 @@ fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_mis
     net.configure(&turned);
     net.filterd(["diff"])
         .exits(7)
-        .complains("what is on it is still blocked: that it allows counts once its file is believed")
+        .complains("list partners would be held back")
+        .complains("what is on it would still be blocked: that it allows counts once its file is believed")
         .is_silent_about("would allow");
     net.filterd(["reload"])
         .exits(7)
@@ -198,6 +199,14 @@ fn what_is_fetched_from_elsewhere_and_is_to_allow_then_blocks_until_something_ha
         net.expect(ATTACKER).dropped();
     }
     // What has come is what the list allows: not what it blocked.
+    site.has(&format!("{ATTACKER}\n"));
+    let refreshed = net.filterd(["lists", "--json", "refresh", "partners"]).succeeds().json();
+    assert_eq!(
+        refreshed["lists"][0]["outcome"], "changed",
+        "the same words, which do the reverse: {refreshed}"
+    );
+    net.expect(ATTACKER).passes();
+    net.filterd(["lists", "refresh", "partners"]).succeeds().says("partners: unchanged, 1 entry");
     site.has(&format!("{BYSTANDER}\n"));
     net.filterd(["lists", "refresh", "partners"]).succeeds();
     net.filterd(["add", BYSTANDER, ATTACKER]).exits(1).says("1 of them allowed, and NOT dropped");
@@ -261,7 +270,7 @@ fn a_file_that_is_not_believed_is_not_believed_either_because_its_list_does_the_
         net.configure(&config(&partners("partners.txt", allow)));
         for spoilt in [rubbish.as_str(), short.as_str(), "", "# nothing\n"] {
             net.file("partners.txt", spoilt);
-            net.filterd(["diff"]).exits(7).complains("list partners is held back");
+            net.filterd(["diff"]).exits(7).complains("list partners would be held back");
             net.filterd(["reload"])
                 .exits(7)
                 .complains("its 201 targets of")

@@ -30,6 +30,37 @@ fn who_watches_is_told_each_change_and_who_asked_for_it() {
     watcher.sees("reload");
 }
 
+/// What comes and goes is told as it happens, and with the reload that brings it; and what a reload calls otherwise.
+#[test]
+fn who_watches_is_told_of_interfaces_that_come_and_go_and_of_lists_with_other_names() {
+    let mut net = Net::with_links(2);
+    net.home().write("drop.txt", "203.0.113.7\n");
+    let with = |interfaces: &str, list: &str| {
+        format!("interfaces: {interfaces}\nlists: [{{name: {list}, path: $HOME/drop.txt}}]")
+    };
+    net.start(&with("[eth0]", "drop"));
+    let mut watcher = Watcher::of(&net, r#"{"changes":true}"#);
+    net.configure(&with("[eth0, eth1]", "drop"));
+    net.filterd(["reload"]).succeeds().says("attached to eth1\n");
+    assert_eq!(watcher.sees("eth1: attached in native mode")["verb"], "attach");
+    let reloaded = watcher.sees("reload");
+    assert_eq!(reloaded["fields"]["attached"], "eth1", "{reloaded}");
+    net.configure(&with("[eth0]", "spamhaus"));
+    net.filterd(["reload"]).succeeds().says("detached from eth1\n").says("list drop: called spamhaus now\n");
+    let gone = watcher.sees("eth1: detached: the configuration does not name it any more");
+    assert_eq!(gone["verb"], "detach");
+    let reloaded = watcher.sees("reload");
+    assert_eq!(reloaded["fields"]["detached"], "eth1", "{reloaded}");
+    assert_eq!(reloaded["fields"]["settings"], "list drop: called spamhaus now", "{reloaded}");
+    net.configure(&with("[eth0, eth1]", "spamhaus"));
+    net.daemon().signal(Signal::SIGHUP);
+    watcher.sees("eth1: attached in native mode");
+    let reloaded = watcher.sees("reload");
+    assert_eq!(reloaded["fields"]["attached"], "eth1", "asked by nobody: {reloaded}");
+    net.host().ip_all("link delete eth1\n");
+    assert_eq!(watcher.sees("eth1 is gone: it is attached to again when it comes back")["verb"], "detach");
+}
+
 #[test]
 fn a_list_that_is_read_anew_is_named_and_found_by_its_name() {
     let mut net = Net::new();

@@ -76,6 +76,11 @@ impl Blocklist {
         targets.iter().filter(|target| self.claim_of(*target, list).is_some()).collect()
     }
 
+    /// Until when `target` itself is on this list, where that has an end; nothing at all if it is not on it.
+    pub fn until_of(&self, target: Target, list: ListId) -> Option<Option<Timestamp>> {
+        self.claim_of(target, list).map(|claim| claim.until)
+    }
+
     /// What covers `target` of what lists of one side name still though its time on them is over, with the names of these.
     pub fn spent_covering(&self, polarity: Polarity, target: Target) -> Vec<(Target, Arc<str>)> {
         let lists = self.lists.iter().filter(|(_, list)| list.polarity == polarity && !list.spent.is_empty());

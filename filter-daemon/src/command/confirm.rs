@@ -13,8 +13,8 @@ use crate::exit::Exit;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The exit code is 1 where nothing is on trial, and 7 where what stays is not all that the files say: a list is held back, or
-has no copy on disk.")]
+Where what stays is not all that the files say (a list is held back, or has no copy on disk), that is told, and the exit code is
+7.")]
 pub struct Confirm {}
 
 impl Confirm {
@@ -35,6 +35,10 @@ fn render(confirmed: &Reply, clock: &Clock) -> String {
             let held_back = reload::counted_back(&confirmed.held_back);
             format!("confirmed: the configuration stays{held_back}")
         }
+        (false, None) if confirmed.at_work => {
+            "nothing to confirm yet: the reload that is to be on trial is still at work; try again when it has answered"
+                .to_owned()
+        }
         (false, None) => "nothing to confirm: no reload is on trial".to_owned(),
         (false, Some(since)) => format!(
             "nothing to confirm: the reload was rolled back {} ago; `filterd reload` takes it anew",
@@ -50,9 +54,10 @@ mod tests {
     #[test]
     fn who_comes_too_late_is_told_so() {
         let told = |confirmed, rolled_back| {
-            let confirmed = Reply { confirmed, rolled_back, ..Reply::default() };
-            render(&confirmed, &Clock::standing(100))
+            render(&Reply { confirmed, rolled_back, ..Reply::default() }, &Clock::standing(100))
         };
+        let at_work = Reply { at_work: true, ..Reply::default() };
+        assert!(render(&at_work, &Clock::standing(100)).starts_with("nothing to confirm yet: the reload"));
         assert_eq!(told(true, None), "confirmed: the configuration stays");
         assert_eq!(told(false, None), "nothing to confirm: no reload is on trial");
         assert!(told(false, Some(90)).starts_with("nothing to confirm: the reload was rolled back 10 s ago"));

@@ -17,7 +17,11 @@ use crate::text::printable;
 #[command(after_help = "\
 Configuration and lists are read as `filterd reload` would read them, and nothing is changed. Then the other ends of this
 host's TCP connections and connected UDP sockets, its name servers and its gateways are looked at (as far as the daemon's
-network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it.
+network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it; and
+each one whom only something with an end would keep from that, with the moment when that ends.
+By which interface a peer's packets come no socket tells: each is taken to come by one that is filtered.
+What the driver of an interface answers is known when it is asked to take the filter: until then it is only said what would be
+tried, or that the kernel knows of no XDP in it.
 During a pause, those are named who would be dropped once it ends: a reload does not end it.
 
 Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list or an interface would be
@@ -70,7 +74,12 @@ fn render(found: &Reply, clock: &Clock) -> String {
         false => "enforce: false, packets would only be counted, NONE WOULD BE DROPPED".to_owned(),
     }));
     lines.extend(found.settings.iter().map(|setting| printable::on_one_line(setting).to_string()));
-    lines.extend(interfaces("would attach to", &found.attach));
+    let how = match found.attach_mode.as_deref() {
+        Some("native") => " in native mode",
+        Some("generic") => " in generic mode",
+        _ => " in native mode, else in generic mode",
+    };
+    lines.extend(interfaces("would try to attach to", &found.attach).map(|line| line + how));
     lines.extend(interfaces("would detach from", &found.detach));
     found.lists.iter().for_each(|list| lines.extend(of_list(list, found)));
     if found.is_empty() {
@@ -282,7 +291,7 @@ mod tests {
         };
         let expected = "\
 enforce: true, packets would be dropped
-would attach to eth1
+would try to attach to eth1 in native mode, else in generic mode
 list `drop` (new): 2,000 entries would come
   + 192.0.2.0
   + 192.0.2.1

@@ -107,11 +107,11 @@ pub enum Verb {
     Reload(With<reload::Reload>),
     /// Keep what `filterd reload --confirm` has brought
     ///
-    /// Exits with 1 if no reload is on trial, or it was rolled back already.
+    /// Exits with 1 if no reload is on trial, if it is still at work, or if it was rolled back already.
     Confirm(With<confirm::Confirm>),
     /// Take back at once what `filterd reload --confirm` has brought
     ///
-    /// Exits with 1 if no reload is on trial.
+    /// Exits with 1 if no reload is on trial, nor was rolled back already.
     Rollback(With<rollback::Rollback>),
     /// Tell what a reload would change, and whom of those in touch with this host it would cut
     ///
@@ -184,7 +184,13 @@ macro_rules! whichever {
 impl Verb {
     /// The flags for every command that stand behind its name, or between both words of it: the last counts most.
     pub fn everywhere(&self) -> [Option<&Everywhere>; 2] {
-        let between = if let Verb::Allow(allow) = self { Some(&allow.everywhere) } else { None };
+        let between = if let Verb::Allow(allow) = self {
+            Some(&allow.everywhere)
+        } else if let Verb::Lists(lists) = self {
+            Some(&lists.show.everywhere)
+        } else {
+            None
+        };
         [between, Some(whichever!(self, With { everywhere, .. } => everywhere))]
     }
 }

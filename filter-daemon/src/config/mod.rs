@@ -134,6 +134,17 @@ pub enum Mode {
     Generic,
 }
 
+impl Mode {
+    /// As the configuration calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Native => "native",
+            Self::Generic => "generic",
+        }
+    }
+}
+
 /// A file that names targets, of the operator's own or one that was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {

@@ -203,7 +203,8 @@ impl Sum {
         self.requests += 1;
         self.deed.targets += deed.targets;
         match came_of_it {
-            Ok(Counts { changed, entered, left, allowed, disallowed, settings, is_volatile }) => {
+            Ok(counts) => {
+                let Counts { changed, entered, left, allowed, disallowed, is_volatile, .. } = counts;
                 let sum = &mut self.counts;
                 sum.is_volatile |= is_volatile;
                 sum.changed += changed;
@@ -211,7 +212,9 @@ impl Sum {
                 sum.left += left;
                 sum.allowed += allowed;
                 sum.disallowed += disallowed;
-                sum.settings.extend(settings);
+                sum.settings.extend(counts.settings);
+                sum.attached.extend(counts.attached);
+                sum.detached.extend(counts.detached);
             }
             Err(failure) => (self.failed, self.failure) = (self.failed + 1, Some(failure)),
         }
@@ -239,8 +242,11 @@ impl Sum {
         let Counts { changed, entered, left, allowed, disallowed, is_volatile, .. } = self.counts;
         let some = |count: u64| (count > 0).then_some(count);
         let (allowed, disallowed) = (some(allowed), some(disallowed));
-        let settings = (!self.counts.settings.is_empty()).then(|| self.counts.settings.join("; "));
-        let settings = settings.as_deref();
+        let Counts { settings, attached, detached, .. } = &self.counts;
+        let joined = |all: &[String], by| (!all.is_empty()).then(|| all.join(by));
+        let [settings, attached, detached] =
+            [joined(settings, "; "), joined(attached, ", "), joined(detached, ", ")];
+        let [settings, attached, detached] = [settings.as_deref(), attached.as_deref(), detached.as_deref()];
         let requests = (self.requests > 1).then_some(self.requests);
         let (user, login, process) = (asker.user.as_str(), asker.login.as_deref(), asker.process.as_deref());
         let (uid, pid) = (asker.uid, asker.pid);
@@ -253,6 +259,8 @@ impl Sum {
                     note,
                     requests,
                     settings,
+                    attached,
+                    detached,
                     changed,
                     entered,
                     left,
@@ -276,6 +284,8 @@ impl Sum {
                     note,
                     requests,
                     settings,
+                    attached,
+                    detached,
                     changed,
                     entered,
                     left,
@@ -301,6 +311,8 @@ impl Sum {
                     requests,
                     failed,
                     settings,
+                    attached,
+                    detached,
                     changed,
                     entered,
                     left,

@@ -35,7 +35,12 @@ impl<'a> Cover<'a> {
 
     /// The longest one that covers this address.
     pub fn covering(&self, address: IpAddr) -> Option<Target> {
-        let mut covers: Box<dyn Iterator<Item = Target>> = match address {
+        self.all_covering(address).next()
+    }
+
+    /// All that cover this address, the longest first.
+    pub fn all_covering(&self, address: IpAddr) -> impl Iterator<Item = Target> + '_ {
+        let covers: Box<dyn Iterator<Item = Target>> = match address {
             IpAddr::V4(address) => {
                 let lengths = self.lengths4.iter().rev();
                 Box::new(lengths.map(move |length| Target::V4(Prefix::covering(address.to_bits(), *length))))
@@ -45,7 +50,7 @@ impl<'a> Cover<'a> {
                 Box::new(lengths.map(move |length| Target::V6(Prefix::covering(address.to_bits(), *length))))
             }
         };
-        covers.find(|target| self.targets.contains(*target))
+        covers.filter(|target| self.targets.contains(*target))
     }
 }
 
@@ -68,6 +73,9 @@ mod tests {
         let cover = Cover::of(&targets);
         let covering = |address: &str| Some(cover.covering(address.parse().unwrap())?.to_string());
         assert_eq!(covering("192.0.2.1").as_deref(), Some("192.0.2.1"));
+        let all: Vec<_> =
+            cover.all_covering("192.0.2.1".parse().unwrap()).map(|one| one.to_string()).collect();
+        assert_eq!(all, ["192.0.2.1", "192.0.2.0/24", "192.0.0.0/16"]);
         assert_eq!(covering("192.0.2.2").as_deref(), Some("192.0.2.0/24"));
         assert_eq!(covering("192.0.3.2").as_deref(), Some("192.0.0.0/16"));
         assert_eq!(covering("192.1.0.0"), None);

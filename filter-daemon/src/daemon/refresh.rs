@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::blocklist::Polarity;
 use crate::control::ReplyTo;
 use crate::control::wire::Fault;
 use crate::control::wire::refresh::Reply;
@@ -33,7 +34,7 @@ pub struct Waiting {
 }
 
 /// What tells what was on a list from what is: bytes, and a sum over them.
-pub type Contents = (u64, u32);
+pub type Contents = (Polarity, u64, u32);
 
 impl Refreshing {
     /// What was fetched and cannot be put in force.

@@ -234,10 +234,11 @@ impl Owner {
     }
 }
 
-/// What is on a list, if it was ever believed.
+/// What is on a list, if it was ever believed, and whether that is blocked or allowed.
 fn contents(rows: &Lists, list: &str) -> Option<Contents> {
-    let accepted = rows.get(rows.find(list)?).reading.as_ref()?.accepted.as_ref()?;
-    Some((accepted.bytes, accepted.checksum))
+    let row = rows.get(rows.find(list)?);
+    let accepted = row.reading.as_ref()?.accepted.as_ref()?;
+    Some((row.polarity, accepted.bytes, accepted.checksum))
 }
 
 fn told(lists: &BTreeSet<Arc<str>>) -> String {

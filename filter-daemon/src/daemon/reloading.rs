@@ -4,7 +4,7 @@ use tracing::error;
 
 use super::diff::{Diff, Now, Read as Compared};
 use super::error::DaemonError;
-use super::interfaces::beyond;
+use super::interfaces::{Modes, beyond};
 use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::Read;
@@ -68,10 +68,12 @@ impl Owner {
             return self.end_diff(Err(error));
         }
         self.look_at_links().await;
-        match self.interfaces.look_ahead(&after, self.protection.filter_mut()).await {
+        let then = self.run.mode.unwrap_or(read.loaded().config.mode);
+        let modes = Modes { now: self.mode(), then };
+        match self.interfaces.look_ahead(&after, modes, self.protection.filter_mut()).await {
             Ok(interfaces) => {
                 let on_trial_until = self.configuration.trial.until();
-                let now = Now { config: &self.config, interfaces, on_trial_until };
+                let now = Now { config: &self.config, interfaces, mode: then, on_trial_until };
                 self.diff.begin(Diff::begin(read, now, self.protection.blocklist()));
             }
             Err(error) => self.end_diff(Err(error.into())),

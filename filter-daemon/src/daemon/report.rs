@@ -120,8 +120,12 @@ pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: b
     if !is_waited_for {
         let settings = reloaded.switched().join("; ");
         let settings = (!settings.is_empty()).then_some(settings.as_str());
+        let interfaces = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+        let [attached, detached] = [interfaces(&reloaded.attached), interfaces(&reloaded.detached)];
         info!(
             settings,
+            attached = attached.as_deref(),
+            detached = detached.as_deref(),
             entered,
             left,
             allowed,

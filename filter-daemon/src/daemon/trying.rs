@@ -148,7 +148,9 @@ impl Owner {
             if self.configuration.trial.is_confirmed() {
                 self.confirming.push(reply);
             } else {
-                _ = reply.send(Ok(confirm::Reply { rolled_back, ..confirm::Reply::default() }));
+                let at_work = self.readings.is_trial_asked();
+                let rolled_back = rolled_back.filter(|_| !at_work);
+                _ = reply.send(Ok(confirm::Reply { rolled_back, at_work, ..confirm::Reply::default() }));
             }
             return;
         };
@@ -169,9 +171,9 @@ impl Owner {
         let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
         let confirmed = confirm::Reply {
             confirmed: true,
-            rolled_back: None,
             held_back: held_back(self.protection.blocklist()).collect(),
             not_kept: not_kept.collect(),
+            ..confirm::Reply::default()
         };
         for reply in self.confirming.drain(..) {
             _ = reply.send(Ok(confirmed.clone()));

@@ -69,6 +69,11 @@ pub fn of(index: u32) -> Card {
     }
 }
 
+/// Does the driver of the card with this number run programs, as the kernel says? Kernels before 6.3 do not.
+pub fn runs_programs(index: u32) -> Option<bool> {
+    Some(xdp(index).ok()?? & XDP_BASIC != 0)
+}
+
 fn xdp(index: u32) -> io::Result<Option<u64>> {
     let named = DefaultNla::new(DEVICE_INDEX, index.to_ne_bytes().to_vec());
     let answer = generic("netdev", GET_DEVICE, named)?;
@@ -128,5 +133,6 @@ mod tests {
         let card = of(1);
         assert!(card.xdp.is_none_or(|bits| bits & XDP_BASIC == 0), "{card:?}");
         assert_eq!(card.channels, None);
+        assert_ne!(runs_programs(1), Some(true));
     }
 }

@@ -26,6 +26,7 @@ mod xdp;
 
 use std::path::PathBuf;
 
+pub use card::runs_programs;
 pub use daemon::Asked;
 pub use findings::{Finding, Findings, Health};
 

@@ -60,12 +60,22 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
     Explanation::new(message, remedy + look_after(instead, mood))
 }
 
+/// The same before it is so, for whoever asks a filterd that runs what a reload would do: what is to be done is the same then.
+#[must_use]
+pub fn foretell(name: &str, path: &Path, why: &Why<'_>, instead: Instead) -> Explanation {
+    let Explanation { message, .. } = explain(name, path, why, instead, Mood::Would);
+    Explanation { message, ..explain(name, path, why, instead, Mood::Is) }
+}
+
 /// The same of a list that allowed what is on it, or blocked it, and does the reverse once it is believed.
 #[must_use]
 pub fn still(told: Explanation, allowed: bool, mood: Mood) -> Explanation {
     let (done, then) = if allowed { ("allowed", "blocks") } else { ("blocked", "allows") };
-    let is = are(1, mood);
-    let more = format!("; what is on it {is} still {done}: that it {then} counts once its file is believed");
+    let is_still = match mood {
+        Mood::Is => "is still",
+        Mood::Would => "would still be",
+    };
+    let more = format!("; what is on it {is_still} {done}: that it {then} counts once its file is believed");
     Explanation { message: told.message + &more, ..told }
 }
 

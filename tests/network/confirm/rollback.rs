@@ -109,6 +109,24 @@ fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {
     }
 }
 
+/// Where not even the note of the trial can be written over, it is rolled back all the same, and that the next start will not
+/// know is told to whoever asked.
+#[test]
+fn a_rollback_that_cannot_be_noted_says_so() {
+    let net = before();
+    tries(&net, "1h");
+    let note = net.home().path("state/trial");
+    fs::remove_file(&note).expect("a trial has a note");
+    fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
+    net.filterd(["rollback"])
+        .exits(7)
+        .says("what was before is in force again: rolled back in ")
+        .complains("that a reload was rolled back could not be noted: ")
+        .complains("the next start takes the configuration's file as it is: put that right before");
+    is_before(&net);
+    net.filterd(["rollback"]).succeeds().says(" already");
+}
+
 /// In the very moment in which its time is over, and from many sides: it happens once, and all are told that it is so.
 #[test]
 fn a_rollback_that_comes_with_the_end_of_the_trial_is_the_same_one() {
@@ -152,6 +170,10 @@ fn a_rollback_that_comes_while_the_reload_is_at_work_waits_for_it() {
     // It is read, and nothing of it is in force yet.
     thread::sleep(Duration::from_millis(30));
     assert!(reload.try_wait().expect("it can be asked").is_none(), "the reload is at work");
+    // Nobody knows yet what it would keep.
+    net.filterd(["confirm"])
+        .exits(1)
+        .says("nothing to confirm yet: the reload that is to be on trial is still at work");
     net.filterd(["rollback"]).succeeds().says("200,001 left it");
     assert!(reload.wait().expect("it ends").success());
     is_before(&net);

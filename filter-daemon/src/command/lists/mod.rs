@@ -18,7 +18,6 @@ use crate::exit::Exit;
 use crate::text::printable;
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Lists {
     #[command(flatten)]
     pub show: With<Show>,

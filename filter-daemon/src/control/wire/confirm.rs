@@ -24,6 +24,9 @@ pub struct Reply {
     /// Lists that are not what their files say: of these something else stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
+    /// A reload that is to be on trial is still at work: it can be confirmed when it has answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_work: bool,
     /// What is in force, but has no copy on disk: it would not survive its file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,

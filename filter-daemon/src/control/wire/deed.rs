@@ -39,6 +39,10 @@ pub struct Counts {
     pub disallowed: u64,
     /// What else was switched, in the words of its reply.
     pub settings: Vec<String>,
+    /// Interfaces that are filtered from then on.
+    pub attached: Vec<String>,
+    /// Those that are filtered no longer.
+    pub detached: Vec<String>,
     /// It is done, but not on disk.
     pub is_volatile: bool,
 }

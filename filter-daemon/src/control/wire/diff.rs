@@ -31,9 +31,12 @@ pub struct Reply {
     /// What it would be from then on, if it would be switched: does the filter drop, or only count?
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforce: Option<bool>,
-    /// Interfaces that would be filtered from then on.
+    /// Interfaces that would be attached to. Whether their drivers take the filter is known only when they are asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attach: Vec<String>,
+    /// How that would be tried, if there are any: `auto` (native, else generic), `native` or `generic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attach_mode: Option<String>,
     /// Interfaces that would no longer be filtered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detach: Vec<String>,
@@ -62,7 +65,7 @@ pub struct Reply {
     /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
-    /// Those who would be cut when what allows them now has ended, each with when that is (the first thousand).
+    /// Those who would be cut when what allows them after the reload has ended, each with when that is (the first thousand).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_later: Vec<Cut>,
     /// What the operator may not have meant: lists that would newly block what many hosts need.

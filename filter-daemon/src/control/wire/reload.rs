@@ -59,6 +59,9 @@ pub struct Reply {
     /// Other settings that have changed, and what they are now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// Lists that are called otherwise from now on, and go on as they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub renamed: Vec<Renamed>,
     /// Interfaces that are filtered from now on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
@@ -77,6 +80,16 @@ pub struct Reply {
     /// What is in force, but has no copy on disk: it would not survive its file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,
+}
+
+/// A list with another name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Renamed {
+    /// What it was called.
+    pub from: String,
+    /// What it is called now.
+    pub to: String,
 }
 
 /// A list that is not what its file says.
@@ -112,7 +125,8 @@ impl Reply {
             true => "enforce: true now, packets are dropped",
             false => "enforce: false now, packets are only counted, NONE IS DROPPED",
         });
-        enforce.into_iter().map(str::to_owned).chain(self.settings.iter().cloned()).collect()
+        let renamed = self.renamed.iter().map(|Renamed { from, to }| format!("list {from}: called {to} now"));
+        enforce.into_iter().map(str::to_owned).chain(renamed).chain(self.settings.iter().cloned()).collect()
     }
 }
 
@@ -159,6 +173,8 @@ impl Method for Reload {
             allowed,
             disallowed,
             settings: reply.switched(),
+            attached: reply.attached.clone(),
+            detached: reply.detached.clone(),
             is_volatile: !reply.not_kept.is_empty(),
         }
     }

@@ -124,7 +124,7 @@ pub struct Event {
     /// `info`, `warn` or `error`.
     pub level: String,
     /// What was done, in one word, where there is one: a command (`add`, `remove`, `pause`), or `expire`, `refresh`, `fetch`,
-    /// `read`, `reload`.
+    /// `read`, `reload`, or `attach` and `detach` where the filter came onto an interface or went from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verb: Option<String>,
     /// The address or prefix that it is about; of several the first.

@@ -1,11 +1,13 @@
 //! Whom of those in touch with this host a reload would cut.
 
+use std::sync::Arc;
+
 use filter_common::ports::{Clause, Port, Wants};
 use filter_common::target::Target;
 
-use super::Diff;
 use super::gather::{Covering, Is, Peer};
-use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness};
+use super::{Diff, Drops};
+use crate::blocklist::{Blocklist, NamedClaim, Polarity, Strictness, Timestamp};
 use crate::clock;
 use crate::control::wire::diff::{Cut, MOST_CUT};
 
@@ -32,51 +34,105 @@ impl Diff {
         to
     }
 
-    /// What is on a list already, and would cover this once it reaches otherwise.
-    fn reached(&self, peer: Target, blocklist: &Blocklist) -> Option<NamedClaim> {
+    /// Whether it would be cut, and is not without the reload: at once, or as soon as nothing of what is allowed then allows it
+    /// any more. What is in force then is asked as of that moment, and so is what would be without the reload: whom nothing but
+    /// what allows him keeps from being cut already, no reload cuts.
+    fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
+        let target = Target::from(peer.address);
+        let [blocks, allows] =
+            [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
+        let moment = self.allowed_until(peer, &allows, blocklist)?;
+        let without = if allows.iter().any(|claim| lasts(claim.until, moment)) {
+            Strictness::Nothing
+        } else {
+            self.drops.without(moment)
+        };
+        let by = blocks.iter().filter(|claim| lasts(claim.until, moment));
+        let by: Vec<_> = by.map(|claim| blocklist.clause_of(&claim.list)).collect();
+        let is_cut_anyway = |is: &Is| drops(without, is) && by.iter().any(|clause| wants(*clause, is));
+        let cut = |is: &&Is| drops(self.drops.then, is) && !is_cut_anyway(is);
+        let mut is: Vec<_> = peer.is.iter().filter(cut).collect();
+        let all = self.blocked_at(moment, peer, blocks, blocklist);
+        let first = |is: &Is| all.iter().find(|one| wants(one.clause, is));
+        is.retain(|is| first(is).is_some());
+        let Blocking { list, target, .. } = first(is.first()?)?;
+        Some(Cut {
+            address: peer.address.to_string(),
+            is: is.into_iter().map(|is| is.role.clone()).collect(),
+            target: target.to_string(),
+            list: list.to_string(),
+            allowed_until: (moment > self.drops.from).then(|| clock::on_the_wall(moment)),
+        })
+    }
+
+    /// From when on nothing allows it any more; never, if something does for good.
+    fn allowed_until(&self, peer: &Peer, now: &[NamedClaim], blocklist: &Blocklist) -> Option<Timestamp> {
+        let stay = now.iter().filter(|claim| self.stays(claim)).map(|claim| claim.until);
+        let come = peer.allowed.iter().filter_map(|one| one.lasting.until(one.target, blocklist));
+        stay.chain(come).try_fold(self.drops.from, |last, until| Some(last.max(until?)))
+    }
+
+    /// What blocks it at that moment, once the reload is done.
+    fn blocked_at(
+        &self,
+        moment: Timestamp,
+        peer: &Peer,
+        now: Vec<NamedClaim>,
+        blocklist: &Blocklist,
+    ) -> Vec<Blocking> {
+        let come = peer.covered.iter().filter_map(|one| {
+            let until = one.lasting.until(one.target, blocklist)?;
+            let Covering { list, target, clause, .. } = one.clone();
+            lasts(until, moment).then_some(Blocking { list, target, clause })
+        });
+        let reached = self.reached(peer.address.into(), moment, blocklist);
+        let stay = now.into_iter().filter(|claim| self.stays(claim)).chain(reached).filter_map(|claim| {
+            let NamedClaim { list, target, until, .. } = claim;
+            let turned = self.turned.iter().find(|turned| turned.list == list);
+            let (clause, until) = match turned {
+                Some(turned) => (turned.clause, turned.ttl.map(clock::after)),
+                None => (blocklist.clause_of(&list), until),
+            };
+            lasts(until, moment).then_some(Blocking { list, target, clause })
+        });
+        come.chain(stay).collect()
+    }
+
+    /// Does this stay as it is?
+    fn stays(&self, claim: &NamedClaim) -> bool {
+        let reaches_otherwise = self.reaching.iter().any(|(name, _)| *name == claim.list);
+        !self.replaced.contains(&claim.list) && !reaches_otherwise
+    }
+
+    /// What is on a list already, and would cover this at that moment once it reaches otherwise.
+    fn reached(&self, peer: Target, moment: Timestamp, blocklist: &Blocklist) -> Option<NamedClaim> {
         self.reaching.iter().filter(|(name, _)| !self.replaced.contains(name)).find_map(|(name, reach)| {
             let wide = reach.of(peer).next()?;
             let own = blocklist.covering(Polarity::Block, peer).into_iter();
             let covers = |claim: &NamedClaim| reach.of(claim.target).any(|one| one.covers(&peer));
             own.chain(blocklist.within(Polarity::Block, wide))
-                .find(|claim| claim.list == *name && covers(claim))
+                .find(|claim| claim.list == *name && covers(claim) && lasts(claim.until, moment))
         })
     }
+}
 
-    /// Whether it would be cut, and is not now; or would be when what allows it has ended.
-    fn cut(&self, peer: &Peer, blocklist: &Blocklist) -> Option<Cut> {
-        let ([now, then], target) = (self.drops, Target::from(peer.address));
-        let [by, allowed_by] =
-            [Polarity::Block, Polarity::Allow].map(|side| blocklist.covering(side, target));
-        let by: Vec<_> = by.into_iter().map(|claim| (blocklist.clause_of(&claim.list), claim)).collect();
-        let is_listed = |is: &Is| by.iter().any(|(clause, _)| wants(*clause, is));
-        let reaches = |claim: &NamedClaim| self.reaching.iter().any(|(name, _)| *name == claim.list);
-        let stays = |claim: &NamedClaim| !self.replaced.contains(&claim.list) && !reaches(claim);
-        let allows: Vec<_> =
-            allowed_by.iter().filter(|claim| stays(claim)).map(|claim| claim.until).collect();
-        if peer.allowed || allows.iter().any(Option::is_none) {
-            return None;
-        }
-        // Whom nothing but what allows him keeps from being cut already, no reload cuts.
-        let allowed_until = allows.into_iter().flatten().max().map(clock::on_the_wall);
-        let is_spared = allowed_by.is_empty() || allowed_until.is_some();
-        let is_cut = |is: &Is| is_spared && drops(now, is) && is_listed(is);
-        let mut is: Vec<_> = peer.is.iter().filter(|is| drops(then, is) && !is_cut(is)).collect();
-        let reached = self.reached(target, blocklist).into_iter();
-        let stay = by.iter().map(|(_, claim)| claim).filter(|claim| stays(claim)).cloned().chain(reached);
-        let then_of = |list: &str| self.turned.iter().find(|(name, _)| **name == *list);
-        let stay = stay.map(|NamedClaim { list, target, .. }| {
-            let clause = then_of(&list).map_or_else(|| blocklist.clause_of(&list), |(_, clause)| *clause);
-            Covering { list, target, clause }
-        });
-        let all: Vec<_> = peer.covered.iter().cloned().chain(stay).collect();
-        let first = |is: &Is| all.iter().find(|one| wants(one.clause, is));
-        is.retain(|is| first(is).is_some());
-        let Covering { list, target, .. } = first(is.first()?)?;
-        let (target, list) = (target.to_string(), list.to_string());
-        let is = is.into_iter().map(|is| is.role.clone()).collect();
-        Some(Cut { address: peer.address.to_string(), is, target, list, allowed_until })
+impl Drops {
+    /// How much is dropped at that moment if nothing is reloaded.
+    fn without(&self, moment: Timestamp) -> Strictness {
+        if moment > self.from { self.later } else { self.now }
     }
+}
+
+/// What blocks somebody.
+struct Blocking {
+    list: Arc<str>,
+    target: Target,
+    clause: Option<Clause>,
+}
+
+/// Is that not over then?
+fn lasts(until: Option<Timestamp>, moment: Timestamp) -> bool {
+    until.is_none_or(|until| until > moment)
 }
 
 /// Does a list with this clause drop what one who is that to us sends? A name server answers to any port that the kernel gives to

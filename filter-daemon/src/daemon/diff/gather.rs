@@ -9,6 +9,7 @@ use filter_common::ports::Clause;
 use filter_common::target::Target;
 
 use super::guarded::{self, Guarded, Named};
+use super::lasting::Lasting;
 use super::peers::Peers;
 use crate::blocklist::{Polarity, Targets};
 use crate::config::name::CONFIG_LIST;
@@ -30,10 +31,10 @@ pub struct Read {
 pub struct Peer {
     pub(super) address: IpAddr,
     pub(super) is: Vec<Is>,
-    /// What was read to be blocked and covers it: the first on all ports, and of each clause the first.
+    /// What was read to be blocked and covers it, in the order of the configuration.
     pub(super) covered: Vec<Covering>,
-    /// Does anything that was read to be allowed?
-    pub(super) allowed: bool,
+    /// What was read to be allowed and covers it.
+    pub(super) allowed: Vec<Covering>,
 }
 
 /// What somebody is to this host.
@@ -52,6 +53,8 @@ pub struct Covering {
     pub(super) target: Target,
     /// On which ports, if not on all.
     pub(super) clause: Option<Clause>,
+    /// How long.
+    pub(super) lasting: Lasting,
 }
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
@@ -64,14 +67,16 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
     let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
+        let inline = Listed::of(&config, None, Lasting::FOR_GOOD, Cow::Borrowed(inline));
         let lists = loaded.lists.iter().filter(move |list| list.meaning.polarity == polarity);
         let lists = lists.filter_map(|list| {
-            Some((&list.name, list.meaning.ports, list.meaning.reach.all_of(list.found.targets()?)))
+            let targets = list.meaning.reach.all_of(list.found.targets()?);
+            Some(Listed::of(&list.name, list.meaning.ports, Lasting::on(list), targets))
         });
-        std::iter::once((&config, None, Cow::Borrowed(inline))).chain(lists).collect::<Vec<_>>()
+        std::iter::once(inline).chain(lists).collect::<Vec<_>>()
     };
     let (blocked, allowed) = (of(Polarity::Block, &loaded.block), of(Polarity::Allow, &loaded.allow));
-    let (blocks, allows) = (covers(&blocked), covers(&allowed));
+    let (blocks, allows) = (asked(&blocked), asked(&allowed));
     let peers = known.into_iter().map(|(address, roles)| Peer {
         address,
         is: roles
@@ -82,38 +87,51 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
             })
             .collect(),
         covered: covering(&blocks, address),
-        allowed: !covering(&allows, address).is_empty(),
+        allowed: covering(&allows, address),
     });
     let peers = peers.collect();
     let guarded = guarded::named(guarded, |address| {
-        covering(&blocks, address).into_iter().next().map(|first| (first.list, first.target))
+        blocks.iter().find_map(|(list, cover)| Some((list.name.clone(), cover.covering(address)?)))
     });
     drop((blocks, allows));
     drop((blocked, allowed));
     Read { loaded, peers, guarded, unseen }
 }
 
-/// A list with its clause, and its targets as they lie.
-type Listed<'a> = (&'a Arc<str>, Option<Clause>, Cow<'a, Targets>);
-
-/// The same, to be asked.
-type Covers<'a> = (&'a Arc<str>, Option<Clause>, Cover<'a>);
-
-fn covers<'a>(lists: &'a [Listed<'_>]) -> Vec<Covers<'a>> {
-    lists.iter().map(|(name, clause, targets)| (*name, *clause, Cover::of(targets))).collect()
+/// A list with its targets as they lie.
+struct Listed<'a> {
+    name: &'a Arc<str>,
+    clause: Option<Clause>,
+    lasting: Lasting,
+    targets: Cow<'a, Targets>,
 }
 
-/// Which of these cover an address: of those with the same clause the first.
-fn covering(covers: &[Covers<'_>], address: IpAddr) -> Vec<Covering> {
-    let mut found: Vec<Covering> = Vec::new();
-    for (list, clause, cover) in covers {
-        if found.iter().any(|other| other.clause == *clause) {
-            continue;
-        }
-        let target = cover.covering(address).into_iter();
-        found.extend(target.map(|target| Covering { list: (*list).clone(), target, clause: *clause }));
+impl<'a> Listed<'a> {
+    const fn of(
+        name: &'a Arc<str>,
+        clause: Option<Clause>,
+        lasting: Lasting,
+        targets: Cow<'a, Targets>,
+    ) -> Self {
+        Self { name, clause, lasting, targets }
     }
-    found
+}
+
+/// The same, to be asked.
+type Asked<'a> = (&'a Listed<'a>, Cover<'a>);
+
+fn asked<'a>(lists: &'a [Listed<'a>]) -> Vec<Asked<'a>> {
+    lists.iter().map(|list| (list, Cover::of(&list.targets))).collect()
+}
+
+/// Everything of these that covers an address: what is covered by one may be so for longer by another.
+fn covering(lists: &[Asked<'_>], address: IpAddr) -> Vec<Covering> {
+    let of = |(list, cover): &Asked<'_>| {
+        let Listed { name, clause, lasting, .. } = **list;
+        let covering = move |target| Covering { list: name.clone(), target, clause, lasting };
+        cover.all_covering(address).map(covering).collect::<Vec<_>>()
+    };
+    lists.iter().flat_map(of).collect()
 }
 
 impl Read {

@@ -1,14 +1,16 @@
 //! What a reload would change, and whom of those in touch with this host it would cut: read as a reload reads (away from the
 //! owner; `gather`), compared page by page, and nothing is changed. `peers` says who is in touch, by `sockets`; `covering` which
-//! of what was read covers them; `cuts` who would be cut.
+//! of what was read covers them, and `lasting` how long; `cuts` who would be cut.
 
 mod cuts;
 mod gather;
 mod guarded;
+mod lasting;
 mod peers;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use filter_common::ports::Clause;
 use filter_common::target::Target;
@@ -17,10 +19,12 @@ use super::interfaces::Foreseen;
 use super::pages::{Parts, Turn, Work};
 use super::reload::{Found, Loaded, LoadedList, settings_of};
 use super::settings;
-use crate::blocklist::{Blocklist, ListId, Origin, PAGE, Polarity, Reach, Strictness, Targets};
+use crate::blocklist::{
+    Blocklist, ListId, Origin, PAGE, Polarity, Reach, Settings, Strictness, Targets, Timestamp,
+};
 use crate::clock;
-use crate::config::Config;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
+use crate::config::{Config, Mode};
 use crate::control::wire::diff::{EntryDifference, ListDifference, MOST_ENTRIES, Reply};
 use crate::control::wire::reload::HeldBack;
 use crate::source::trouble::Mood;
@@ -39,6 +43,8 @@ pub struct Now<'a> {
     pub config: &'a Config,
     /// What would come of the interfaces.
     pub interfaces: Foreseen,
+    /// How they would be attached to.
+    pub mode: Mode,
     /// Until when a reload is on trial, if one is.
     pub on_trial_until: Option<u64>,
 }
@@ -52,11 +58,29 @@ pub struct Diff {
     replaced: HashSet<Arc<str>>,
     /// Lists of which what is there would reach otherwise.
     reaching: Vec<(Arc<str>, Reach)>,
-    /// Lists of which what is there would be blocked on these ports.
-    turned: Vec<(Arc<str>, Option<Clause>)>,
-    /// How much of what listed sources send is dropped now, and would be then.
-    drops: [Strictness; 2],
+    /// Lists of which what is there would be blocked on other ports.
+    turned: Vec<Turned>,
+    drops: Drops,
     reply: Reply,
+}
+
+/// A list of which what is there would be blocked on these ports, and, where it has an end, for so long from then on.
+struct Turned {
+    list: Arc<str>,
+    clause: Option<Clause>,
+    ttl: Option<Duration>,
+}
+
+/// How much of what listed sources send is dropped.
+struct Drops {
+    /// From when on the reload counts: the end of a pause, which it does not end, else now.
+    from: Timestamp,
+    /// At this moment, without it.
+    now: Strictness,
+    /// After that, without it.
+    later: Strictness,
+    /// With it.
+    then: Strictness,
 }
 
 /// A list that may be another from then on.
@@ -86,6 +110,7 @@ impl Diff {
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
         let reply = Reply {
             enforce: (enforced != enforces).then_some(enforces),
+            attach_mode: (!attach.is_empty()).then(|| now.mode.name().to_owned()),
             attach,
             detach,
             faults,
@@ -98,9 +123,17 @@ impl Diff {
             ..Reply::default()
         };
         // Who comes by an interface that is not filtered yet is not dropped yet, nor is anybody during a pause.
-        let now = blocklist.settings().strictness();
-        let now = if reply.attach.is_empty() { now } else { Strictness::Nothing };
-        let drops = [now, settings_of(&loaded.config).strictness()];
+        let settings = blocklist.settings();
+        let without = |settings: Settings| match reply.attach.is_empty() {
+            true => settings.strictness(),
+            false => Strictness::Nothing,
+        };
+        let drops = Drops {
+            from: settings.paused.map_or_else(clock::now, |until| until.max(clock::now())),
+            now: without(settings),
+            later: without(settings.unpaused()),
+            then: settings_of(&loaded.config).strictness(),
+        };
         let stage = Stage::Come { list: 0, from: 0 };
         let reaching = reaching(&loaded, blocklist);
         let mut this = Self {
@@ -150,7 +183,11 @@ impl Diff {
             };
             let was = before.map(|id| rows.get(id).name.clone());
             let ports = list.meaning.ports.map(|clause| clause.to_string());
-            self.turned.extend(keeps.map(|id| (rows.get(id).name.clone(), list.meaning.ports)));
+            self.turned.extend(keeps.map(|id| Turned {
+                list: rows.get(id).name.clone(),
+                clause: list.meaning.ports,
+                ttl: list.ttl,
+            }));
             match targets {
                 Some(targets) => {
                     self.compare(before, &list.name, list.meaning.polarity, targets, blocklist);

@@ -1,5 +1,6 @@
 //! Who is in touch with this host, or needed by it, at the moment: the other ends of its connections, its name servers and
-//! its gateways. Loopback is nobody: no packet of its meets the filter.
+//! its gateways. Loopback is nobody: no packet of its meets the filter. By which interface somebody's packets come in no socket
+//! tells (routes tell by which those to him go out), so everybody is taken to come by one that is filtered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -18,8 +18,8 @@ use crate::kernel::{Filter, Interface, KernelError, Link, interface};
 use crate::source::trouble::Mood;
 use crate::text::Explain;
 pub use foresight::{Foreseen, beyond};
-pub use watched::Watched;
 use watched::{Missed, Refused};
+pub use watched::{Modes, Watched};
 
 /// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
 const RETRY: Duration = Duration::from_secs(10);
@@ -255,7 +255,7 @@ impl Interfaces {
     /// Everything has been taken off them.
     pub fn forget(&mut self) {
         for one in self.watched.drain(..).filter(|one| one.attached().is_some()) {
-            info!("{}: detached", one.name());
+            info!(watch.verb = "detach", "{}: detached", one.name());
         }
     }
 
@@ -303,7 +303,9 @@ fn unknown(watched: &[Watched], reality: &Reality) -> Vec<Watched> {
 
 fn is_let_go(name: &str, filter: &mut Filter) -> bool {
     match filter.detach(name) {
-        Ok(()) => warn!("{name}: detached: the configuration does not name it any more"),
+        Ok(()) => {
+            warn!(watch.verb = "detach", "{name}: detached: the configuration does not name it any more");
+        }
         Err(error) => {
             error!("{}", error.explain());
             return false;

@@ -15,6 +15,7 @@ use crate::kernel::{Attached, Link};
 use crate::source::trouble::Mood;
 use crate::text::Explanation;
 pub use course::Refused;
+pub use foreseen::Modes;
 pub use held_back::Missed;
 
 /// An interface by its name, and how it is with it.

@@ -11,7 +11,7 @@ use crate::config::List;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
 use crate::source::limits::{Doubt, Seen, Verdict};
-use crate::source::trouble::{Instead, Mood, Why, explain};
+use crate::source::trouble::{Instead, Why};
 use crate::source::{Draft, Limits, ListFile, Rejected, Remarks};
 use crate::text::{Explanation, printable};
 
@@ -129,7 +129,7 @@ impl Found {
 /// What stands for a list of which nothing was fetched yet, or not from where it is fetched from now on: what is in force
 /// stays; at a start, it is what its copy says. That is told where it does not mean what the configuration says.
 fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
-    let told = |instead| explain(list.name.as_str(), &list.path, &Why::Awaited, instead, Mood::Is);
+    let told = |instead| sources.explain(list, &Why::Awaited, instead);
     let is_reversed = before.is_some_and(|before| before.reversed_by(list).is_some());
     if let Some(before) = before.filter(|before| is_reversed && before.id.is_some()) {
         let told = told(before.instead());
@@ -341,7 +341,7 @@ impl Judging<'_> {
     }
 
     fn explain(&self, why: &Why<'_>, instead: Instead) -> Explanation {
-        explain(self.list.name.as_str(), &self.list.path, why, instead, Mood::Is)
+        self.sources.explain(self.list, why, instead)
     }
 }
 

@@ -96,7 +96,11 @@ impl LoadedList {
                 found,
                 Found::Accepted { .. } | Found::Doubted { targets: Some(_), accepted: None, .. }
             );
-            return if says_it { Self::of(list, None, found) } else { Self::as_before(list, was, found) };
+            return if says_it {
+                Self::of(list, None, found)
+            } else {
+                Self::as_before(list, was, found, sources.mood())
+            };
         }
         let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
         let before = turned.as_ref().or(before);
@@ -107,11 +111,11 @@ impl LoadedList {
 
     /// This list with what was on it `before`: whoever blocked does not allow, nor the reverse, until there is something that
     /// is believed.
-    fn as_before(list: &List, before: &Known, found: Found) -> Self {
+    fn as_before(list: &List, before: &Known, found: Found, mood: Mood) -> Self {
         let mut this = Self::of(list, before.id, found);
         let Some(meaning) = before.reversed_by(list) else { return this };
         if let Found::Doubted { told, .. } = &mut this.found {
-            *told = still(told.clone(), meaning.allows(), Mood::Is);
+            *told = still(told.clone(), meaning.allows(), mood);
         }
         Self { meaning, ttl: before.ttl(), ..this }
     }
@@ -160,7 +164,7 @@ impl Loaded {
             }
             before.map_or_else(
                 || LoadedList::of(list, None, Found::Unchanged),
-                |before| LoadedList::as_before(list, before, Found::Unchanged),
+                |before| LoadedList::as_before(list, before, Found::Unchanged, Mood::Is),
             )
         });
         let lists = lists.collect();
@@ -189,7 +193,7 @@ impl Loaded {
             });
             // It may have been waiting for a file that is believed.
             let this = match copy.filter(|copy| copy.reversed_by(list).is_some()) {
-                Some(was) => LoadedList::as_before(list, was, found),
+                Some(was) => LoadedList::as_before(list, was, found, Mood::Is),
                 None => LoadedList::of(list, None, found),
             };
             let is_same =

@@ -16,7 +16,7 @@ use crate::blocklist::{
 use crate::clock;
 use crate::command::render::figure::counted_as;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
-use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
+use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
 use crate::source::How;
@@ -192,9 +192,21 @@ impl Rows {
         lists.rename(self.names_before);
     }
 
+    /// Lists that go on by another name.
+    fn renamed(&self, blocklist: &Blocklist) -> Vec<Renamed> {
+        let there = self.names_before.iter().filter(|(id, _)| !self.gone.contains(id));
+        let all = there.map(|(id, was)| (was, &blocklist.lists().get(*id).name));
+        let renamed = all.filter(|(was, is)| was != is);
+        let mut renamed: Vec<_> =
+            renamed.map(|(was, is)| Renamed { from: was.to_string(), to: is.to_string() }).collect();
+        renamed.sort();
+        renamed
+    }
+
     /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
     /// which copies there should be.
     pub fn settle(self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
+        reloaded.renamed = self.renamed(blocklist);
         for id in &self.gone {
             blocklist.lists_mut().forget(*id);
         }

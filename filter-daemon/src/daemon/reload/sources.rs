@@ -9,8 +9,9 @@ use crate::config::{self, ConfigError, Feed, List};
 use crate::source::feeds::{Feeds, Key};
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
+use crate::source::trouble::{Instead, Mood, Why, explain, foretell};
 use crate::source::{Copies, Draft, copies};
-use crate::text::printable;
+use crate::text::{Explanation, printable};
 
 /// Where lists are read from, and what was learned while doing so. One reading after another has it.
 pub struct Sources {
@@ -41,6 +42,20 @@ impl Sources {
             denied: Vec::new(),
             writes: true,
             config: Patience::default(),
+        }
+    }
+
+    /// Is what is read about to be in force, or is somebody only told of it?
+    pub fn mood(&self) -> Mood {
+        if self.writes { Mood::Is } else { Mood::Would }
+    }
+
+    /// What is wrong with this list, and what is in force instead, or would be.
+    pub fn explain(&self, list: &List, why: &Why<'_>, instead: Instead) -> Explanation {
+        let (name, path) = (list.name.as_str(), &list.path);
+        match self.mood() {
+            Mood::Is => explain(name, path, why, instead, Mood::Is),
+            Mood::Would => foretell(name, path, why, instead),
         }
     }
 

@@ -78,6 +78,24 @@ fn one_that_nobody_wants_is_rolled_back_by_the_next_start_too() {
     assert_eq!(next_start(place.path()), AtStart::RollBack);
 }
 
+/// There is no room for a note, nor can the one that is there be written over.
+#[test]
+fn that_one_was_rolled_back_and_nobody_will_know_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let mut trial = begun(place.path());
+    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    let note = place.path().join("trial");
+    std::fs::remove_file(&note).unwrap();
+    std::fs::create_dir_all(note.join("in the way")).unwrap();
+    trial.is_over(true);
+    assert_eq!(trial.unnoted(), None, "it is not rolled back yet");
+    trial.has_rolled_back();
+    let told = trial.unnoted().expect("it is told");
+    assert!(told.message.starts_with("that a reload was rolled back could not be noted: "), "{told}");
+    assert!(told.remedy.unwrap().starts_with("the next start takes the configuration's file as it is"));
+    assert!(trial.rolled_back().is_some() && trial.would_be_forgotten().is_some());
+}
+
 #[test]
 fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
     let place = tempfile::tempdir().unwrap();

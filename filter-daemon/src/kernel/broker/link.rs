@@ -9,7 +9,7 @@ use std::path::Path;
 
 use aya::programs::XdpMode;
 use aya::programs::links::{FdLink, PinnedLink};
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::super::error::errno_of;
 use super::super::interface::Interface;
@@ -188,7 +188,6 @@ fn attach(
     let link = program.take_link(id).map_err(|error| failed(io::Error::other(error)))?;
     // Where the kernel refuses a link, aya attaches by netlink instead; that cannot be pinned, and ends here.
     let link = FdLink::try_from(link).map_err(|_| failed(io::Error::from_raw_os_error(nix::libc::EINVAL)))?;
-    info!("{}: attached in {mode} mode", interface.name);
     Ok((link, mode))
 }
 

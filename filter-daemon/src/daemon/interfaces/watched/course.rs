@@ -79,11 +79,11 @@ impl Watched {
             let remedy = "find out who it is (`bpftool link`, `bpftool prog`), then `filterd reload`: it attaches at \
                           once, and without it every ten minutes";
             let why = Explanation::new(message, remedy);
-            error!("{name} is not filtered: {why}");
+            error!(watch.verb = "detach", "{name} is not filtered: {why}");
             waiting.why = Some(why);
             waiting.held_back = number.map(|number| (clock::instant() + SELDOM, number));
         } else {
-            error!("{name}: {what}: attaching it again");
+            error!(watch.verb = "detach", "{name}: {what}: attaching it again");
             waiting.why = Some(what.into());
         }
         self.gaps += 1;
@@ -93,9 +93,14 @@ impl Watched {
     fn has_gone(&mut self, here: Option<&Interface>, filter: &mut Filter) {
         let name = &self.name;
         match here {
-            _ if self.unnamed.is_some() => info!("{name} is gone"),
-            Some(_) => warn!("another interface is called {name} now: it is attached to"),
-            None => error!("{name} is gone: it is attached to again when it comes back"),
+            _ if self.unnamed.is_some() => info!(watch.verb = "detach", "{name} is gone"),
+            Some(_) => {
+                warn!(watch.verb = "detach", "another interface is called {name} now: it is attached to");
+            }
+            None => {
+                let then = "it is attached to again when it comes back";
+                error!(watch.verb = "detach", "{name} is gone: {then}");
+            }
         }
         if let Err(error) = filter.detach(name) {
             error!("{}", error.explain());
@@ -134,7 +139,10 @@ impl Watched {
         }
         match filter.attach(interface.clone(), mode) {
             Ok(attached) => {
-                if waiting.why.is_none() && reality.link(name).is_some() {
+                let has_link = reality.link(name).is_some_and(|link| link.index == interface.index);
+                if !has_link {
+                    info!(watch.verb = "attach", "{name}: attached in {} mode", attached.mode());
+                } else if waiting.why.is_none() {
                     info!("{name}: the link of an earlier filterd is still on it, and stays");
                 }
                 self.is_attached(attached);
@@ -154,7 +162,12 @@ impl Watched {
         let State::Waiting(Waiting { since, why, is_guess, .. }) = &self.state else { return };
         let (gap, most) = (since.elapsed(), if *is_guess { "at most " } else { "" });
         if why.is_some() {
-            warn!("{}: attached after {most}{:.3} s without protection", self.name, gap.as_secs_f64());
+            warn!(
+                watch.verb = "attach",
+                "{}: attached after {most}{:.3} s without protection",
+                self.name,
+                gap.as_secs_f64()
+            );
         }
         if self.gaps > 0 {
             self.unprotected += gap;

@@ -1,14 +1,21 @@
 //! What a reload would make of an interface, told by what is there, and without touching anything.
 
 use super::{State, Watched, Where};
+use crate::config::Mode;
 use crate::daemon::interfaces::Reality;
-use crate::kernel::Attached;
+use crate::doctor;
+use crate::kernel::{Attached, Interface};
 use crate::text::Explanation;
 
 impl Watched {
-    /// As it would be. Who refuses now is asked at least every ten seconds, and would refuse then, too; but for whom somebody
-    /// takes the filter off again and again: that one waits for a reload.
-    pub(in crate::daemon::interfaces) fn foresee(&mut self, reality: &Reality, was_put_off: bool) {
+    /// As it would be. Who refuses now would refuse then, too, if he is asked the same; but for whom somebody takes the filter
+    /// off again and again: that one waits for a reload.
+    pub(in crate::daemon::interfaces) fn foresee(
+        &mut self,
+        reality: &Reality,
+        modes: Modes,
+        was_put_off: bool,
+    ) {
         self.find_left(reality);
         if self.is_over() {
             return;
@@ -19,9 +26,10 @@ impl Watched {
             return;
         };
         self.need_not_be_there = false;
-        let refuses = waiting.is_there && waiting.why.is_some() && !was_put_off;
+        let refuses = waiting.is_there && waiting.why.is_some() && !was_put_off && modes.are_the_same();
         waiting.is_there = true;
         let is_linked = reality.link(&self.name).is_some_and(|link| link.index == here.index);
+        let refusal = modes.refusal_of(here);
         match &here.occupant {
             _ if refuses => {}
             Some(occupant) if !is_linked => {
@@ -30,6 +38,7 @@ impl Watched {
                     format!("`filterd doctor --iface {}` says whose, and what takes it off", here.name);
                 waiting.why = Some(Explanation::new(message, remedy));
             }
+            None if refusal.is_some() => waiting.why = refusal,
             occupant => {
                 let program = occupant.as_ref().map_or(0, |occupant| occupant.id);
                 let mode = occupant.as_ref().map(|occupant| occupant.mode);
@@ -41,5 +50,36 @@ impl Watched {
     /// Was it put off because somebody takes the filter off it again and again?
     pub(in crate::daemon::interfaces) fn is_put_off(&self) -> bool {
         matches!(&self.state, State::Waiting(waiting) if waiting.held_back.is_some())
+    }
+}
+
+/// How interfaces are attached to.
+#[derive(Clone, Copy, Debug)]
+pub struct Modes {
+    /// Until the reload.
+    pub now: Mode,
+    /// From then on.
+    pub then: Mode,
+}
+
+impl Modes {
+    /// Would somebody refuse who refuses now? He is asked at least every ten seconds.
+    pub fn are_the_same(self) -> bool {
+        self.now == self.then
+    }
+
+    /// Why this one would refuse, as far as the kernel says it without being asked to attach.
+    pub fn refusal_of(self, interface: &Interface) -> Option<Explanation> {
+        let is_refused = self.then == Mode::Native && doctor::runs_programs(interface.index) == Some(false);
+        is_refused.then(|| {
+            let name = &interface.name;
+            Explanation::new(
+                "`mode` is native, and its driver runs no XDP programs, says the kernel",
+                format!(
+                    "`mode: generic` filters it, and so does `auto`, several times slower; `filterd doctor --iface {name}` \
+                     says more"
+                ),
+            )
+        })
     }
 }
