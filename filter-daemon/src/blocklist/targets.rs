@@ -46,9 +46,11 @@ pub fn of_net64(net: u64) -> Target {
     Target::V6(Prefix::covering(u128::from(net) << 64, 64))
 }
 
-/// How many words of the tables change when it enters or leaves: a target stands for up to 2^32 addresses.
+/// How many words of the tables change when it enters or leaves: a target stands for up to 2^32 addresses. An IPv6 prefix
+/// changes some of the levels, besides, and has to be told from others around it: it takes as long as six words.
 pub fn weight(target: Target) -> u64 {
     const NETWORKS_A_WORD: u64 = 64;
+    const SIX: u64 = 6;
     match target {
         Target::V4(prefix) if prefix.length() <= 24 => {
             ((1 << (24 - prefix.length())) / NETWORKS_A_WORD).max(1)
@@ -56,9 +58,9 @@ pub fn weight(target: Target) -> u64 {
         Target::V4(prefix) => 1 << (32 - prefix.length()),
         // By bits, of which a word has more or fewer (`filter_common::levels`).
         Target::V6(prefix) => match prefix.length() {
-            length @ 0..=14 => 1 << (14 - length),
-            length @ 15..=24 => 1 << (24 - length),
-            _ => 1,
+            length @ 0..=14 => SIX.max(1 << (14 - length)),
+            length @ 15..=24 => SIX.max(1 << (24 - length)),
+            _ => SIX,
         },
     }
 }
@@ -210,6 +212,15 @@ mod tests {
                 pages.iter().all(|page| page.others.len() <= 1 || page.weight() < most + 128 + (1 << 17))
             );
         }
+    }
+
+    /// So that whoever asks between two pages waits no longer for those of one kind than for those of another.
+    #[test]
+    fn a_page_has_fewer_prefixes_of_ipv6_than_addresses() {
+        let prefixes = (0..1000).map(|number| Target::V6(Prefix::covering(number << 80, 48)));
+        let pages = |targets: Targets| targets.pages(600).map(|page| page.len()).collect::<Vec<_>>();
+        assert_eq!(pages(prefixes.collect()), [[100; 10].as_slice()].concat());
+        assert_eq!(pages((0..1000).map(of_address).collect()), [600, 400]);
     }
 
     #[test]

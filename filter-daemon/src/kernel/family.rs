@@ -13,6 +13,10 @@ use super::{KernelError, Occupancy};
 /// The part of its limit by which a table may exceed it for a while: far below the first refusal at any geometry.
 const MARGIN: u64 = 64;
 
+/// And this many at least, as come one by one until the larger table of a small one is there. Where there is no place for one of
+/// them, whoever brings it waits, as he would without.
+const FEW: u64 = 32;
+
 /// How many keys are tried before a table that refuses below its limit is made larger: one key in some hundred refuses.
 const KEYS: u32 = 3;
 
@@ -65,7 +69,9 @@ impl<K: Kind> Family<K> {
         wanted: &impl SixTargets,
     ) -> Result<(), KernelError> {
         let limit = self.store.limit();
-        if entries <= limit || entries <= limit + limit / MARGIN && self.grow_aside(limit + 1, maps)? {
+        if entries <= limit
+            || entries <= limit + FEW.max(limit / MARGIN) && self.grow_aside(limit + 1, maps)?
+        {
             return Ok(());
         }
         self.end_growth(maps, wanted)?;

@@ -1,8 +1,9 @@
 //! Judges that are loaded aside while others are served: what is planned is put off until then, and of nobody's concern.
 
+use filter_common::ports::{Clause, Range};
 use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
-use filterd::blocklist::{Change, Settings, Targets};
+use filterd::blocklist::{Change, Origin, Polarity, Settings, Targets};
 use filterd::kernel::KernelError;
 
 use crate::growth::{Owner, four, net64, six};
@@ -63,6 +64,29 @@ fn who_enters_meanwhile_where_packets_look_already_does_not_wait_for_it() {
     assert!((0..301).map(four).chain(first_of_their_kind().iter()).all(|target| owner.drops(target)));
 }
 
+/// What is blocked on some ports alone has a set of its own, which is of no concern to what is blocked on all.
+#[test]
+fn nor_for_a_clause_that_no_judge_knows() {
+    let mut owner = Owner::new();
+    owner.add((0..300).map(four)).expect("the kernel is well");
+    let blocklist = owner.protection.blocklist_mut();
+    let list =
+        blocklist.lists_mut().make_anyway("ssh", Origin::File, Polarity::Block).expect("there is a row");
+    let ssh = Clause::new(false, Range::new(22, 22)).expect("it is one range");
+    blocklist.restrict(list, ssh).expect("there is a slot");
+    let set = owner.protection.blocklist().lists().get(list).set();
+    let needs = owner.protection.needs_with(set, &Targets::from_iter([four(1000)]));
+    let (filter, blocklist) = owner.protection.parts();
+    assert!(!filter.reserve_aside(&needs, blocklist).expect("there is memory"), "it takes a while");
+    let of = |number| Targets::from_iter([four(number)]);
+    assert!(owner.filter().sees(SetName::Block, &of(300)), "packets look there");
+    assert!(!owner.filter().sees(set, &of(1000)), "and not here");
+    let before = owner.kernel.requests();
+    owner.add([four(300)].into_iter()).expect("there is room");
+    assert!(owner.drops(four(300)) && owner.filter().is_awaiting_judge());
+    assert_eq!(owner.kernel.requests(), before, "nothing was loaded or published for him");
+}
+
 #[test]
 fn who_leaves_meanwhile_needs_nothing_of_the_kernel() {
     let mut owner = Owner::waiting();
@@ -101,6 +125,16 @@ fn who_waits_for_a_judge_that_cannot_be_loaded_is_told() {
     assert!(owner.drops(net64(7)) && owner.drops(six(1)));
     let (pinned, used) = owner.kernel.pins();
     assert_eq!(pinned.len(), used.len(), "nothing of the trouble is left");
+}
+
+#[test]
+fn he_is_told_even_if_the_kernel_is_well_again_when_he_asks() {
+    let mut owner = Owner::waiting();
+    owner.kernel.refuse_judges(true);
+    owner.settle_judge();
+    owner.kernel.refuse_judges(false);
+    assert!(owner.reserve_aside(&first_of_their_kind()).is_err(), "what he waited for was given up");
+    assert!(!owner.reserve_aside(&first_of_their_kind()).expect("he is told once"), "it takes a while");
 }
 
 /// Two that wait need not be told apart: the broker loads one judge at a time, and that is the one for both in the end.

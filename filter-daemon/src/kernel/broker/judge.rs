@@ -1,7 +1,8 @@
 //! Loading a judge: the program that its blueprint specialises, over maps that are pinned already.
 
-use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use aya::maps::MapData;
 use aya::programs::{ProgramFd, Xdp};
@@ -15,7 +16,7 @@ use super::counters;
 use super::debug::Lines;
 use super::pins::Pins;
 use super::request::{Blueprint, MapUse};
-use super::tables::Tables;
+use super::tables::{Tables, write_settings};
 
 pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
 
@@ -58,17 +59,38 @@ impl Foreseen {
 }
 
 /// What judges are loaded with. aya's loader reads all types of the kernel's, 5 MB, before it can be told that nobody wants
-/// them: that takes several times as long as a judge, and the owner waits. So after each judge the loaders for the next ones
-/// are made aside: a table made aside is published, and the lengths that it is for at once behind it.
-#[derive(Default)]
+/// them: that takes several times as long as a judge, and the owner waits, or what else needs a processor does. So loaders are
+/// made when the broker begins, and used again and again: nothing of a judge stays in one.
 pub struct Loader {
-    next: VecDeque<JoinHandle<EbpfLoader<'static>>>,
+    ready: Vec<EbpfLoader<'static>>,
+    /// Those that are made come by this, and those that have been used aside come back.
+    back: Sender<EbpfLoader<'static>>,
+    coming: Receiver<EbpfLoader<'static>>,
+    making: Option<JoinHandle<()>>,
 }
 
-/// So many are ready.
+/// So many: one judge may be wanted while another one is loaded aside.
 const READY: usize = 2;
 
+/// How long one that is being made is waited for, before whoever wants it makes one himself.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+impl Default for Loader {
+    fn default() -> Self {
+        let (back, coming) = channel();
+        Self { ready: Vec::new(), back, coming, making: None }
+    }
+}
+
 impl Loader {
+    /// Begins to make what will be wanted, one after the other: the first is wanted soon.
+    pub fn begin(&mut self) {
+        let made = self.back.clone();
+        let make = move || (0..READY).for_each(|_| _ = made.send(typeless()));
+        // Where there is no thread to be had, whoever wants one makes it.
+        self.making = thread::Builder::new().name("loaders".to_owned()).spawn(make).ok();
+    }
+
     /// Loads a judge built like this over the maps that are pinned for it.
     pub fn load(
         &mut self,
@@ -77,8 +99,9 @@ impl Loader {
         ring: Option<MapData>,
     ) -> Result<Judge, KernelError> {
         let tables = Judge::open(&blueprint, pins, ring)?;
-        let loaded = Judge::load(blueprint, &tables, self.loader());
-        self.begin_next();
+        let mut loader = self.any().unwrap_or_else(typeless);
+        let loaded = Judge::load(blueprint, &tables, &mut loader);
+        self.ready.push(loader);
         loaded
     }
 
@@ -90,21 +113,31 @@ impl Loader {
         ring: Option<MapData>,
     ) -> Result<Foreseen, KernelError> {
         let tables = Judge::open(&blueprint, pins, ring)?;
-        let (loader, its) = (self.loader(), blueprint.clone());
-        let begun = thread::Builder::new().name("judge".to_owned());
-        let begun = begun.spawn(move || Judge::load(its, &tables, loader));
+        let (loader, back, its) = (self.any_ready(), self.back.clone(), blueprint.clone());
+        let load = move || {
+            let mut loader = loader.unwrap_or_else(typeless);
+            let loaded = Judge::load(its, &tables, &mut loader);
+            // Whoever foresaw it may be gone.
+            _ = back.send(loader);
+            loaded
+        };
+        let begun = thread::Builder::new().name("judge".to_owned()).spawn(load);
         let loading = begun.map_err(|error| KernelError::load("begin to load the judge", error))?;
-        self.begin_next();
         Ok(Foreseen { blueprint, loading })
     }
 
-    fn loader(&mut self) -> EbpfLoader<'static> {
-        self.next.pop_front().and_then(|next| next.join().ok()).unwrap_or_else(typeless)
+    /// One that is ready, or else soon will be.
+    fn any(&mut self) -> Option<EbpfLoader<'static>> {
+        self.any_ready().or_else(|| {
+            let is_coming = self.making.as_ref().is_some_and(|making| !making.is_finished());
+            is_coming.then(|| self.coming.recv_timeout(PATIENCE).ok()).flatten()
+        })
     }
 
-    fn begin_next(&mut self) {
-        let begin = || thread::Builder::new().name("loader".to_owned()).spawn(typeless).ok();
-        self.next.extend((self.next.len()..READY).filter_map(|_| begin()));
+    fn any_ready(&mut self) -> Option<EbpfLoader<'static>> {
+        self.ready.extend(self.coming.try_iter());
+        self.ready.truncate(READY);
+        self.ready.pop()
     }
 }
 
@@ -125,17 +158,22 @@ impl Judge {
         Ok(tables)
     }
 
-    fn load(blueprint: Blueprint, tables: &Tables, loader: EbpfLoader<'static>) -> Result<Self, KernelError> {
+    fn load(
+        blueprint: Blueprint,
+        tables: &Tables,
+        loader: &mut EbpfLoader<'static>,
+    ) -> Result<Self, KernelError> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
         let settings = counters::known_to(&blueprint.settings);
-        let mut loader: EbpfLoader<'_> = loader;
-        loader.override_global("SETTINGS", &settings[..], true);
-        if !may_please_the_verifier() {
-            // It refuses, and why is known: what it says of a judge takes it longer to write than to find.
-            loader.verifier_log_level(VerifierLogLevel::DISABLE);
-        }
-        let object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
+        // Where it refuses because it may, why is known: what it says of a judge takes it longer to write than to find.
+        loader.verifier_log_level(if may_please_the_verifier() {
+            VerifierLogLevel::default()
+        } else {
+            VerifierLogLevel::DISABLE
+        });
+        let mut object = tables.write_into(OBJECT).map_err(|error| failed(&error))?;
+        write_settings(&mut object, &settings).map_err(|error| failed(&error))?;
         let mut object: Ebpf = loader.load(&object).map_err(|error| failed(&error))?;
         let program: &mut Xdp = object
             .program_mut(if blueprint.has_ports { "filterd_ports" } else { "filterd_judge" })

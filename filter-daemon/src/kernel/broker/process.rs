@@ -132,6 +132,8 @@ pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
 }
 
 fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
+    // With no more capabilities than this process keeps: a thread has those of whoever begins it.
+    server.begin_loaders();
     let ended = answer(&mut server, line);
     // Whoever asks may be killed in the middle of a request.
     server.leave();

@@ -104,6 +104,11 @@ impl Server {
         })
     }
 
+    /// Prepares aside what judges will be loaded with.
+    pub fn begin_loaders(&mut self) {
+        self.loader.begin();
+    }
+
     /// What is pinned.
     pub fn earlier(&self) -> Earlier {
         Earlier {

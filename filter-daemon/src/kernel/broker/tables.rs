@@ -4,10 +4,12 @@
 //! take eleven instructions for each table (`BPF_PSEUDO_MAP_VALUE`; the settings are reached in the same way). aya does
 //! this only for maps that it makes and fills itself: names without a definition it leaves alone, and these are those.
 
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use aya::maps::MapData;
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
+use thiserror::Error;
 
 use super::super::KernelError;
 use super::counters;
@@ -22,6 +24,9 @@ const BPF_PSEUDO_MAP_VALUE: u8 = 2;
 /// Maps that the program itself hands to the kernel: own flows, which it looks up, and the ring of samples.
 const FLOWS: &str = "FLOWS";
 const SAMPLES: &str = "SAMPLES";
+
+/// Constants of the program, in its read-only data.
+const SETTINGS: &str = "SETTINGS";
 
 /// Tables that are open, with their names in the program.
 pub struct Tables(Vec<(&'static str, MapData)>);
@@ -78,6 +83,28 @@ pub fn written(object: &[u8], maps: &[(&str, BorrowedFd<'_>)]) -> Result<Vec<u8>
     Ok(written)
 }
 
+/// Puts these words in place of the settings in `object`. aya could do it, but its loader would hold on to them.
+pub fn write_settings(object: &mut [u8], settings: &[u64]) -> Result<(), NoSettings> {
+    let bytes: Vec<u8> = settings.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let place = place_of_settings(object).filter(|place| place.len() == bytes.len());
+    let place = place.and_then(|place| object.get_mut(place)).ok_or(NoSettings)?;
+    place.copy_from_slice(&bytes);
+    Ok(())
+}
+
+/// An object has no settings, or others than these.
+#[derive(Debug, Error)]
+#[error("the object has not these settings")]
+pub struct NoSettings;
+
+fn place_of_settings(object: &[u8]) -> Option<Range<usize>> {
+    let file = object::File::parse(object).ok()?;
+    let symbol = file.symbol_by_name(SETTINGS)?;
+    let (section, _) = file.section_by_index(symbol.section_index()?).ok()?.file_range()?;
+    let start = (section + symbol.address()) as usize;
+    Some(start..start + symbol.size() as usize)
+}
+
 /// Turns the number that an instruction holds, the place in the map, into that place's address; or into the map itself.
 fn write_map(instruction: &mut [u8; INSTRUCTION], map: RawFd, name: &str) {
     let kind = if name == FLOWS || name == SAMPLES { BPF_PSEUDO_MAP_FD } else { BPF_PSEUDO_MAP_VALUE };
@@ -87,4 +114,34 @@ fn write_map(instruction: &mut [u8; INSTRUCTION], map: RawFd, name: &str) {
     let place = *low;
     *low = map.to_ne_bytes();
     instruction[12..].copy_from_slice(&place);
+}
+
+#[cfg(test)]
+mod tests {
+    use filter_common::settings::WORDS;
+
+    use super::super::JUDGE;
+    use super::*;
+
+    #[test]
+    fn settings_stand_in_the_read_only_data_and_nothing_else_is_touched() {
+        let settings: Vec<u64> = (0..WORDS as u64).map(|word| word | 0xF11E << 48).collect();
+        let mut object = JUDGE.to_vec();
+        write_settings(&mut object, &settings).expect("a judge has settings");
+        let file = object::File::parse(&*object).unwrap();
+        let constants = file.section_by_name(".rodata").and_then(|section| section.data().ok()).unwrap();
+        let bytes: Vec<u8> = settings.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert!(constants.windows(bytes.len()).any(|window| window == bytes));
+        let others = JUDGE.iter().zip(&object).filter(|(before, after)| before != after).count();
+        assert!(others <= bytes.len() && object.len() == JUDGE.len());
+    }
+
+    #[test]
+    fn an_object_with_other_settings_is_refused_and_left_as_it_is() {
+        let mut object = JUDGE.to_vec();
+        assert!(write_settings(&mut object, &[7; WORDS - 1]).is_err());
+        assert!(write_settings(&mut object, &[7; WORDS + 1]).is_err());
+        assert!(object == JUDGE);
+        assert!(write_settings(&mut Vec::new(), &[7; WORDS]).is_err());
+    }
 }

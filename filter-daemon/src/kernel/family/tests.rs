@@ -226,3 +226,18 @@ fn who_waits_for_a_larger_table_whose_key_refuses_gets_another_one() {
     world.must_hold_all();
     assert_eq!((world.family.refusals, world.geometry()), (1, wanted));
 }
+
+#[test]
+fn those_who_come_one_by_one_while_a_small_table_grows_do_not_wait_for_the_larger_one() {
+    let mut world = World::new(&[]);
+    let limit = world.geometry().limit();
+    world.come((0..limit).collect());
+    for number in limit..limit + FEW {
+        world.family.make_room(number + 1, &mut world.maps, &Nothing).expect("the kernel is well");
+        world.come(vec![number]);
+        assert!(world.family.is_growing(), "number {number} has waited for it");
+    }
+    world.family.make_room(limit + FEW + 1, &mut world.maps, &Nothing).expect("the kernel is well");
+    assert!(!world.family.is_growing() && world.geometry().limit() > limit, "more of them do");
+    world.must_hold_all();
+}

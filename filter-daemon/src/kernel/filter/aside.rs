@@ -53,7 +53,11 @@ impl Filter {
         targets.is_empty()
             || self.published.as_ref().is_some_and(|published| {
                 let has_word = name.blocks() || published.overlap == self.overlap.generation();
-                let has_clause = published.clauses == self.clauses_in_use();
+                let clauses = self.clauses_in_use();
+                let has_clause = match name {
+                    SetName::Clause(slot) => published.clauses[slot.number()] == clauses[slot.number()],
+                    SetName::Block | SetName::Allow => true,
+                };
                 has_word && has_clause && self.sets[name].sees(targets, &published.sets[name])
             })
     }
