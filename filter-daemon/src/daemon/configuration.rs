@@ -56,7 +56,9 @@ impl Configuration {
         let last_good = LastGood::in_directory(&run.state_dir);
         if !run.take_over && Trial::was_confirmed(&run.state_dir) {
             last_good.take_prepared();
-            sources.copies.take_all_tried();
+            for (list, error) in sources.copies.take_all_tried() {
+                error!("there is no copy of list {} as it was confirmed: {error}", list.name);
+            }
         }
         let known = sources.known();
         let mut this = Self {

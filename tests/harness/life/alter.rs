@@ -218,7 +218,7 @@ impl Alter<'_> {
     /// Of any list that is read, one that allows and the one that is fetched among them.
     fn other_ttl(&mut self) -> String {
         let ttl = TTLS[self.random.below(TTLS.len())].map(Duration::from_secs);
-        if self.plan.fed.is_some() && self.random.below(4) == 0 {
+        if self.plan.fed.is_some() && self.random.below(2) == 0 {
             self.plan.fed_ttl = ttl;
             return format!("what is on list {FED} stays for {ttl:?}");
         }

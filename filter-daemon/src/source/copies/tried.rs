@@ -49,13 +49,11 @@ impl Copies {
         self.sync()
     }
 
-    /// The same of all that was tried, by a filterd that died before it had done so.
-    pub fn take_all_tried(&self) {
-        for accepted in self.find_tried().copies {
-            if let Err(error) = self.take_tried(&accepted) {
-                tracing::error!("list {}: {error}", accepted.name);
-            }
-        }
+    /// The same of all that was tried, by a filterd that died before it had done so. Tells of which lists that failed.
+    #[must_use]
+    pub fn take_all_tried(&self) -> Vec<(Accepted, CopyError)> {
+        let tried = self.find_tried().copies.into_iter();
+        tried.filter_map(|tried| self.take_tried(&tried).err().map(|error| (tried, error))).collect()
     }
 
     /// Where the copy of this is, if it is on trial.
