@@ -7,6 +7,7 @@ use crate::control::wire::reload::then_reload;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
 use crate::daemon::error::DaemonError;
+use crate::daemon::persistence::MEND_AND_START;
 use crate::exit::Exit;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
@@ -123,6 +124,9 @@ fn not_on_disk(message: String, failure: &NotWritten) -> Explanation {
         let remedy = "the state directory was removed: start filterd again, which may write only to the one that it began with \
                       (`filterd list` has what would be lost)";
         return Explanation::new(message, remedy);
+    }
+    if failure.lasts() {
+        return Explanation::new(message, MEND_AND_START);
     }
     let remedy = format!(
         "filterd writes it as soon as it can, and `filterd status` tells while something is missing; {IF_REPLACED}"
