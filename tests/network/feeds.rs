@@ -110,7 +110,7 @@ fn a_fetch_that_failed_is_known_after_a_restart() {
     };
     for (answer, why, most) in [
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404", 300),
-        ("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3000\r\nContent-Length: 0\r\n\r\n", "429", 3000),
+        ("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3000\r\nContent-Length: 0\r\n\r\n", "429", 3010),
     ] {
         site.answers(answer);
         net.filterd(["lists", "refresh", "ipsum"]).exits(7).complains(why);

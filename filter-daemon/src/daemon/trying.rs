@@ -169,6 +169,7 @@ impl Owner {
         let confirmed = confirm::Reply {
             confirmed: true,
             rolled_back: None,
+            not_taken: self.configuration.not_taken(),
             held_back: held_back(self.protection.blocklist()).collect(),
             not_kept: not_kept.collect(),
         };
