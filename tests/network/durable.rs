@@ -176,6 +176,33 @@ fn a_full_disk_is_told_and_made_up_for() {
     net.expect_each([ATTACKER, BYSTANDER, "10.0.0.9", "10.1.134.159"]).dropped();
 }
 
+/// The first start of all, where the journal itself cannot be made.
+#[test]
+fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
+    let mut net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    let disk = SmallDisk::mount(&state.display().to_string());
+    disk.fill();
+    net.start("");
+    net.wait_for_log("would not survive a restart");
+    net.filterd(["status"]).exits(7).says("would not survive a restart").says("make room there");
+    net.filterd(["add", ATTACKER]).exits(7).complains("filterd writes it as soon as it can");
+    // Nothing half made lies there, which the next start would take for a damaged one.
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.wait_for_log("would not survive a restart");
+    net.filterd(["status"]).exits(7).is_silent_about("damaged");
+    net.filterd(["add", ATTACKER]).exits(7);
+    disk.make_room();
+    net.wait_for_log("live entries are on disk again");
+    net.filterd(["status"]).is_silent_about("would not survive a restart");
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).is_silent_about("damaged").is_silent_about("would not survive a restart");
+}
+
 /// Where Landlock or its user keeps the daemon from making it anew, that is for the operator to do.
 #[test]
 fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {

@@ -95,6 +95,43 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     net.filterd(["allow", "list", "--list", "guard"]).succeeds().says(GATEWAY);
 }
 
+/// Whoever restarts it is told what he would have been told without, and its server is asked when it would have been.
+#[test]
+fn a_fetch_that_failed_is_known_after_a_restart() {
+    let mut net = Net::new();
+    let site = Site::up(&net);
+    site.has(&format!("{ATTACKER}\n"));
+    net.start(&config());
+    wait_for(&net, "it is fetched at once", |list| list["entries"] == 1);
+    let next = |net: &Net| {
+        let told = net.filterd(["lists", "--json"]).json();
+        let list = told["lists"].as_array().expect("lists").iter().find(|list| list["name"] == "ipsum");
+        list.expect("it is told")["fetching"]["next"].as_u64().expect("a time")
+    };
+    for (answer, why, most) in [
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404", 300),
+        ("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3000\r\nContent-Length: 0\r\n\r\n", "429", 3010),
+    ] {
+        site.answers(answer);
+        net.filterd(["lists", "refresh", "ipsum"]).exits(7).complains(why);
+        for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+            net.end(signal);
+            net.start(&config());
+            net.filterd(["status"]).exits(7).says(why).says("stays in force");
+            net.filterd(["lists"]).exits(7).says(why);
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs();
+            assert!((now..=now + most).contains(&next(&net)), "{why}: {} at {now}", next(&net));
+            assert!(why == "404" || next(&net) > now + 2000, "its server wants to be left alone");
+            net.expect(ATTACKER).dropped();
+        }
+    }
+    site.has(&format!("{ATTACKER}\n"));
+    net.filterd(["lists", "refresh", "ipsum"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start(&config());
+    net.filterd(["status"]).succeeds();
+}
+
 #[test]
 fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
     let mut net = Net::new();

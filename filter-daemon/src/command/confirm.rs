@@ -13,8 +13,8 @@ use crate::exit::Exit;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Where what stays is not all that the files say (a list is held back, or has no copy on disk), that is told, and the exit code is
-7.")]
+Where what stays is not all that the files say (the configuration was not valid at a start since, a list is held back, or has no
+copy on disk), that is told, and the exit code is 7.")]
 pub struct Confirm {}
 
 impl Confirm {
@@ -25,7 +25,7 @@ impl Confirm {
             return Ok(Exit::No);
         }
         let held_back = confirmed.held_back.iter().map(|held| &held.told);
-        reload::complain(held_back.chain(&confirmed.not_kept), console)
+        reload::complain(confirmed.not_taken.iter().chain(held_back).chain(&confirmed.not_kept), console)
     }
 }
 
@@ -33,7 +33,11 @@ fn render(confirmed: &Reply, clock: &Clock) -> String {
     match (confirmed.confirmed, confirmed.rolled_back) {
         (true, _) => {
             let held_back = reload::counted_back(&confirmed.held_back);
-            format!("confirmed: the configuration stays{held_back}")
+            let what = match confirmed.not_taken {
+                None => "the configuration stays",
+                Some(_) => "what is in force stays, which is not the configuration that was on trial",
+            };
+            format!("confirmed: {what}{held_back}")
         }
         (false, None) if confirmed.at_work => {
             "nothing to confirm yet: the reload that is to be on trial is still at work; try again when it has answered"
@@ -59,6 +63,9 @@ mod tests {
         let at_work = Reply { at_work: true, ..Reply::default() };
         assert!(render(&at_work, &Clock::standing(100)).starts_with("nothing to confirm yet: the reload"));
         assert_eq!(told(true, None), "confirmed: the configuration stays");
+        let other = Reply { confirmed: true, not_taken: Some("not valid".into()), ..Reply::default() };
+        let words = "confirmed: what is in force stays, which is not the configuration that was on trial";
+        assert_eq!(render(&other, &Clock::standing(100)), words);
         assert_eq!(told(false, None), "nothing to confirm: no reload is on trial");
         assert!(told(false, Some(90)).starts_with("nothing to confirm: the reload was rolled back 10 s ago"));
     }

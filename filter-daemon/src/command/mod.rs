@@ -52,8 +52,8 @@ pub enum Verb {
     /// Remove what was added
     ///
     /// Takes targets out of the live lists, those that `filterd add` fills, and nothing that lies within them. Exits
-    /// with 1 if one of them, or a part of it, is still blocked, by another entry or by a list of the configuration
-    /// (with --list: by that very list): the answer names it and the command that helps.
+    /// with 1 if one of them, or a part of it, is still blocked on all ports, by another entry or by a list of the
+    /// configuration (with --list: by that very list): the answer names it and the command that helps.
     #[command(visible_alias = "del")]
     Remove(With<remove::Remove>),
     /// Let packets pass, whatever is blocked, and show what is allowed

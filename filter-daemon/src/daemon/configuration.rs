@@ -295,6 +295,11 @@ impl Configuration {
         });
     }
 
+    /// Why something else is in force than what its file says, if that is so.
+    pub fn not_taken(&self) -> Option<Explanation> {
+        Some(self.held_back.as_ref()?.told.clone())
+    }
+
     /// What is to be told where there is no copy of what is in force.
     pub fn without_copy(&self) -> Option<Explanation> {
         Some(self.not_kept.as_ref()?.told.clone())

@@ -28,6 +28,10 @@ const CHECK: Duration = Duration::from_secs(5);
 /// How long a disk that has failed is left alone.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// What to do about a journal that is there and cannot be opened.
+pub const MEND_AND_START: &str = "mend that, then start filterd again; `filterd export > FILE` before that and `filterd import FILE` after it keep \
+     what is live now";
+
 type Written = Result<(), NotWritten>;
 
 /// The part of the owner's state that is about the journal.
@@ -159,7 +163,7 @@ impl Persistence {
         let refused = || {
             let (since, why) = self.refused.as_ref()?;
             let why = format!("{}; and what was added live before is not blocked", why.message);
-            Some(not_durable(*since, &why, "mend that, then start filterd again"))
+            Some(not_durable(*since, &why, MEND_AND_START))
         };
         let lost = || {
             let Lost { since, why, .. } = self.journal.lost()?;

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use filter_common::labels::Counters;
 
 use crate::config::{AS_GIVEN, Config, List, ListName, Matches};
+use crate::source::Limits;
 use crate::source::trouble::Mood;
+use crate::text::printable;
 
 /// What is known of a reload besides.
 pub struct Reload<'a> {
@@ -74,6 +76,10 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
         Mood::Is => "from now on",
         Mood::Would => "from then on",
     };
+    let is_moved = before.feed.is_some() != after.feed.is_some();
+    // Whether it may begin empty goes with where it comes from, too.
+    let limits =
+        |list: &List| Limits { may_begin_empty: list.limits.may_begin_empty || is_moved, ..list.limits };
     let told = [
         (is_told && before.allows != after.allows)
             .then(|| format!("{} {since}", if after.allows { "allows" } else { "blocks" })),
@@ -87,7 +93,12 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
             None => "no ttl: what is on it stays".to_owned(),
         }),
         (before.ipv6_prefix != after.ipv6_prefix).then(|| widens(after.ipv6_prefix)),
-        (before.limits != after.limits).then(|| "other limits".to_owned()),
+        is_moved.then(|| {
+            let from = printable::path(&after.path);
+            let how = if after.feed.is_some() { "fetched" } else { "read" };
+            format!("{how} from {from} {since}")
+        }),
+        (limits(before) != limits(after)).then(|| "other limits".to_owned()),
         // What is to be allowed is read in another way than what is blocked.
         (before.how != after.how && before.allows == after.allows).then(|| match after.how.to_string() {
             nothing if nothing.is_empty() => "read as any list".to_owned(),
@@ -118,5 +129,35 @@ fn widens(length: u8) -> String {
     match length {
         AS_GIVEN => "IPv6 is blocked as it is given".to_owned(),
         length => format!("IPv6 is widened to /{length}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config;
+
+    #[test]
+    fn a_list_that_is_fetched_from_now_on_has_no_other_limits_for_that() {
+        let config = |list: &str| {
+            let text = format!("lists: [{{name: f, {list}}}]");
+            config::parse(Path::new("/etc/filterd.yaml"), text.into())
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        let told = |before: &str, after: &str| {
+            let reload = Reload { mood: Mood::Is, restores: false, held_back: Vec::new() };
+            changed(&config(before), &config(after), &reload)
+        };
+        let (path, url) = ("path: /srv/f.txt", "url: 'https://a.example/f?key=sesame'");
+        assert_eq!(told(path, url), ["list f: fetched from https://a.example/f?… from now on"]);
+        assert_eq!(told(url, path), ["list f: read from /srv/f.txt from now on"]);
+        let few = format!("{url}, max_entries: 7");
+        assert_eq!(
+            told(path, &few),
+            ["list f: fetched from https://a.example/f?… from now on, other limits"]
+        );
+        assert_eq!(told(url, &few), ["list f: other limits"]);
     }
 }

@@ -171,6 +171,7 @@ impl Owner {
         let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
         let confirmed = confirm::Reply {
             confirmed: true,
+            not_taken: self.configuration.not_taken(),
             held_back: held_back(self.protection.blocklist()).collect(),
             not_kept: not_kept.collect(),
             ..confirm::Reply::default()

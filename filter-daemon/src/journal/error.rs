@@ -56,11 +56,23 @@ impl Explain for JournalError {
 pub struct NotWritten {
     path: Arc<Path>,
     reason: Arc<str>,
+    /// Nothing will be on disk before filterd starts again.
+    lasts: bool,
 }
 
 impl NotWritten {
     pub(super) fn new(path: &Path, reason: &dyn std::error::Error) -> Self {
-        Self { path: path.into(), reason: reason.to_string().into() }
+        Self { path: path.into(), reason: reason.to_string().into(), lasts: false }
+    }
+
+    /// And nothing can be written until filterd starts again.
+    pub(super) fn until_a_start(path: &Path, reason: &dyn std::error::Error) -> Self {
+        Self { lasts: true, ..Self::new(path, reason) }
+    }
+
+    /// Can nothing be written until filterd starts again?
+    pub fn lasts(&self) -> bool {
+        self.lasts
     }
 
     /// Is there not even a directory to write it to?

@@ -66,7 +66,8 @@ pub struct Journal {
 
 impl Journal {
     /// Opens the journal in `directory`, and hands `take` every change in it, under the names they were written with and
-    /// in the time of whoever is `here`. Where the disk refuses, it goes on without: then nothing that is written to it succeeds.
+    /// in the time of whoever is `here`. Where the disk refuses to make one, that is tried again with whatever is written;
+    /// where it refuses to read what is there, it goes on without: then nothing that is written to it succeeds.
     pub fn open(
         directory: &Path,
         here: &Moment,
@@ -74,18 +75,22 @@ impl Journal {
     ) -> Result<(Self, Found, Option<JournalError>), JournalError> {
         match recover::open(directory, here, take) {
             Ok((store, mut found)) => {
-                let sign;
-                (sign, found.behind) = Sign::find(directory);
+                let (is_made, sign);
+                (is_made, (sign, found.behind)) = (store.is_made(), Sign::find(directory));
                 let mut journal = Self::start(Ok(store), sign, directory)?;
                 journal.written = found.targets;
                 journal.is_whole = found.damaged_rows == 0;
+                if !is_made {
+                    // So that it is known from here on what could not be made, and why.
+                    journal.write(Vec::new(), Box::new(drop));
+                }
                 if found.targets > 0 && journal.is_whole {
                     journal.copy(here.own);
                 }
                 Ok((journal, found, None))
             }
             Err(error @ JournalError::Directory { .. }) => {
-                let store = Err(NotWritten::new(directory, &error));
+                let store = Err(NotWritten::until_a_start(directory, &error));
                 let (sign, behind) = Sign::find(directory);
                 let found = Found { behind, ..Found::default() };
                 Ok((Self::start(store, sign, directory)?, found, Some(error)))

@@ -13,7 +13,7 @@ use crate::clock::Moment;
 
 const FILE: &str = "live.redb";
 
-/// Opens the file in `directory`, made if it is not there, and hands every change in it to `take` in the order in which
+/// Opens the file in `directory`, made if it is not there, or as soon as that is possible, and hands every change in it to `take` in the order in which
 /// they were made, in the time of whoever is `here`. A damaged file is set aside, and its copy takes its place, or else a new one.
 pub fn open(
     directory: &Path,
@@ -26,13 +26,16 @@ pub fn open(
         .create(directory)
         .map_err(|source| refused(directory, source))?;
     let path = directory.join(FILE);
-    let is_empty = is_nothing(&path);
+    let (is_empty, holds_nothing) = (is_nothing(&path), holds_nothing(&path));
     let read = match what_is_lost(&path) {
         Some(reason) => Err(Unusable::Damaged(reason.to_owned())),
         None => Store::read(&path),
     };
     let (store, contents, damage) = match read {
         Ok((store, contents)) => (store, contents, None),
+        Err(refused) if holds_nothing && refused.is_refused() => {
+            (Store::to_be_made(&path), Contents::default(), None)
+        }
         Err(Unusable::Other(error)) => return Err(error),
         Err(Unusable::Damaged(reason)) => recover(&path, reason, here.wall)?,
     };
@@ -96,7 +99,10 @@ fn recover(
     }
     // A link to the damaged one is still here, and it is to be a new one.
     remove(path).map_err(|source| refused(path, source))?;
-    let (store, contents) = Store::read(path).map_err(|unusable| unusable.of_new(path))?;
+    let (store, contents) = match Store::read(path) {
+        Err(refused) if refused.is_refused() => (Store::to_be_made(path), Contents::default()),
+        made => made.map_err(|unusable| unusable.of_new(path))?,
+    };
     Ok((store, contents, damage))
 }
 
@@ -112,6 +118,14 @@ fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalErro
         .or_else(|_| fs::rename(path, &aside))
         .map_err(|source| refused(path, source))?;
     Ok(Some(aside))
+}
+
+/// Is it known that there is none, or an empty one? Then nothing is lost by going on without until it can be made.
+fn holds_nothing(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(found) => found.is_file() && found.len() == 0,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 fn is_nothing(path: &Path) -> bool {

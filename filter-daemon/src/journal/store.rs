@@ -97,6 +97,12 @@ impl Store {
         Ok((store, contents))
     }
 
+    /// One that the system does not let us make, and that holds nothing: it is made with the first row that can be written.
+    pub fn to_be_made(path: &Path) -> Self {
+        let (path, format) = (path.to_owned(), FIRST_FORMAT);
+        Self { path, database: None, file: (0, 0), format, next: 0, last: None }
+    }
+
     /// What one row says is lost with it, not with its neighbours.
     fn read_tables(&mut self, database: &Database) -> Result<Contents, redb::Error> {
         let mut contents = Contents::default();
@@ -128,6 +134,11 @@ impl Store {
         // A journal whose rows are gone, because nothing is live, has a format.
         let is_known = self.last.is_some() || self.format == FIRST_FORMAT;
         is_known && mark::is_a_commit_behind(&self.path, self.last)
+    }
+
+    /// Is there a file? Else it is still to be made.
+    pub const fn is_made(&self) -> bool {
+        self.database.is_some()
     }
 
     /// The same file, which now lies there.
@@ -197,7 +208,7 @@ pub trait Rows {
     /// Lets another process have the file; it is opened again when something is written. Says why nothing in it can be
     /// relied on until then.
     fn close(&mut self) -> NotWritten;
-    /// Could a row be written?
+    /// Could a row be written? Where one could not be, that is known already.
     fn check(&mut self) -> Result<(), NotWritten>;
     /// What a copy is made of.
     fn store(&self) -> &Store;
@@ -237,6 +248,9 @@ impl Rows for Store {
     }
 
     fn check(&mut self) -> Result<(), NotWritten> {
+        if self.database.is_none() {
+            return Ok(());
+        }
         let opened = || OpenOptions::new().write(true).open(&self.path);
         let checked = self.must_be_in_place().and_then(|()| Ok(opened().map(|_| ())?));
         checked.map_err(|error| {
@@ -259,12 +273,19 @@ fn number(found: &Metadata) -> (u64, u64) {
 ///
 /// All pages are compared with their sums, each before it is believed what it says of others: else a damaged one would be
 /// found in the middle of a change, or make redb ask for a page of 4 GiB.
+///
+/// What could be made in part only, as on a full disk, does not stay: it would be found as a damaged one.
 pub fn open(path: &Path) -> Result<Database, DatabaseError> {
     let file = open_our_own(path).map_err(StorageError::Io)?;
-    Builder::new()
-        .set_cache_size(CACHE)
-        .set_check_integrity_on_open(true)
-        .create_with_backend(FileBackend::new(file)?)
+    let is_new = file.metadata().is_ok_and(|found| found.len() == 0);
+    // It is locked from here on, so that nobody else makes it meanwhile.
+    let backend = FileBackend::new(file)?;
+    let opened =
+        Builder::new().set_cache_size(CACHE).set_check_integrity_on_open(true).create_with_backend(backend);
+    if opened.is_err() && is_new {
+        _ = fs::remove_file(path);
+    }
+    opened
 }
 
 fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {
@@ -301,6 +322,11 @@ impl Unusable {
             return Self::Other(Taken::by_holder_of(path, Place::State, directory).into());
         }
         Self::Damaged(error.to_string())
+    }
+
+    /// Does the system not let us?
+    pub const fn is_refused(&self) -> bool {
+        matches!(self, Self::Other(JournalError::Directory { .. }))
     }
 
     /// This file was to be made anew: it has nothing that could be damaged.

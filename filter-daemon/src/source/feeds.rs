@@ -14,6 +14,7 @@ use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 
 use super::copies::fnv;
+use crate::text::Explanation;
 
 /// All feeds together take no more than this.
 const MOST_BYTES: u64 = 1 << 30;
@@ -58,9 +59,22 @@ pub struct Note {
     /// Before then its server is not to be asked again.
     #[serde(default)]
     pub not_before: Option<u64>,
+    /// That it could not be fetched since.
+    #[serde(default)]
+    pub failed: Option<Failure>,
     /// The file that it is of.
     #[serde(default)]
     pub file: Option<Mark>,
+}
+
+/// Why it could not be fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Since when, on the wall, in seconds since 1970.
+    pub since: u64,
+    /// So many times in a row.
+    pub times: u32,
+    pub told: Explanation,
 }
 
 /// What tells a file that was written from any other: a rename leaves it as it is.
@@ -136,10 +150,10 @@ impl Feeds {
         self.read(key, url).filter(|note| note.file.is_some() && note.file == mark)
     }
 
-    /// Before then this address is not to be asked again, whatever lies there of it.
+    /// What has failed of this address, whatever lies there of it, and before when it is not to be asked again.
     #[must_use]
-    pub fn not_before(&self, key: Key, url: &str) -> Option<u64> {
-        self.read(key, url)?.not_before
+    pub fn failed(&self, key: Key, url: &str) -> (Option<Failure>, Option<u64>) {
+        self.read(key, url).map_or((None, None), |note| (note.failed, note.not_before))
     }
 
     fn read(&self, key: Key, url: &str) -> Option<Note> {
@@ -353,12 +367,14 @@ mod tests {
     #[test]
     fn that_nothing_came_is_known_too_and_is_of_no_bytes() {
         let place = Place::new();
-        assert_eq!(place.feeds.not_before(place.key, URL), None);
-        let waits = Note { url: URL.to_owned(), not_before: Some(7), ..Note::default() };
+        assert_eq!(place.feeds.failed(place.key, URL), (None, None));
+        let failed = Some(Failure { since: 5, times: 1, told: "it is not there".into() });
+        let waits =
+            Note { url: URL.to_owned(), not_before: Some(7), failed: failed.clone(), ..Note::default() };
         place.feeds.write(place.key, &waits).unwrap();
         assert_eq!(place.feeds.note(place.key, URL), None);
-        assert_eq!(place.feeds.not_before(place.key, URL), Some(7));
-        assert_eq!(place.feeds.not_before(place.key, "https://b.example/list"), None);
+        assert_eq!(place.feeds.failed(place.key, URL), (failed, Some(7)));
+        assert_eq!(place.feeds.failed(place.key, "https://b.example/list"), (None, None));
     }
 
     #[test]

@@ -157,6 +157,22 @@ fn whoever_confirms_is_told_which_list_is_held_back() {
     net.filterd(["status"]).exits(7).says("list drop is held back").is_silent_about("on trial");
 }
 
+/// What is not valid at a start is not on trial: who confirms keeps what is in force, and is told that it is another.
+#[test]
+fn whoever_confirms_after_a_start_with_a_spoilt_configuration_is_told_what_stays() {
+    let mut net = before();
+    tries(&net, "1h");
+    net.configure("block: [");
+    net.end(Signal::SIGKILL);
+    net.start("block: [");
+    net.filterd(["status"]).exits(7).says("in force is that of before the trial");
+    net.filterd(["confirm"])
+        .exits(7)
+        .says("confirmed: what is in force stays, which is not the configuration that was on trial")
+        .complains("the configuration is not in force, its last good copy");
+    net.filterd(["status"]).exits(7).says("the configuration is not in force").is_silent_about("on trial");
+}
+
 /// As after a kill in the middle of `confirm`, long before a start: what it says is noted, and nothing has its place yet.
 #[test]
 fn what_was_being_confirmed_when_filterd_was_killed_is_confirmed() {

@@ -139,13 +139,20 @@ fn from_input<M: Method<Reply = Changed>>(
     }
     match ended {
         Ok(()) => conclude(batches, Ok(()), rejected),
-        Err(Trouble::Daemon(error)) => conclude(batches, Err(error), rejected),
+        Err(Trouble::Daemon(error)) => conclude(batches, Err(error), rejected).map_err(nothing_changed),
         Err(trouble) => {
             let done = batches.finish();
             let outcome = conclude(batches, done, rejected)?;
             Err(partly(outcome, trouble))
         }
     }
+}
+
+/// Whoever has sent many lines wants to know how far it came: where the daemon has refused the first of them, nowhere.
+fn nothing_changed(cause: Trouble) -> Trouble {
+    let Trouble::Daemon(ClientError::Failed(Failure::Refused(told))) = cause else { return cause };
+    let message = format!("{}\nnothing was changed", told.message);
+    Trouble::Daemon(ClientError::Failed(Failure::Refused(Explanation { message, ..told })))
 }
 
 /// Lines that were not understood.

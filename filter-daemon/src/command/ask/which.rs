@@ -3,7 +3,7 @@
 use clap::Args;
 use filter_common::target::Target;
 
-use super::ttl::Ttl;
+use super::ttl::{Ttl, TtlError};
 use crate::command::render::moment;
 use crate::config::ListName;
 use crate::control::wire::{self, words};
@@ -20,8 +20,20 @@ pub struct Which {
     #[arg(long, value_name = "TARGET", value_parser = words::target)]
     within: Option<Target>,
     /// Only what expires within that time: what does so first comes first
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = soon)]
     expiring: Option<Ttl>,
+}
+
+/// As a time limit is written, though none is given.
+fn soon(word: &str) -> Result<Ttl, String> {
+    word.parse().map_err(|error| match error {
+        TtlError::Form => error.to_string(),
+        TtlError::Nothing => "at least one second; what has expired is on no list any more".to_owned(),
+        TtlError::TooLong => {
+            "at most ten years (520w), as long as anything may have; without it all entries are shown"
+                .to_owned()
+        }
+    })
 }
 
 impl Which {
@@ -50,6 +62,20 @@ impl Which {
             within: self.within.map(|wide| wide.to_string()),
             expiring: self.expiring.map(Ttl::as_secs),
             allow,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_what_expires_is_told_of_that_and_not_of_adding() {
+        assert_eq!(soon("1h").map(Ttl::as_secs), Ok(3600));
+        for word in ["0", "3651d", "soon"] {
+            let told = soon(word).unwrap_err();
+            assert!(!told.contains("--ttl") && !told.contains("remove"), "{word}: {told}");
         }
     }
 }

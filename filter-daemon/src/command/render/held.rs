@@ -46,17 +46,9 @@ impl Words {
     }
 }
 
-impl Words {
-    /// What is allowed is not blocked, whatever holds it.
-    fn state_of(&self, held: &Held) -> &'static str {
-        if held.allowed { "listed, and allowed" } else { self.state }
-    }
-}
-
 /// Each target with the entries that hold it, one a line, and below them how to unblock it.
 pub fn told(all: &[Held], words: &Words) -> String {
-    let mut lines: Vec<_> =
-        all.iter().take(MOST_TOLD).flat_map(|held| one(held, words.state_of(held))).collect();
+    let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, words)).collect();
     if all.len() > MOST_TOLD {
         lines.push("and more of them: ask `filterd test`".to_owned());
     }
@@ -64,7 +56,9 @@ pub fn told(all: &[Held], words: &Words) -> String {
     lines.join("\n")
 }
 
-fn one(held: &Held, blocked: &str) -> Vec<String> {
+fn one(held: &Held, words: &Words) -> Vec<String> {
+    // What is allowed is not blocked, whatever holds it and on which ports.
+    let (state, allowed) = if held.allowed { ("listed", ", and allowed") } else { (words.state, "") };
     let (narrower, holders): (Vec<_>, Vec<_>) = held.by.iter().partition(|by| is_within(by, held));
     let ports: Option<BTreeSet<&str>> = holders.iter().map(|by| by.ports.as_deref()).collect();
     // Together they may leave nothing open.
@@ -82,12 +76,13 @@ fn one(held: &Held, blocked: &str) -> Vec<String> {
     };
     let target = &held.target;
     let on = if ports.is_empty() { String::new() } else { format!(" {}", ports.join(", and ")) };
-    let whole = (!holders.is_empty()).then(|| format!("{target} is still {blocked}{on}: held by {holders}"));
+    let whole =
+        (!holders.is_empty()).then(|| format!("{target} is still {state}{on}{allowed}: held by {holders}"));
     let part = (held.within > 0).then(|| {
         let is = if held.within == 1 { "is" } else { "are" };
         let more = if is_all_named(held) { "" } else { ", and so on" };
         format!(
-            "{} within {target} {is} still {blocked}: {}{more}",
+            "{} within {target} {is} still {state}{allowed}: {}{more}",
             number(held.within),
             named(&narrower, false)
         )
@@ -257,6 +252,16 @@ mod tests {
         let words =
             "1 entry within 198.51.100.0/24 is still blocked: 198.51.100.7 of list `manual` on port 22 only";
         assert_eq!(told(&part, &blocked(true)).lines().next(), Some(words));
+    }
+
+    #[test]
+    fn what_is_allowed_is_so_on_all_ports_though_it_is_listed_on_some() {
+        let on_ports =
+            HeldBy { ports: Some("on ports 22, 9999 only".into()), ..by("198.51.100.0/24", "a", "file") };
+        let mut all = holding(vec![on_ports]);
+        all[0].allowed = true;
+        let words = "198.51.100.77 is still listed on ports 22, 9999 only, and allowed: held by 198.51.100.0/24 of list `a`";
+        assert_eq!(told(&all, &blocked(true)).lines().next(), Some(words));
     }
 
     fn within(entries: &[(&str, &str)], within: u64) -> [Held; 1] {

@@ -21,6 +21,9 @@ pub struct Reply {
     /// Since when what was before is in force again, if it was confirmed too late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<u64>,
+    /// Why something else stays than what was on trial, if that is so: its file could not be used at a start since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_taken: Option<Explanation>,
     /// Lists that are not what their files say: of these something else stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,

@@ -11,7 +11,7 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Feed;
 use crate::control::wire::refresh::Transfer;
-use crate::source::feeds::Note;
+use crate::source::feeds::{Failure, Note};
 use crate::text::Explanation;
 
 /// A feed, and what became of it.
@@ -45,19 +45,29 @@ pub struct Failed {
     /// So many times in a row.
     pub times: u32,
     pub told: Explanation,
+    /// Nothing was asked since this filterd began: its log does not tell of it.
+    pub is_from_before: bool,
     /// Trying again is in vain.
     pub is_for_good: bool,
 }
 
 impl Fed {
     /// It goes on where the filterd before it was.
-    pub fn with(self, note: Option<Note>, not_before: Option<u64>) -> Self {
+    pub fn with(self, note: Option<Note>, failed: (Option<Failure>, Option<u64>)) -> Self {
         let (now, wall) = (clock::now(), clock::since_1970().as_secs());
+        let (failed, not_before) = failed;
         let wait = schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, Chance::new());
         let next = if wait.is_zero() { now } else { clock::after(wait) };
         let age = note.as_ref().and_then(|note| wall.checked_sub(note.checked));
         let heard = age.and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
-        Self { note, heard, next, ..self }
+        let failed = failed.map(|Failure { since, times, told }| Failed {
+            since: clock::from_the_wall(since),
+            times,
+            told,
+            is_from_before: true,
+            is_for_good: false,
+        });
+        Self { note, heard, next, failed, ..self }
     }
 
     /// What it is called: as the first of its lists.
@@ -85,7 +95,7 @@ impl Fed {
             }
             Outcome::Failed { told, wait, is_for_good } => {
                 let before = self.failed.take();
-                if before.as_ref().is_none_or(|before| before.told != told) {
+                if before.as_ref().is_none_or(|before| before.is_from_before || before.told != told) {
                     let name = self.name();
                     let url = &self.feed.url;
                     warn!(
@@ -98,7 +108,7 @@ impl Fed {
                 let times = before.map_or(0, |before| before.times).saturating_add(1);
                 self.next = clock::after(wait);
                 self.transfer = None;
-                self.failed = Some(Failed { since, times, told, is_for_good });
+                self.failed = Some(Failed { since, times, told, is_from_before: false, is_for_good });
             }
         }
     }

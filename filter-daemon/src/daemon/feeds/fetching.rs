@@ -13,7 +13,7 @@ use crate::config::secret::{self, Handed};
 use crate::control::wire::refresh::Transfer;
 use crate::fetch::{FetchError, Fetched, Fetcher, Order};
 use crate::source::Feeds;
-use crate::source::feeds::{Key, NoRoom, Note};
+use crate::source::feeds::{Failure, Key, NoRoom, Note};
 use crate::text::{Explain, Explanation};
 
 /// Whoever fetches.
@@ -63,8 +63,8 @@ pub struct Job {
     pub note: Option<Note>,
     /// These bytes are not believed: what there is is wanted, whatever it is.
     pub is_doubted: bool,
-    /// It has failed so many times in a row.
-    pub failed: u32,
+    /// Since when it has failed, on the wall, and how many times in a row.
+    pub failed: Option<(u64, u32)>,
     /// The addresses of this host.
     pub own: Vec<IpAddr>,
     pub store: Feeds,
@@ -98,19 +98,25 @@ impl Job {
     /// Does it; this waits for the network.
     pub fn run(self) -> Outcome {
         self.fetch().unwrap_or_else(|NotCome { told, after, is_for_good }| {
-            let times = self.failed.saturating_add(1);
+            let times = self.failed.map_or(0, |(_, times)| times).saturating_add(1);
             let wait = schedule::after_failure(times, self.feed.refresh, after, Chance::new());
-            self.note_that_it_waits(schedule::over_a_start(wait, after));
+            // What is in vain while this filterd runs is nothing that the next one has to know.
+            if !is_for_good {
+                self.note_that_it_failed(times, &told, schedule::over_a_start(wait, after));
+            }
             Outcome::Failed { told, wait, is_for_good }
         })
     }
 
     /// For the next filterd, also where nothing ever came.
-    fn note_that_it_waits(&self, wait: Duration) {
-        let not_before = Some(clock::since_1970().saturating_add(wait).as_secs());
+    fn note_that_it_failed(&self, times: u32, told: &Explanation, wait: Duration) {
+        let now = clock::since_1970();
+        let not_before = Some(now.saturating_add(wait).as_secs());
+        let since = self.failed.map_or(now.as_secs(), |(since, _)| since);
+        let failed = Some(Failure { since, times, told: told.clone() });
         let url = self.feed.url.to_string();
         let note = self.note.clone().unwrap_or_else(|| Note { url, ..Note::default() });
-        self.write(&Note { not_before, ..note });
+        self.write(&Note { not_before, failed, ..note });
     }
 
     fn fetch(&self) -> Result<Outcome, NotCome> {
@@ -180,7 +186,7 @@ impl Job {
     }
 
     fn confirm(&self, note: Note) -> Note {
-        let note = Note { checked: clock::since_1970().as_secs(), not_before: None, ..note };
+        let note = Note { checked: clock::since_1970().as_secs(), not_before: None, failed: None, ..note };
         self.write(&note);
         note
     }

@@ -134,7 +134,7 @@ impl Feeds {
                         has_come: false,
                         doubted: 0,
                     };
-                    fed.with(self.store.note(key, &url), self.store.not_before(key, &url))
+                    fed.with(self.store.note(key, &url), self.store.failed(key, &url))
                 }
             };
             self.feeds.insert(key, fed);
@@ -145,8 +145,8 @@ impl Feeds {
     pub fn look_again(&mut self) {
         for (key, fed) in std::mem::take(&mut self.feeds) {
             let url = fed.feed.url.to_string();
-            let (note, not_before) = (self.store.note(key, &url), self.store.not_before(key, &url));
-            self.feeds.insert(key, fed.with(note, not_before));
+            let (note, failed) = (self.store.note(key, &url), self.store.failed(key, &url));
+            self.feeds.insert(key, fed.with(note, failed));
         }
     }
 
@@ -183,7 +183,7 @@ impl Feeds {
                 most: fed.most,
                 note: fed.note.clone(),
                 is_doubted: fed.doubted > 0,
-                failed: fed.failed.as_ref().map_or(0, |failed| failed.times),
+                failed: fed.failed.as_ref().map(|failed| (clock::on_the_wall(failed.since), failed.times)),
                 own: own(),
                 store: self.store.clone(),
                 handed: self.means.handed.clone(),

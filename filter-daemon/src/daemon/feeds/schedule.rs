@@ -50,7 +50,8 @@ pub fn over_a_start(wait: Duration, asked: Option<Duration>) -> Duration {
 }
 
 /// How long after a start: at once if it is due, or was never fetched, or the clock was set meanwhile. `now` is the time on
-/// the wall, as is the time before which it is not to be asked for.
+/// the wall, as is the time before which it is not to be asked for: who noted one has failed since it last came, so that it
+/// counts rather than when that was.
 pub fn after_start(
     note: Option<&Note>,
     not_before: Option<u64>,
@@ -58,10 +59,12 @@ pub fn after_start(
     refresh: Duration,
     chance: Chance,
 ) -> Duration {
+    if let Some(then) = not_before {
+        let asked = Duration::from_secs(then.saturating_sub(now));
+        return if asked <= LONGEST { asked } else { Duration::ZERO };
+    }
     let age = note.and_then(|note| now.checked_sub(note.checked)).map(Duration::from_secs);
-    let due = age.map_or(Duration::ZERO, |age| after_success(refresh, chance).saturating_sub(age));
-    let asked = not_before.and_then(|then| then.checked_sub(now)).map(Duration::from_secs);
-    due.max(asked.filter(|asked| *asked <= LONGEST).unwrap_or_default())
+    age.map_or(Duration::ZERO, |age| after_success(refresh, chance).saturating_sub(age))
 }
 
 #[cfg(test)]
@@ -108,6 +111,8 @@ mod tests {
         assert_eq!(after(Some(now - 7200), Some(now + 60)), 60, "its server wants to be left alone");
         assert_eq!(after(Some(now - 7200), Some(now - 60)), 0);
         assert_eq!(after(Some(now - 7200), Some(now + 999_999)), 0, "the clock was set");
+        assert_eq!(after(Some(now - 600), Some(now + 12)), 12, "it has failed since");
+        assert_eq!(after(Some(now - 600), Some(now - 1)), 0);
     }
 
     #[test]

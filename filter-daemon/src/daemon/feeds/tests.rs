@@ -137,6 +137,9 @@ async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_
     let again = Feeds::begin(place.state.path(), &config(ONE));
     let next = again.feeds.values().next().unwrap().next;
     assert!(clock::until(next) > Duration::from_secs(590), "the next filterd knows that, too");
+    let told_again: Vec<_> = again.faults(&Blocklist::default());
+    assert_eq!(told_again.len(), 1, "and tells it");
+    assert_eq!(told_again[0].told.to_string(), told);
     place.answers(breaks);
     place.feeds.ask(&["ipsum".into()]);
     assert!(place.fetch().await.is_empty());
@@ -146,6 +149,30 @@ async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_
     place.feeds.ask(&["ipsum".into()]);
     assert_eq!(place.fetch().await, ["ipsum"]);
     assert!(place.told().is_empty());
+}
+
+#[tokio::test]
+async fn the_next_filterd_goes_on_with_what_failed_of_what_had_come() {
+    let mut place = Place::new(ONE);
+    place.fetch().await;
+    place.answers(|_| Err(FetchError::Status(404, None)));
+    place.feeds.ask(&["ipsum".into()]);
+    assert!(place.fetch().await.is_empty());
+    let mut next = Place::at(place.state, ONE);
+    let wait = next.feeds.until_due().unwrap().as_secs();
+    assert!((12..=17).contains(&wait), "{wait}");
+    assert!(next.told().join("\n").contains("404"), "{:?}", next.told());
+    next.answers(|_| Err(FetchError::Status(404, None)));
+    next.feeds.ask(&["ipsum".into()]);
+    assert!(next.fetch().await.is_empty());
+    let wait = next.feeds.until_due().unwrap().as_secs();
+    assert!((26..=34).contains(&wait), "it was the second time: {wait}");
+    next.answers(|_| Ok(Got::Unchanged { from: vec![] }));
+    next.feeds.ask(&["ipsum".into()]);
+    assert_eq!(next.fetch().await, ["ipsum"]);
+    let last = Place::at(next.state, ONE);
+    assert!(last.told().is_empty(), "it is well again");
+    assert!(last.feeds.until_due().unwrap().as_secs() > 3000);
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ enum Event {
     Facts(Result<Vec<Fact>, String>),
     Loaded(Box<Result<Read, DaemonError>>),
     Kept(Outcomes),
-    Fetched(Came),
+    Fetched(Box<Came>),
     GraceIsOver(std::io::Result<()>),
     Watched,
     Compacted(Result<Result<(), NotWritten>, oneshot::error::RecvError>),
@@ -92,7 +92,7 @@ impl Owner {
                 }
                 Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded).await,
                 Next::Own(Event::Kept(outcomes)) => self.note_copies(outcomes),
-                Next::Own(Event::Fetched(came)) => self.note_fetched(came),
+                Next::Own(Event::Fetched(came)) => self.note_fetched(*came),
                 Next::Own(Event::GraceIsOver(result)) => self.capacity.end_grace(result),
                 Next::Own(Event::Compacted(written)) => {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
@@ -150,7 +150,7 @@ impl Owner {
                 result = self.capacity.grace_period() => Event::GraceIsOver(result),
                 loaded = self.readings.read() => Event::Loaded(Box::new(loaded)),
                 outcomes = self.lists.written() => Event::Kept(outcomes),
-                fetched = self.feeds.fetched() => Event::Fetched(fetched),
+                fetched = self.feeds.fetched() => Event::Fetched(Box::new(fetched)),
                 found = self.guard.found() => Event::Facts(found),
                 written = self.persistence.compacted() => Event::Compacted(written),
                 () = self.sampling.changed() => Event::Watched,

@@ -7,6 +7,8 @@ use crate::control::wire::reload::then_reload;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
 use crate::daemon::error::DaemonError;
+use crate::daemon::names::default_list;
+use crate::daemon::persistence::MEND_AND_START;
 use crate::exit::Exit;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
@@ -30,9 +32,13 @@ pub fn reserved(name: &str) -> Failure {
 }
 
 /// The list comes from the configuration.
-pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
+pub fn belongs_elsewhere(name: &str, is_on_trial: bool, live: &str) -> Failure {
     let message = format!("list {name} belongs to the configuration");
-    Failure::Refused(Explanation::new(message, format!("change it there, {}", then_reload(is_on_trial))))
+    let remedy = format!(
+        "change it there, {}; entries of a live list that was called so before are in list `{live}`",
+        then_reload(is_on_trial)
+    );
+    Failure::Refused(Explanation::new(message, remedy))
 }
 
 /// The list is made by filterd itself, out of what this host needs.
@@ -71,7 +77,9 @@ pub fn not_done(error: NotDone) -> Failure {
         NotDone::Kernel(error) => kernel_failed(error),
         NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
         NotDone::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => is_the_guards(&name),
-        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
+        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => {
+            belongs_elsewhere(&name, false, default_list(Polarity::Block))
+        }
         NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
         NotDone::Refused(refusal @ Refusal::TooManyLists) => {
             let remedy = "use one of those there are, or empty some: `filterd flush --list NAME`";
@@ -123,6 +131,9 @@ fn not_on_disk(message: String, failure: &NotWritten) -> Explanation {
         let remedy = "the state directory was removed: start filterd again, which may write only to the one that it began with \
                       (`filterd list` has what would be lost)";
         return Explanation::new(message, remedy);
+    }
+    if failure.lasts() {
+        return Explanation::new(message, MEND_AND_START);
     }
     let remedy = format!(
         "filterd writes it as soon as it can, and `filterd status` tells while something is missing; {IF_REPLACED}"
