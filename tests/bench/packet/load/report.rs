@@ -115,7 +115,8 @@ const SIZE: &str = "Once each, out of three files. A start is over when it is re
     reloads, somebody else adds single addresses over a line of his own.";
 
 const SIX: &str = "Once each. From the start of `filterd reload` to its end, while somebody else adds single addresses over a line of his own: \
-    the longest that one of them took is how long the owner of the state was away. Live ones come by commands, and the \
+    the longest that one of them took is how long the owner of the state was away. The first IPv4 address that a filterd is given \
+    waits for the judge that asks for addresses, and is told apart: others are answered meanwhile. Live ones come by commands, and the \
     table grows meanwhile. Countries' prefixes are those of `tests/bench/real`.";
 
 impl Outcome {

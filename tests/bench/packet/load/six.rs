@@ -7,7 +7,8 @@ use anyhow::{Result, ensure};
 use filterd_measure::tables::{Table, grouped};
 use harness::Net;
 
-use super::{filterd, timed, waits};
+use super::waits::{self, Wait};
+use super::{filterd, timed};
 use crate::lists;
 
 /// What came out for one list.
@@ -21,8 +22,9 @@ pub struct Six {
     pub table: u64,
     pub levels: u64,
     pub all: u64,
-    /// How long an answer took at most meanwhile, in milliseconds, if somebody asked.
+    /// How long an answer took at most meanwhile, in milliseconds, if somebody asked; and the first one ever, before that.
     pub worst: Option<f64>,
+    pub first: Option<f64>,
 }
 
 /// How it came in.
@@ -77,7 +79,7 @@ fn file(way: Way, entries: usize, list: &str) -> Result<Six> {
     net.start("durable: false\nlists: [{name: crowd, path: $HOME/crowd.txt, include_special: true, max_shrink: 100%, max_entries: 10000000}]");
     net.file("crowd.txt", list);
     let (wait, took) = waits::beside(&net, "a list comes", waits::reload)?;
-    told(&net, way, entries as u32, took, Some(wait.worst))
+    told(&net, way, entries as u32, took, Some(&wait))
 }
 
 /// By commands, until all are there. Nobody else asks.
@@ -91,7 +93,7 @@ fn grow(entries: u32) -> Result<Six> {
     told(&net, Way::Grown, entries, took, None)
 }
 
-fn told(net: &Net, way: Way, entries: u32, took: Duration, worst: Option<f64>) -> Result<Six> {
+fn told(net: &Net, way: Way, entries: u32, took: Duration, wait: Option<&Wait>) -> Result<Six> {
     let pins = net.home().pins();
     // While a table grows there are two.
     while filterd::tables(pins, TABLE)?.len() > 1 {
@@ -101,7 +103,8 @@ fn told(net: &Net, way: Way, entries: u32, took: Duration, worst: Option<f64>) -
     let (table, levels, all) = (bytes(TABLE)?, bytes(LEVELS)?, filterd::memory(pins)?);
     ensure!(way == Way::World4 || levels > 0, "no levels are pinned by the name of {LEVELS}*");
     ensure!(way == Way::World4 || table > 0, "no table of IPv6 is pinned by the name of {TABLE}*");
-    Ok(Six { way, entries, seconds: took.as_secs_f64(), table, levels, all, worst })
+    let (worst, first) = (wait.map(|wait| wait.worst), wait.map(|wait| wait.before));
+    Ok(Six { way, entries, seconds: took.as_secs_f64(), table, levels, all, worst, first })
 }
 
 impl Six {
@@ -129,14 +132,22 @@ impl Six {
             if self.table == 0 { String::new() } else { format!("{:.2}", self.each_with_levels()) },
             format!("{:.2}", self.all as f64 / f64::from(self.entries)),
             self.worst.map_or_else(String::new, |worst| format!("{worst:.1}")),
+            self.first.map_or_else(String::new, |first| format!("{first:.1}")),
         ]
     }
 }
 
 /// All of it.
 pub fn table(all: &[Six]) -> Table {
-    let heads =
-        ["entries", "seconds", "bytes an entry, IPv6 table", "and levels", "all maps", "longest answer, ms"];
+    let heads = [
+        "entries",
+        "seconds",
+        "bytes an entry, IPv6 table",
+        "and levels",
+        "all maps",
+        "longest answer, ms",
+        "the first of all before, ms",
+    ];
     Table {
         title: "IPv6 lists".to_owned(),
         heads: heads.map(str::to_owned).into(),

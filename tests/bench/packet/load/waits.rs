@@ -22,6 +22,9 @@ pub struct Wait {
     /// So long, in milliseconds, waited one in a hundred, or longer.
     pub percentile_99: f64,
     pub worst: f64,
+    /// And so long the address before all of these, which is not beside anything: the first of its family waits for what judges
+    /// it, too.
+    pub before: f64,
 }
 
 /// Measures all.
@@ -58,17 +61,19 @@ pub fn beside(
 ) -> Result<(Wait, Duration)> {
     let mut client = Client::connect(&net.home().socket()).context("it does not listen")?;
     let home = net.home();
+    let mut addresses = (2 * CHANGES..).map(lists::address);
+    let mut add_next = || {
+        let add = Add { targets: addresses.by_ref().take(1).collect(), ..Add::default() };
+        let (added, each) = timed(|| client.call(&add));
+        added.context("filterd does not add")?;
+        anyhow::Ok(each)
+    };
+    let before = add_next()?;
     let (mut took, acted) = thread::scope(|scope| {
         let acting = scope.spawn(|| timed(|| act(home).succeeds()).1);
         let mut took: Vec<Duration> = Vec::new();
-        for address in (2 * CHANGES..).map(lists::address) {
-            if acting.is_finished() {
-                break;
-            }
-            let add = Add { targets: [&address].into_iter().collect(), ..Add::default() };
-            let (added, each) = timed(|| client.call(&add));
-            added.context("filterd does not add")?;
-            took.push(each);
+        while !acting.is_finished() {
+            took.push(add_next()?);
         }
         let acted = acting.join().map_err(|_| anyhow!("it failed"))?;
         anyhow::Ok((took, acted))
@@ -77,5 +82,5 @@ pub fn beside(
     let at = |share: usize| took.get(took.len() * share / 100).or(took.last()).copied().unwrap_or_default();
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let (percentile_99, worst) = (milliseconds(at(99)), milliseconds(at(100)));
-    Ok((Wait { way, answers: took.len(), percentile_99, worst }, acted))
+    Ok((Wait { way, answers: took.len(), percentile_99, worst, before: milliseconds(before) }, acted))
 }
