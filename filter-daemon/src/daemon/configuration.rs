@@ -105,6 +105,8 @@ impl Configuration {
         let (trial, what) = Trial::at_start(&run.state_dir, names);
         self.trial = trial;
         let text = || std::fs::read(self.file.path()?).ok();
+        // What is not valid decides nothing.
+        let is_valid = |text| self.file.path().is_some_and(|path| config::parse(path, text).is_ok());
         match what {
             AtStart::Nothing => return Ok(None),
             AtStart::GoesOn => {
@@ -113,7 +115,7 @@ impl Configuration {
                 return Ok(None);
             }
             AtStart::StayRolledBack { checksum }
-                if text().is_some_and(|text| crc32fast::hash(&text) != checksum) =>
+                if text().is_some_and(|text| crc32fast::hash(&text) != checksum && is_valid(text)) =>
             {
                 self.trial.is_decided();
                 return Ok(None);
@@ -368,8 +370,18 @@ impl Source {
         };
         let way_back = self.way_back.as_deref();
         let cannot = |why: String| DaemonError::System(std::io::Error::other(why));
+        if let Some(way_back) = way_back {
+            way_back.put_back(&sources.copies);
+        }
         let text = match way_back.and_then(WayBack::text) {
-            Some(text) => text.to_owned(),
+            Some(text) => {
+                if self.last_good.read(path).is_err()
+                    && let Err(why) = self.last_good.keep(self.last_good.prepare(path, text.as_bytes()))
+                {
+                    error!("the copy of the configuration is gone, and cannot be made anew: {why}");
+                }
+                text.to_owned()
+            }
             None => self.last_good.read(path).map_err(cannot)?,
         };
         // Where it cannot be read, any text is another one.

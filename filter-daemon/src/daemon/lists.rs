@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tracing::error;
 
-use crate::blocklist::{Accepted, Blocklist, ListId, Timestamp};
+use crate::blocklist::{Accepted, Blocklist, List, ListId, Timestamp};
 use crate::clock;
 use crate::control::wire::reload::HeldBack;
 use crate::control::wire::{About, Fault};
@@ -199,6 +199,22 @@ impl Lists {
     /// What is to be told of lists of which there is no copy as they are now.
     pub fn without_copies(&self) -> impl Iterator<Item = Explanation> {
         self.failed.values().map(|failed| failed.told.clone())
+    }
+
+    /// Lists in force whose copies are gone, and their files are not read anew: nothing is left of them for the next start.
+    pub fn gone(&self, blocklist: &Blocklist) -> Vec<Explanation> {
+        let is_gone = |id: &ListId, list: &List| {
+            let accepted = list.reading.as_ref().and_then(|reading| reading.accepted.as_ref());
+            !self.failed.contains_key(id) && accepted.is_some_and(|accepted| !self.has_copy(accepted))
+        };
+        let gone = blocklist.lists().iter().filter(|(id, list)| is_gone(id, list));
+        let told = gone.map(|(_, list)| {
+            Explanation::new(
+                format!("there is no copy of list {} as it is in force", list.name),
+                "put its file back, then `filterd reload` makes one",
+            )
+        });
+        told.collect()
     }
 
     /// Lists that are not what their files say, and copies that could not be made.

@@ -170,6 +170,7 @@ impl Owner {
         }
         if are_all && let Some(mut reloaded) = self.reloaded.take() {
             reloaded.not_kept.extend(self.lists.without_copies());
+            reloaded.not_kept.extend(self.lists.gone(self.protection.blocklist()));
             self.end_reload(Ok(reloaded));
         }
         if are_all {

@@ -169,6 +169,7 @@ impl Owner {
         self.configuration.trial.forget();
         self.feeds.tidy();
         let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
+        let not_kept = not_kept.chain(self.lists.gone(self.protection.blocklist()));
         let confirmed = confirm::Reply {
             confirmed: true,
             not_taken: self.configuration.not_taken(),

@@ -17,19 +17,19 @@ const SHARED: [&str; 3] = ["drop", "spam", "tor"];
 
 impl Life {
     pub(super) fn add(&mut self) -> Vec<Prefix> {
-        let list = self.live_name();
-        let ttl = self.ttl(&list);
-        let shortens = ttl.is_some() && self.random.below(3) == 0;
         let size = self.size();
-        // Only what is there can be shortened.
-        let there = if shortens { self.some_of(&list, size) } else { Vec::new() };
         let batch = match self.world.earlier(&mut self.random) {
-            _ if !there.is_empty() => Batch::of(there, "targets that are on it"),
             earlier if self.random.below(6) == 0 && !earlier.is_empty() => {
                 Batch::of(earlier, "targets of an earlier batch once more")
             }
             _ => self.world.batch(&mut self.random, size),
         };
+        let list = self.live_name();
+        let ttl = self.ttl(&list);
+        let shortens = ttl.is_some() && self.random.below(3) == 0;
+        // Only what is there can be shortened.
+        let there = if shortens { self.some_of(&list, size) } else { Vec::new() };
+        let batch = if there.is_empty() { batch } else { Batch::of(there, "targets that are on it") };
         self.add_batch(&list, &batch, Term { ttl, shortens });
         batch.targets
     }

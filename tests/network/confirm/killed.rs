@@ -210,6 +210,13 @@ fn copies_that_are_gone_are_made_anew_by_the_next_reload() {
     net.filterd(["reload"]).succeeds().says("1 list unchanged");
     fs::remove_dir_all(&copies).expect("it is there");
     net.filterd(["reload"]).succeeds().says("nothing entered or left");
+    // Where its file is gone as well, nothing is left to make one of.
+    fs::remove_dir_all(&copies).expect("it is there");
+    let (file, aside) = (net.home().path("drop.txt"), net.home().path("aside"));
+    fs::rename(&file, &aside).expect("it is there");
+    net.filterd(["reload"]).exits(7).complains("there is no copy of list drop as it is in force");
+    fs::rename(&aside, &file).expect("it is there");
+    net.filterd(["reload"]).succeeds();
     kill_without(&mut net, &["drop.txt"]);
     net.start(super::BEFORE);
     is_before(&net);

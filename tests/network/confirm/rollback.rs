@@ -77,6 +77,59 @@ fn a_configuration_that_was_edited_during_the_trial_does_not_come_with_a_start_a
     }
 }
 
+/// The filterd that rolls back has all of it in hand, and puts it where the next one looks; after that, what files say is
+/// better than nothing.
+#[test]
+fn what_was_before_is_in_force_after_a_start_though_copies_were_removed() {
+    let config = |block: &str| format!("block: [{block}]\nlists: [{{name: drop, path: $HOME/drop.txt}}]");
+    for (removed, is_after) in [("state/lists", false), ("state/lists", true), ("state", false)] {
+        let mut net = Net::new();
+        net.file("drop.txt", ATTACKER);
+        net.start(&config(""));
+        net.configure(&config(BYSTANDER));
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        // All that is in it: the directory itself nobody but root could make anew.
+        let remove = |net: &Net| {
+            let inside = fs::read_dir(net.home().path(removed)).expect("it is there");
+            for one in inside.map(|one| one.expect("it can be read").path()) {
+                _ = fs::remove_dir_all(&one).or_else(|_| fs::remove_file(&one));
+            }
+        };
+        if !is_after {
+            remove(&net);
+        }
+        net.filterd(["rollback"]).succeeds();
+        if is_after {
+            remove(&net);
+        }
+        for _ in 0..2 {
+            net.expect(ATTACKER).dropped();
+            net.expect(BYSTANDER).passes();
+            net.filterd(["status"]).exits(7).says("what was in force before is again");
+            net.end(Signal::SIGKILL);
+            net.start(&config(BYSTANDER));
+        }
+    }
+}
+
+/// What is not valid decides nothing: neither that start nor the next one takes what was not confirmed.
+#[test]
+fn a_slip_in_the_configuration_does_not_bring_what_was_rolled_back() {
+    let (before, after) = (format!("block: [{ATTACKER}]"), format!("block: [{BYSTANDER}]"));
+    let mut net = Net::new();
+    net.start(&before);
+    net.configure(&after);
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.filterd(["rollback"]).succeeds();
+    for text in ["enforce: perhaps", &after] {
+        net.end(Signal::SIGKILL);
+        net.start(text);
+        net.expect(ATTACKER).dropped();
+        net.expect(BYSTANDER).passes();
+        net.filterd(["status"]).exits(7).says("what was in force before is again");
+    }
+}
+
 /// There is no room for a note of it, so the one of the trial is written over: nobody who starts then goes on with that.
 #[test]
 fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {

@@ -191,6 +191,14 @@ impl Loaded {
                 let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
                 held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))
             });
+            let found = match &found {
+                // At a start there is nothing that it could stay: what its file says is better than that.
+                Found::Doubted { told, targets: None, .. } if way_back.is_none() => {
+                    tracing::error!("{}: what its file says now is taken", told.message);
+                    find::find(list, None, false, sources)
+                }
+                Found::Unchanged | Found::Awaited | Found::Accepted { .. } | Found::Doubted { .. } => found,
+            };
             // It may have been waiting for a file that is believed.
             let this = match copy.filter(|copy| copy.reversed_by(list).is_some()) {
                 Some(was) => LoadedList::as_before(list, was, found, Mood::Is),

@@ -29,6 +29,18 @@ impl WayBack {
         Self { text, held: lists.take(MOST).filter_map(|accepted| copies.hold(accepted).ok()).collect() }
     }
 
+    /// Makes copies anew that are gone, for whoever starts next.
+    pub fn put_back(&self, copies: &Copies) {
+        for held in &self.held {
+            if let Err(error) = copies.put_back(held) {
+                tracing::error!(
+                    "list {}: its copy is gone, and cannot be made anew: {error}",
+                    held.accepted().name
+                );
+            }
+        }
+    }
+
     /// The configuration's text.
     pub fn text(&self) -> Option<&str> {
         self.text.as_deref()

@@ -177,7 +177,7 @@ impl Owner {
             return Err(is_the_guards(name));
         }
         if found.is_some_and(|list| !list.origin.is_live()) || self.configuration.trial.reserves(name) {
-            return Err(belongs_elsewhere(name, self.configuration.trial.is_on(), default_list(polarity)));
+            return Err(belongs_elsewhere(name, self.configuration.trial.is_on()));
         }
         if let Some(is) = found.map(|list| list.polarity).or(is_default).filter(|is| *is != polarity) {
             return Err(other_polarity(name, is));

@@ -7,7 +7,6 @@ use crate::control::wire::reload::then_reload;
 use crate::daemon::change::Done;
 use crate::daemon::commit::NotDone;
 use crate::daemon::error::DaemonError;
-use crate::daemon::names::default_list;
 use crate::daemon::persistence::MEND_AND_START;
 use crate::exit::Exit;
 use crate::journal::NotWritten;
@@ -32,13 +31,9 @@ pub fn reserved(name: &str) -> Failure {
 }
 
 /// The list comes from the configuration.
-pub fn belongs_elsewhere(name: &str, is_on_trial: bool, live: &str) -> Failure {
+pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
     let message = format!("list {name} belongs to the configuration");
-    let remedy = format!(
-        "change it there, {}; entries of a live list that was called so before are in list `{live}`",
-        then_reload(is_on_trial)
-    );
-    Failure::Refused(Explanation::new(message, remedy))
+    Failure::Refused(Explanation::new(message, format!("change it there, {}", then_reload(is_on_trial))))
 }
 
 /// The list is made by filterd itself, out of what this host needs.
@@ -77,9 +72,7 @@ pub fn not_done(error: NotDone) -> Failure {
         NotDone::Kernel(error) => kernel_failed(error),
         NotDone::Refused(Refusal::NoSuchList(name)) => no_list(&name),
         NotDone::Refused(Refusal::BelongsElsewhere { name, origin: Origin::Host }) => is_the_guards(&name),
-        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => {
-            belongs_elsewhere(&name, false, default_list(Polarity::Block))
-        }
+        NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
         NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
         NotDone::Refused(refusal @ Refusal::TooManyLists) => {
             let remedy = "use one of those there are, or empty some: `filterd flush --list NAME`";

@@ -25,6 +25,22 @@ impl Copies {
         let accepted = header::read(&mut file)?;
         Ok(Held { accepted, file })
     }
+
+    /// Makes that copy anew where it is gone.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn put_back(&self, held: &Held) -> Result<(), CopyError> {
+        if self.path(&held.accepted).exists() {
+            return Ok(());
+        }
+        let mut file = &held.file;
+        file.rewind().and_then(|()| header::read(&mut file)).map_err(|_| CopyError::Damaged)?;
+        let mut draft = self.draft();
+        io::copy(&mut file, &mut draft).map_err(|_| CopyError::Gone)?;
+        draft.keep(&held.accepted, &self.path(&held.accepted))?;
+        self.sync()
+    }
 }
 
 impl Held {
