@@ -18,7 +18,7 @@ use crate::text::printable;
 Configuration and lists are read as `filterd reload` would read them, and nothing is changed. Then the other ends of this
 host's TCP connections and connected UDP sockets, its name servers and its gateways are looked at (as far as the daemon's
 network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it; and
-each one whom only something with an end would keep from that, with the moment when that ends.
+each one whom the reload would have dropped but for something with an end, with the moment when that ends.
 By which interface a peer's packets come no socket tells: each is taken to come by one that is filtered.
 What the driver of an interface answers is known when it is asked to take the filter: until then it is only said what would be
 tried, or that the kernel knows of no XDP in it.
