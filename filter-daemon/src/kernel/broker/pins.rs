@@ -45,6 +45,9 @@ const OWNER_ONLY: u32 = 0o700;
 
 const VERSION: &str = "version-";
 
+/// So often the directory is made that others remove at the same time.
+const TRIES: usize = 10;
+
 /// Counters of another shape than those that another filterd still counts in.
 const NEW_COUNTERS: &str = "new-counters";
 
@@ -54,8 +57,16 @@ impl Pins {
     pub fn open(directory: &Path) -> Result<(Self, Lock), KernelError> {
         let pins = Self::at(directory);
         mount_where_usual(directory);
-        pins.make_ours("")?;
-        let lock = pins.lock("")?;
+        let made = || {
+            pins.make_ours("")?;
+            pins.lock("")
+        };
+        // What a daemon has started that was killed as it began removes the directory as its last act, perhaps just now.
+        let lock = (0..TRIES).find_map(|_| match made() {
+            Err(KernelError::NoBpffs { .. }) if !directory.exists() => None,
+            made => Some(made),
+        });
+        let lock = lock.unwrap_or_else(made)?;
         // One that takes its place may have got so far that this one has gone already.
         if pins.directory.join(SUCCESSOR).exists() {
             pins.make_ours(SUCCESSOR)?;
