@@ -73,7 +73,8 @@ impl Owner {
             && self.config.lists.iter().any(|said| said.feed.is_some() && said.name.as_str() == &*list.name);
         let is_kept = is_kept || is_awaited;
         let message = || format!("there is no copy of list {} as it is in force", list.name);
-        (!is_kept).then(|| Explanation::new(message(), "`filterd reload` without --confirm"))
+        let remedy = "undo what was edited, and `filterd reload` makes one; then edit again, and try that";
+        (!is_kept).then(|| Explanation::new(message(), remedy))
     }
 
     /// A reload, or what was to be put back, is in force.
