@@ -35,9 +35,8 @@ impl Copies {
             return Ok(());
         }
         let mut file = &held.file;
-        file.rewind().and_then(|()| header::read(&mut file)).map_err(|_| CopyError::Damaged)?;
-        let mut draft = self.draft();
-        io::copy(&mut file, &mut draft).map_err(|_| CopyError::Gone)?;
+        file.rewind().map_err(|_| CopyError::Damaged)?;
+        let draft = self.draft_from(file)?;
         draft.keep(&held.accepted, &self.path(&held.accepted))?;
         self.sync()
     }

@@ -157,12 +157,7 @@ impl Copies {
 
     /// Makes these copies, keeps those that are `kept` already, and removes all others. Tells what became of each.
     pub fn keep(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
-        let mut outcomes = Vec::with_capacity(wanted.len());
-        for ToKeep { accepted, bytes, before } in wanted {
-            let outcome = self.make(&accepted, bytes, &self.path(&accepted));
-            kept.extend(if outcome.is_ok() { Some(accepted) } else { before });
-            outcomes.push(outcome);
-        }
+        let outcomes = self.make_all(wanted, &mut kept, Self::path);
         let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.path(accepted)).collect();
         // What is gone from the configuration, or has a newer copy.
         let over = self.files().into_iter().filter(|path| !kept.contains(path) && !is_unfinished(path));
@@ -191,6 +186,21 @@ impl Copies {
             .for_each(|path| _ = fs::remove_file(path));
     }
 
+    /// Makes these copies, each `at` its path. Where there can be no new one, that of before is `kept`. Tells what became of each.
+    fn make_all(
+        &self,
+        wanted: Vec<ToKeep>,
+        kept: &mut Vec<Accepted>,
+        at: fn(&Self, &Accepted) -> PathBuf,
+    ) -> Vec<Result<(), CopyError>> {
+        let make = |ToKeep { accepted, bytes, before }| {
+            let outcome = self.make(&accepted, bytes, &at(self, &accepted));
+            kept.extend(if outcome.is_ok() { Some(accepted) } else { before });
+            outcome
+        };
+        wanted.into_iter().map(make).collect()
+    }
+
     fn make(&self, accepted: &Accepted, bytes: Bytes, path: &Path) -> Result<(), CopyError> {
         let draft = match bytes {
             Bytes::Draft(draft) => draft,
@@ -210,10 +220,14 @@ impl Copies {
     /// A copy that is there, to be kept under another name.
     fn draft_of(&self, before: &Accepted) -> Result<Draft, CopyError> {
         let file = open(&self.path(before)).or_else(|_| open(&self.tried(before)));
-        let mut file = file.map_err(|_| CopyError::Gone)?;
-        header::read(&mut file).map_err(|_| CopyError::Damaged)?;
+        self.draft_from(file.map_err(|_| CopyError::Gone)?)
+    }
+
+    /// What stands in a copy behind its header, to be kept anew.
+    fn draft_from(&self, mut copy: impl Read) -> Result<Draft, CopyError> {
+        header::read(&mut copy).map_err(|_| CopyError::Damaged)?;
         let mut draft = self.draft();
-        io::copy(&mut file, &mut draft).map_err(|_| CopyError::Gone)?;
+        io::copy(&mut copy, &mut draft).map_err(|_| CopyError::Gone)?;
         Ok(draft)
     }
 

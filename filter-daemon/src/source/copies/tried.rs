@@ -27,12 +27,7 @@ impl Copies {
     /// Makes these copies, leaves those of before as they are, and removes what was on trial but for those `kept`. Tells what
     /// became of each.
     pub fn try_out(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
-        let mut outcomes = Vec::with_capacity(wanted.len());
-        for ToKeep { accepted, bytes, before } in wanted {
-            let outcome = self.make(&accepted, bytes, &self.tried(&accepted));
-            kept.extend(if outcome.is_ok() { Some(accepted) } else { before });
-            outcomes.push(outcome);
-        }
+        let outcomes = self.make_all(wanted, &mut kept, Self::tried);
         let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.tried(accepted)).collect();
         let over = self.files().into_iter().filter(|path| has_its_name(path) && !kept.contains(path));
         over.for_each(|path| _ = fs::remove_file(path));
