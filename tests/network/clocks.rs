@@ -69,3 +69,19 @@ fn after_a_reboot_the_clock_on_the_wall_ends_what_was_added_before() {
     net.expect(BYSTANDER).dropped();
     net.filterd(["status"]).succeeds();
 }
+
+#[test]
+fn in_a_boot_in_which_nothing_was_added_the_time_since_boot_ends_what_was_added_before_it() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
+    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    net.stop();
+    net.lives_in(OtherTime::of(net.home(), 1, Duration::ZERO));
+    net.start("");
+    net.expect(ATTACKER).dropped();
+    net.stop();
+    net.lives_in(OtherTime::of(net.home(), 1, HOUR));
+    net.start("");
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+}

@@ -7,6 +7,9 @@
 //! is a sum of shifts. A writer's time and the wall's were the same when it began; what the wall was ahead of it later is
 //! what the clock was set by meanwhile.
 //!
+//! So the first filterd of a boot must leave a row, even if nothing changes: whoever starts after it in the same boot knows
+//! by that row alone how long it is since.
+//!
 //! Rows of older filterds say nothing of this: they are in the time of the wall.
 
 use crate::blocklist::{Record, Timestamp};
@@ -36,6 +39,11 @@ impl Times {
             }
             _ => self.runs.push(Run { last: moment, changes }),
         }
+    }
+
+    /// Has nobody written anything in the boot of whoever is `here`, as far as is known, but somebody before?
+    pub fn end_before(&self, here: &Moment) -> bool {
+        self.runs.last().is_some_and(|run| !run.last.is_some_and(|last| is_same_boot(&last, here)))
     }
 
     /// Brings `changes`, all that were added, into the time of whoever is `here`. Tells by how many seconds the clock lies
@@ -75,7 +83,7 @@ impl Shift {
     fn between(last: Option<&Moment>, next: Option<&Moment>) -> Self {
         // Whoever knows of no such thing takes everything for the time on the wall, and so is taken.
         let (Some(last), Some(next)) = (last, next) else { return Self::default() };
-        if last.boot == next.boot && last.boot.is_known() {
+        if is_same_boot(last, next) {
             return Self { seconds: clock::seconds(next.offset - last.offset), behind: None };
         }
         let lies_behind = seconds(last.wall) - seconds(next.begun);
@@ -85,6 +93,10 @@ impl Shift {
         }
         Self { seconds: seconds(last.wall) - seconds(last.own), behind: None }
     }
+}
+
+fn is_same_boot(one: &Moment, other: &Moment) -> bool {
+    one.boot == other.boot && one.boot.is_known()
 }
 
 fn is_same_time(one: Option<&Moment>, other: Option<&Moment>) -> bool {

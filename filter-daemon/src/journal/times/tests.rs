@@ -24,13 +24,24 @@ struct World {
     /// The filterd that runs.
     offset: i64,
     begun: i64,
+    is_read: bool,
 }
 
 impl World {
     fn new() -> Self {
         let (times, changes) = (Times::default(), Vec::new());
         let booted = START - HOUR;
-        let mut world = Self { now: START, boot: 1, booted, wrong: 0, times, changes, offset: 0, begun: 0 };
+        let mut world = Self {
+            now: START,
+            boot: 1,
+            booted,
+            wrong: 0,
+            times,
+            changes,
+            offset: 0,
+            begun: 0,
+            is_read: false,
+        };
         world.start();
         world
     }
@@ -39,7 +50,16 @@ impl World {
         self.now + self.wrong
     }
 
+    /// What the filterd that runs leaves as soon as it has read the journal, before anything else happens.
+    fn has_read(&mut self) -> &mut Self {
+        if !std::mem::replace(&mut self.is_read, true) && self.times.end_before(&self.moment()) {
+            self.times.add(Some(self.moment()), 0);
+        }
+        self
+    }
+
     fn start(&mut self) {
+        self.is_read = false;
         self.offset = self.wall() - (self.now - self.booted);
         self.begun = self.wall();
     }
@@ -76,12 +96,12 @@ impl World {
     }
 
     fn passes(&mut self, seconds: i64) -> &mut Self {
-        self.now += seconds;
+        self.has_read().now += seconds;
         self
     }
 
     fn clock_is_set(&mut self, by: i64) -> &mut Self {
-        self.wrong += by;
+        self.has_read().wrong += by;
         self
     }
 
@@ -93,14 +113,15 @@ impl World {
     }
 
     fn restart(&mut self) -> &mut Self {
-        self.start();
+        self.has_read().start();
         self
     }
 
     fn reboot(&mut self, off: i64) -> &mut Self {
-        (self.now, self.boot) = (self.now + off, self.boot + 1);
-        self.booted = self.now;
-        self.passes(1).restart()
+        self.has_read();
+        (self.now, self.boot, self.booted) = (self.now + off + 1, self.boot + 1, self.now + off);
+        self.start();
+        self
     }
 
     /// What is left of each entry, in seconds, to whoever reads the journal now; and by how much the clock is behind.
@@ -164,6 +185,15 @@ fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_then_is_left
 }
 
 #[test]
+fn whoever_starts_second_in_a_boot_counts_from_the_first_who_did_though_nothing_was_added() {
+    for set in [0, YEAR, -YEAR, -1800] {
+        let mut world = World::new();
+        world.add(2 * HOUR).reboot(100).passes(1800).clock_is_set(set).restart();
+        assert_eq!(world.left(), (vec![7200 - 101 - 1800], None), "set by {set}");
+    }
+}
+
+#[test]
 fn a_boot_that_is_not_known_is_another_one() {
     let mut world = World::new();
     world.boot = 0;
@@ -190,9 +220,9 @@ fn what_older_filterds_wrote_is_in_the_time_of_the_wall() {
     times.add(None, 1);
     assert_eq!(times.translate(&mut changes, &world.moment()), None);
     assert_eq!(changes[0], before);
-    // Before and behind rows that say more.
+    // Before rows that say more, while an old one runs, which leaves nothing when it has read them.
     let mut world = World::new();
-    (world.times, world.changes) = (times, changes);
+    (world.times, world.changes, world.is_read) = (times, changes, true);
     world.passes(10).clock_is_set(1000).restart().add(HOUR);
     assert_eq!(world.left().0, [50 - 1000, 3600], "by the wall, as the filterd that wrote it would have it");
 }
