@@ -5,13 +5,16 @@
 //! none of them. What people are shown, and what travels to other processes, is turned into the time on the wall as it is
 //! at that moment ([`on_the_wall`]).
 
+mod moment;
+
+use std::fs;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{fmt, fs};
 
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::blocklist::Timestamp;
+pub use moment::{Boot, Moment, Shift};
 
 /// What a namespace of time adds to the clocks of those in it.
 const OFFSETS: &str = "/proc/self/timens_offsets";
@@ -21,39 +24,6 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// What our own time is ahead of the time since boot, in milliseconds: fixed when somebody first asks, and so no state.
 static OFFSET: OnceLock<i64> = OnceLock::new();
-
-/// Which boot of the machine this is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Boot(pub [u8; 16]);
-
-impl Boot {
-    /// Two that are not known are not the same.
-    pub fn is_known(self) -> bool {
-        self != Self::default()
-    }
-}
-
-/// As text.
-impl fmt::Display for Boot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-/// A moment in the time of one process, with all that another one needs to find it in its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// In which boot.
-    pub boot: Boot,
-    /// What the process' own time was ahead of the time since boot, in milliseconds.
-    pub offset: i64,
-    /// When the process began. Its own time and the time on the wall were the same then.
-    pub begun: Timestamp,
-    /// The moment, in the process' own time.
-    pub own: Timestamp,
-    /// What the clock on the wall said.
-    pub wall: Timestamp,
-}
 
 /// This very second.
 pub fn now() -> Timestamp {
@@ -116,7 +86,7 @@ pub fn own_offset() -> i64 {
 
 /// Whole seconds, to the nearest.
 pub fn seconds(milliseconds: i64) -> i64 {
-    (milliseconds + 500).div_euclid(1000)
+    milliseconds.saturating_add(500).div_euclid(1000)
 }
 
 /// How long this machine has been up, as every process on it sees it: for a moment that two of them agree on.

@@ -32,6 +32,11 @@ impl Timestamp {
         Self::of(self.secs().saturating_add_signed(seconds))
     }
 
+    /// How many seconds it lies after that one; less than none if before.
+    pub fn after(self, other: Self) -> i64 {
+        i64::from(self.0) - i64::from(other.0)
+    }
+
     /// What is beyond the scale is taken for its end.
     fn of(seconds: u64) -> Self {
         Self(u32::try_from(seconds).unwrap_or(u32::MAX))

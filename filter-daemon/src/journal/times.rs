@@ -1,11 +1,7 @@
 //! In whose time a record is, and how it is turned into one's own.
 //!
-//! Each row says in which boot it was written and what its writer's time was ahead of the time since boot. In the same boot
-//! the time since boot counts, whatever was done to the clock. From one boot to the next only the clock on the wall goes on:
-//! it counts, unless it lies before the last record. Then nobody knows how long the machine was off, and what was left at
-//! that record is left still. In each case times are shifted as a whole, so that what several writers did one after another
-//! is a sum of shifts. A writer's time and the wall's were the same when it began; what the wall was ahead of it later is
-//! what the clock was set by meanwhile.
+//! Each row says in which boot it was written and what its writer's time was ahead of the time since boot (`clock::moment`
+//! tells how such times are shifted). What several writers did one after another is a sum of shifts.
 //!
 //! So the first filterd of a boot must leave a row, even if nothing changes: whoever starts after it in the same boot knows
 //! by that row alone how long it is since.
@@ -13,7 +9,7 @@
 //! Rows of older filterds say nothing of this: they are in the time of the wall.
 
 use crate::blocklist::{Record, Timestamp};
-use crate::clock::{self, Moment};
+use crate::clock::{Moment, Shift};
 
 /// In which times the changes of a journal are, in their order.
 #[derive(Debug, Default)]
@@ -43,7 +39,7 @@ impl Times {
 
     /// Has nobody written anything in the boot of whoever is `here`, as far as is known, but somebody before?
     pub fn end_before(&self, here: &Moment) -> bool {
-        self.runs.last().is_some_and(|run| !run.last.is_some_and(|last| is_same_boot(&last, here)))
+        self.runs.last().is_some_and(|run| !run.last.is_some_and(|last| last.is_in_the_boot_of(here)))
     }
 
     /// Brings `changes`, all that were added, into the time of whoever is `here`. Tells by how many seconds the clock lies
@@ -53,7 +49,8 @@ impl Times {
         let mut shifts = Vec::with_capacity(self.runs.len());
         let (mut shift, mut next) = (0, Some(here));
         for run in self.runs.iter().rev() {
-            let by = Shift::between(run.last.as_ref(), next);
+            // Whoever knows of no such thing takes everything for the time on the wall, and so is taken.
+            let by = run.last.zip(next).map_or_else(Shift::default, |(last, next)| last.shift_to(next));
             if shifts.is_empty() {
                 behind = by.behind;
             }
@@ -71,41 +68,11 @@ impl Times {
     }
 }
 
-/// What is to be added to times of one writer to have them in the time of the next.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Shift {
-    seconds: i64,
-    /// By how many seconds the clock was before the last record.
-    behind: Option<u64>,
-}
-
-impl Shift {
-    fn between(last: Option<&Moment>, next: Option<&Moment>) -> Self {
-        // Whoever knows of no such thing takes everything for the time on the wall, and so is taken.
-        let (Some(last), Some(next)) = (last, next) else { return Self::default() };
-        if is_same_boot(last, next) {
-            return Self { seconds: clock::seconds(next.offset - last.offset), behind: None };
-        }
-        let lies_behind = seconds(last.wall) - seconds(next.begun);
-        if lies_behind > 0 {
-            let behind = Some(lies_behind.unsigned_abs());
-            return Self { seconds: seconds(next.begun) - seconds(last.own), behind };
-        }
-        Self { seconds: seconds(last.wall) - seconds(last.own), behind: None }
-    }
-}
-
-fn is_same_boot(one: &Moment, other: &Moment) -> bool {
-    one.boot == other.boot && one.boot.is_known()
-}
-
 fn is_same_time(one: Option<&Moment>, other: Option<&Moment>) -> bool {
-    let time = |moment: &Moment| (moment.boot, moment.offset, moment.begun);
-    one.map(time) == other.map(time)
-}
-
-fn seconds(time: Timestamp) -> i64 {
-    i64::try_from(time.secs()).unwrap_or(i64::MAX)
+    match (one, other) {
+        (Some(one), Some(other)) => one.is_in_the_time_of(other),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 /// What was over before the scale begins is over in its first second: zero would be permanent.

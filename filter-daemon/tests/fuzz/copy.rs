@@ -1,5 +1,6 @@
 //! Copies of lists: what is not what was written is damaged, and what was written is read again.
 
+use filterd::clock;
 use filterd::source::copies::{self, header};
 use filterd::source::{Accepted, How, ListFile, Special, list};
 
@@ -34,7 +35,7 @@ fn any_copy_whose_header_has_the_right_sum_is_read_or_damaged() {
 fn whatever_list_was_kept_is_read_as_it_was() {
     let read = |input: &[u8]| {
         let (_, list) = parted(input);
-        let Ok(found) = header::read(&mut &sealed(input)[..]) else { return };
+        let Ok(found) = header::read(&mut &sealed(input)[..], &clock::moment()) else { return };
         let (bytes, checksum) = (list.len() as u64, crc32fast::hash(list));
         let accepted = Accepted { bytes, checksum, ..found };
         let (again, kept) = copies::whole(&written(&accepted, list)[..], &how()).expect("nothing is damaged");
@@ -59,7 +60,8 @@ fn how() -> How {
 }
 
 fn written(accepted: &Accepted, list: &[u8]) -> Vec<u8> {
-    let header = header::of(accepted).expect("a header that was read fits, and so does what it says");
+    let header = header::of(accepted, &clock::moment())
+        .expect("a header that was read fits, and so does what it says");
     [&header, list].concat()
 }
 

@@ -1,7 +1,7 @@
 //! Words of the formats: without them a change at random hardly ever makes anything that means something.
 
 /// Of what is known of a copy, and of lists.
-pub const COPIES: [&str; 18] = [
+pub const COPIES: [&str; 21] = [
     "name ",
     "stamp ",
     "at ",
@@ -13,6 +13,9 @@ pub const COPIES: [&str; 18] = [
     "bytes ",
     "checksum ",
     "path ",
+    "term ",
+    "means ",
+    "written ",
     "\n",
     "\n\n",
     "::1-f::\n",

@@ -129,7 +129,7 @@ impl World {
         let mut changes = self.changes.clone();
         let behind = self.times.translate(&mut changes, &self.moment());
         let left = changes.iter().map(|change| match change {
-            Record::Want { until: Some(until), .. } => seconds(*until) - self.own(),
+            Record::Want { until: Some(until), .. } => until.after(at(self.own())),
             Record::Want { .. } | Record::Release { .. } | Record::ReleaseAll { .. } => {
                 panic!("nothing else was written")
             }

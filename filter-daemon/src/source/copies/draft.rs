@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::header::{self, LENGTH};
 use super::{CopyError, UNFINISHED};
 use crate::blocklist::Accepted;
+use crate::clock;
 
 /// A file without a name of its own yet; removed when dropped.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Draft {
     pub(super) fn keep(mut self, accepted: &Accepted, name: &Path) -> Result<(), CopyError> {
         let file = std::mem::replace(&mut self.file, Err(CopyError::Gone))?;
         let system = |source| CopyError::System { path: name.into(), source };
-        let header = header::of(accepted).ok_or(CopyError::Gone)?;
+        let header = header::of(accepted, &clock::moment()).ok_or(CopyError::Gone)?;
         file.write_all_at(&header, 0).map_err(system)?;
         file.sync_all().map_err(system)?;
         fs::rename(&self.path, name).map_err(system)

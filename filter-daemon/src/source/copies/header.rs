@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::blocklist::{Accepted, Stamp, Term, Timestamp};
+use crate::clock::Moment;
 
 /// Bytes before the list's own: more than the longest path takes. What is not needed is zero.
 pub const LENGTH: usize = 8192;
@@ -14,8 +15,8 @@ pub const LENGTH: usize = 8192;
 /// The first line.
 pub const MAGIC: &str = "filterd copy of a list, 1";
 
-/// The header as it is written; none where it is too long, which no path that can be opened makes it.
-pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
+/// The header as it is written at this moment, in whose time it is; none where it is too long, which no path that can be opened makes it.
+pub fn of(accepted: &Accepted, written: &Moment) -> Option<Vec<u8>> {
     let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning } =
         accepted;
     let stamp = stamp.map_or_else(String::new, |stamp| stamp.0.map(|word| word.to_string()).join(" "));
@@ -36,6 +37,7 @@ pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
     if let Some(meaning) = meaning {
         said.extend(format!("means {meaning}\n").into_bytes());
     }
+    said.extend(format!("written {written}\n").into_bytes());
     let mut header = format!("{MAGIC}\nsum {:08x} {}\n", crc32fast::hash(&said), said.len()).into_bytes();
     header.extend(said);
     let fits = header.len() <= LENGTH;
@@ -43,14 +45,14 @@ pub fn of(accepted: &Accepted) -> Option<Vec<u8>> {
     fits.then_some(header)
 }
 
-/// Reads the header; what follows is the list.
-pub fn read(input: &mut impl Read) -> io::Result<Accepted> {
+/// Reads the header, in the time of whoever is `here`; what follows is the list.
+pub fn read(input: &mut impl Read, here: &Moment) -> io::Result<Accepted> {
     let mut header = vec![0; LENGTH];
     input.read_exact(&mut header)?;
-    parse(&header).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    parse(&header, here).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn parse(header: &[u8]) -> Option<Accepted> {
+fn parse(header: &[u8], here: &Moment) -> Option<Accepted> {
     let mut rest = header.strip_prefix(MAGIC.as_bytes())?.strip_prefix(b"\n")?;
     let sum = value(&mut rest, "sum")?;
     let (sum, length) = sum.split_once(' ')?;
@@ -71,6 +73,11 @@ fn parse(header: &[u8]) -> Option<Accepted> {
     rest = rest.get(length..)?.strip_prefix(b"\n")?;
     let term = value(&mut rest, "term").and_then(term);
     let meaning = value(&mut rest, "means").and_then(|words| words.parse().ok());
+    // An earlier filterd did not say it: its times are taken for those on the wall.
+    let written: Option<Moment> = value(&mut rest, "written").and_then(|words| words.parse().ok());
+    let by = written.map_or(0, |written| written.shift_to(here).seconds);
+    let term = term.map(|term| Term { from: term.from.later_by(by), ..term });
+    let at = at.later_by(by);
     Some(Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning })
 }
 

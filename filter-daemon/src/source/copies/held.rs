@@ -5,6 +5,7 @@ use std::io::{self, Seek};
 
 use super::{Copies, CopyError, header, open, whole};
 use crate::blocklist::Accepted;
+use crate::clock;
 use crate::source::{How, ListFile};
 
 /// The copy of one list.
@@ -22,7 +23,7 @@ impl Copies {
     pub fn hold(&self, accepted: &Accepted) -> io::Result<Held> {
         let mut file = open(&self.path(accepted))?;
         // What stands there may know of another stamp.
-        let accepted = header::read(&mut file)?;
+        let accepted = header::read(&mut file, &clock::moment())?;
         Ok(Held { accepted, file })
     }
 

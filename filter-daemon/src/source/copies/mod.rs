@@ -21,6 +21,7 @@ use nix::fcntl::OFlag;
 
 use super::{How, ListFile, list};
 use crate::blocklist::Accepted;
+use crate::clock;
 pub use draft::Draft;
 pub use held::Held;
 
@@ -115,8 +116,9 @@ impl Copies {
         let mut found = Found { is_hidden, ..Found::default() };
         let mut copies: Vec<(SystemTime, Accepted)> = Vec::new();
         for path in self.files().into_iter().filter(|path| is_one(path)) {
-            let read =
-                open(&path).and_then(|mut file| Ok((header::read(&mut file)?, file.metadata()?.modified()?)));
+            let read = open(&path).and_then(|mut file| {
+                Ok((header::read(&mut file, &clock::moment())?, file.metadata()?.modified()?))
+            });
             match read {
                 Ok((accepted, written)) if at(self, &accepted) == path => copies.push((written, accepted)),
                 Ok(_) | Err(_) => found.damaged.push(path),
@@ -174,7 +176,8 @@ impl Copies {
     /// The same, which says what it means to be on it, and how long what it names stays.
     #[must_use]
     pub fn says(&self, accepted: &Accepted) -> bool {
-        let header = open(&self.path(accepted)).and_then(|mut file| header::read(&mut file));
+        let header =
+            open(&self.path(accepted)).and_then(|mut file| header::read(&mut file, &clock::moment()));
         header.is_ok_and(|found| (found.term, found.meaning) == (accepted.term, accepted.meaning))
     }
 
@@ -225,7 +228,7 @@ impl Copies {
 
     /// What stands in a copy behind its header, to be kept anew.
     fn draft_from(&self, mut copy: impl Read) -> Result<Draft, CopyError> {
-        header::read(&mut copy).map_err(|_| CopyError::Damaged)?;
+        header::read(&mut copy, &clock::moment()).map_err(|_| CopyError::Damaged)?;
         let mut draft = self.draft();
         io::copy(&mut copy, &mut draft).map_err(|_| CopyError::Gone)?;
         Ok(draft)
@@ -252,7 +255,7 @@ impl Copies {
 /// # Errors
 /// When it is not what was written.
 pub fn whole(mut input: impl Read, how: &How) -> Result<(Accepted, ListFile), CopyError> {
-    let accepted = header::read(&mut input).map_err(|_| CopyError::Damaged)?;
+    let accepted = header::read(&mut input, &clock::moment()).map_err(|_| CopyError::Damaged)?;
     let mut sum = crc32fast::Hasher::new();
     let mut bytes = 0;
     let input =

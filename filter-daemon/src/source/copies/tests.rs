@@ -7,6 +7,14 @@ use std::time::Duration;
 
 use super::*;
 use crate::blocklist::{Stamp, Term, Timestamp};
+use crate::clock::{Boot, Moment};
+
+/// When whoever writes begins.
+const BEGUN: u32 = 1_795_296_480;
+
+fn at(seconds: u32) -> Timestamp {
+    Timestamp::from_secs(BEGUN + seconds)
+}
 
 struct Place {
     copies: Copies,
@@ -106,6 +114,50 @@ fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts()
         assert_eq!((place.copies.find().copies, place.files()), (vec![accepted.clone()], 1));
         assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
     }
+}
+
+/// The time since boot goes on in its boot; from one boot to the next only the clock on the wall does.
+#[test]
+fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
+    let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
+    let accepted = Accepted { at: at(5), term, ..Place::new().draft("drop", "").accepted };
+    // It has run for 100 s, and the clock was set forward by 60 s meanwhile.
+    let ms = i64::from(BEGUN) * 1000;
+    let written = Moment { boot: Boot([1; 16]), offset: ms, begun: at(0), own: at(100), wall: at(160) };
+    let header = header::of(&accepted, &written).unwrap();
+    let shift = |here: Moment| {
+        let found = header::read(&mut &header[..], &here).unwrap();
+        let term = found.term.unwrap();
+        assert_eq!(term.ttl, Duration::from_secs(3600));
+        assert_eq!(found.at.after(accepted.at), term.from.after(at(7)), "all of it is shifted");
+        found.at.after(accepted.at)
+    };
+    let begun =
+        |boot, after: u32| Moment { boot: Boot([boot; 16]), begun: at(after), own: at(after + 1), ..written };
+    assert_eq!(shift(written), 0, "whoever wrote it");
+    assert_eq!(
+        shift(Moment { offset: ms - 3_600_000, ..begun(1, 200) }),
+        -3600,
+        "the clock was set back by an hour"
+    );
+    assert_eq!(shift(begun(2, 200)), 60, "in another boot the wall counts, as it was right at the end");
+    assert_eq!(
+        shift(begun(2, 30)),
+        -70,
+        "a clock from before it was written: what was left then is left still"
+    );
+    let unsaid: Vec<u8> = header.iter().copied().take_while(|byte| *byte != 0).collect();
+    let unsaid = String::from_utf8(unsaid).unwrap();
+    let (said, _) = unsaid.split_once("written ").unwrap();
+    let said = said.splitn(3, '\n').nth(2).unwrap();
+    let first = format!("{}\nsum {:08x} {}\n", header::MAGIC, crc32fast::hash(said.as_bytes()), said.len());
+    let mut old = [first.as_bytes(), said.as_bytes()].concat();
+    old.resize(header::LENGTH, 0);
+    assert_eq!(
+        header::read(&mut &old[..], &begun(2, 200)).unwrap(),
+        accepted,
+        "an earlier filterd said nothing"
+    );
 }
 
 /// It says what that of before says, and means another thing.
