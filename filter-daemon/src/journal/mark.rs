@@ -45,6 +45,11 @@ pub fn write(journal: &Path, last: Row, before: Option<Row>) -> io::Result<()> {
     open_our_own(&path_of(journal))?.write_all_at(format!("{line:<0$}\n", LENGTH - 1).as_bytes(), 0)
 }
 
+/// Has anything been noted beside this journal?
+pub fn is_there(journal: &Path) -> bool {
+    path_of(journal).exists()
+}
+
 /// Is the last row that was found in this journal, or that there is none, what there was before the last one was written?
 pub fn is_a_commit_behind(journal: &Path, found: Option<Row>) -> bool {
     read(&path_of(journal)).is_some_and(|(last, before)| found != Some(last) && found == before)

@@ -1,13 +1,13 @@
 //! Opening the journal, whatever has become of its file: where it cannot be read, its copy is.
 
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::copy;
+use super::own_file::open_our_own;
 use super::store::{Contents, Store, Unusable};
-use super::{Damage, Found, Instead, JournalError};
+use super::{Damage, Found, Instead, JournalError, copy, mark};
 use crate::blocklist::{Record, Timestamp};
 use crate::clock::Moment;
 
@@ -26,6 +26,10 @@ pub fn open(
         .create(directory)
         .map_err(|source| refused(directory, source))?;
     let path = directory.join(FILE);
+    if is_half_made(&path) {
+        tracing::info!("an earlier filterd was killed while it made {}: it is made anew", path.display());
+        open_our_own(&path).and_then(|file| file.set_len(0)).map_err(|source| refused(&path, source))?;
+    }
     let (is_empty, holds_nothing) = (is_nothing(&path), holds_nothing(&path));
     let read = match what_is_lost(&path) {
         Some(reason) => Err(Unusable::Damaged(reason.to_owned())),
@@ -120,6 +124,14 @@ fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalErro
         .or_else(|_| fs::rename(path, &aside))
         .map_err(|source| refused(path, source))?;
     Ok(Some(aside))
+}
+
+/// Was its making cut short, so that nothing was ever in it? redb writes the first bytes of a file last, and the first row is
+/// noted beside it.
+fn is_half_made(path: &Path) -> bool {
+    let mut begins = [1; 9];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begins));
+    read.is_ok() && begins == [0; 9] && !mark::is_there(path) && !copy::path_of(path).exists()
 }
 
 /// Is it known that there is none, or an empty one? Then nothing is lost by going on without until it can be made.

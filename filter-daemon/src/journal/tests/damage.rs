@@ -149,6 +149,25 @@ fn a_copy_that_has_become_old_is_made_anew_if_there_is_something_new() {
 }
 
 /// What a filterd that was killed while it copied leaves.
+/// As a kill within the first milliseconds leaves it: its first bytes are written last. A file in which anything ever was has
+/// a mark beside it.
+#[test]
+fn a_file_whose_making_was_cut_short_is_made_anew_without_a_word_of_damage() {
+    let cut_short = |directory: &TempDir| {
+        let file = fs::OpenOptions::new().write(true).open(directory.path().join("live.redb")).unwrap();
+        file.write_all_at(&[0; 9], 0).unwrap();
+    };
+    let directory = TempDir::new().unwrap();
+    drop(open(&directory));
+    cut_short(&directory);
+    let (mut journal, read, found) = open(&directory);
+    assert!((read.is_empty(), found.damage.is_none(), found.is_new) == (true, true, true));
+    write(&mut journal, vec![want("manual", &["192.0.2.1"])]);
+    drop(journal);
+    cut_short(&directory);
+    assert!(open(&directory).2.damage.is_some(), "something was in it");
+}
+
 #[test]
 fn half_a_copy_is_not_in_the_way() {
     let directory = TempDir::new().unwrap();
