@@ -154,7 +154,8 @@ impl Plan {
             let had = had.filter(|(allowed, _)| *allowed == list.allows).map(|(_, had)| had);
             let is_it = |old: &Listed| (&old.name, &old.file, old.ttl) == (&list.name, &list.file, list.ttl);
             let goes_on = match had {
-                Some(had) if old.is_some_and(is_it) => Before::This(had),
+                // What was held back goes on by what it was under.
+                Some(had) if old.is_some_and(is_it) && had.ttl == list.ttl => Before::This(had),
                 Some(had) => Before::Perhaps(had),
                 None => Before::Nobody,
             };
