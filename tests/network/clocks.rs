@@ -102,3 +102,20 @@ fn in_a_boot_in_which_nothing_was_added_the_time_since_boot_ends_what_was_added_
     net.expect(ATTACKER).passes();
     net.expect(BYSTANDER).dropped();
 }
+
+#[test]
+fn what_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_next_one_too() {
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
+    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    net.stop();
+    net.lives_in(OtherTime::later(HOUR));
+    net.start("");
+    net.expect(ATTACKER).passes();
+    net.stop();
+    net.lives_in(OtherTime::of(net.home(), 1, Duration::ZERO));
+    net.start("");
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["list", "--expiring", "31m"]).succeeds().says(BYSTANDER);
+}

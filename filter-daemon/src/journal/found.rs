@@ -17,8 +17,8 @@ pub struct Found {
     pub is_new: bool,
     /// What was written last is not in it: its newest page was not what was written, and the commit before was.
     pub is_a_commit_behind: bool,
-    /// It holds nothing of this boot, or of when that is not known.
-    pub is_of_another_boot: bool,
+    /// Its last row is of another boot, or of before the clock was set.
+    pub is_of_another_time: bool,
     /// By how many seconds the clock lay before the last record, if that was written in another boot and it did.
     pub clock_behind: Option<u64>,
     /// Since when it was behind, if it was when its last filterd ended.

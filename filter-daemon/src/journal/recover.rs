@@ -45,7 +45,7 @@ pub fn open(
     };
     let is_a_commit_behind = damage.is_none() && store.is_a_commit_behind();
     let Contents { mut changes, times, damaged_rows, skipped, .. } = contents;
-    let is_of_another_boot = times.end_before(here);
+    let is_of_another_time = times.end_in_another_time(here);
     let clock_behind = times.translate(&mut changes, here);
     let targets = changes.iter().map(|change| change.len() as u64).sum();
     // Only now, so that nothing is taken from a file that turns out to be damaged further on.
@@ -57,7 +57,7 @@ pub fn open(
         skipped,
         is_new,
         is_a_commit_behind,
-        is_of_another_boot,
+        is_of_another_time,
         clock_behind,
         behind: None,
         damage,

@@ -3,8 +3,8 @@
 //! Each row says in which boot it was written and what its writer's time was ahead of the time since boot (`clock::moment`
 //! tells how such times are shifted). What several writers did one after another is a sum of shifts.
 //!
-//! So the first filterd of a boot must leave a row, even if nothing changes: whoever starts after it in the same boot knows
-//! by that row alone how long it is since.
+//! So a filterd that finds itself in another time than the last row must leave one, even if nothing changes: whoever starts
+//! after it knows by that row alone how long it is since.
 //!
 //! Rows of older filterds say nothing of this: they are in the time of the wall.
 
@@ -37,9 +37,10 @@ impl Times {
         }
     }
 
-    /// Has nobody written anything in the boot of whoever is `here`, as far as is known, but somebody before?
-    pub fn end_before(&self, here: &Moment) -> bool {
-        self.runs.last().is_some_and(|run| !run.last.is_some_and(|last| last.is_in_the_boot_of(here)))
+    /// Is whoever is `here` in another time than the last row, be it that the clock was set since or in another boot?
+    pub fn end_in_another_time(&self, here: &Moment) -> bool {
+        let is_here = |last: &Moment| last.is_in_the_boot_of(here) && last.shift_to(here).seconds == 0;
+        self.runs.last().is_some_and(|run| !run.last.as_ref().is_some_and(is_here))
     }
 
     /// Brings `changes`, all that were added, into the time of whoever is `here`. Tells by how many seconds the clock lies

@@ -60,8 +60,8 @@ pub fn restore(
     if found.behind.is_some() && persistence.losses.are_noted() {
         persistence.journal.has_noted();
     }
-    // Whoever reads it later in this boot is to count as this one does; and finds nothing missing behind a row that is written now.
-    if found.is_of_another_boot || found.is_a_commit_behind && persistence.losses.are_noted() {
+    // Whoever reads it later is to count as this one does; and finds nothing missing behind a row that is written now.
+    if found.is_of_another_time || found.is_a_commit_behind && persistence.losses.are_noted() {
         persistence.note_time();
     }
     blocklist.expire_all(now);

@@ -52,7 +52,7 @@ impl World {
 
     /// What the filterd that runs leaves as soon as it has read the journal, before anything else happens.
     fn has_read(&mut self) -> &mut Self {
-        if !std::mem::replace(&mut self.is_read, true) && self.times.end_before(&self.moment()) {
+        if !std::mem::replace(&mut self.is_read, true) && self.times.end_in_another_time(&self.moment()) {
             self.times.add(Some(self.moment()), 0);
         }
         self
@@ -190,6 +190,15 @@ fn whoever_starts_second_in_a_boot_counts_from_the_first_who_did_though_nothing_
         let mut world = World::new();
         world.add(2 * HOUR).reboot(100).passes(1800).clock_is_set(set).restart();
         assert_eq!(world.left(), (vec![7200 - 101 - 1800], None), "set by {set}");
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_between_two_filterds_does_not_count_after_the_boot_in_which_it_was() {
+    for set in [-10, 10, -YEAR / 2, YEAR] {
+        let mut world = World::new();
+        world.add(HOUR).passes(2).clock_is_set(set).restart().passes(3).reboot(100);
+        assert_eq!(world.left(), (vec![3600 - 2 - 3 - 101], None), "set by {set}");
     }
 }
 
