@@ -195,8 +195,8 @@ impl Owner {
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         let held_back = reloaded.held_back.iter().map(|held| held.list.as_str()).collect();
-        let reload =
-            super::settings::Reload { mood: Mood::Is, restores: self.readings.is_rollback(), held_back };
+        let (restores, renamed) = (self.readings.is_rollback(), &reloaded.renamed);
+        let reload = super::settings::Reload { mood: Mood::Is, restores, renamed, held_back };
         reloaded.settings = super::settings::changed(&before, &self.config, &reload);
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
