@@ -88,11 +88,10 @@ impl Owner {
 
     /// What was read is to be made true, if it is valid.
     fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
-        let began = self.readings.began().unwrap_or_else(clock::instant);
         let reload = loaded
             .and_then(|loaded| self.may_come(loaded))
             .and_then(|loaded| self.may_be_tried(loaded))
-            .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
+            .and_then(|loaded| Reload::begin(loaded, self.protection.blocklist_mut()));
         match reload {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_reload(Err(error)),
@@ -236,6 +235,9 @@ impl Owner {
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
+                // Whoever asked has waited for the copies, too.
+                let took = self.readings.began().map(|began| began.elapsed().as_millis()).unwrap_or_default();
+                reloaded.milliseconds = u64::try_from(took).unwrap_or(u64::MAX);
                 // What is put back says nothing of what has come.
                 if !self.readings.is_rollback() {
                     let read = self.config.lists.iter().map(|list| list.name.as_str());

@@ -49,7 +49,7 @@ pub struct Reply {
     pub disallowed: u64,
     /// Lists that are as they were.
     pub unchanged: u64,
-    /// How long it took, in milliseconds.
+    /// How long it took, in milliseconds, until there were copies of its lists on disk; what is on trial does not wait for them.
     pub milliseconds: u64,
     /// What the operator should know, such as lines not understood.
     pub warnings: Vec<String>,
