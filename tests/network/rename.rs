@@ -182,7 +182,7 @@ fn a_list_that_takes_the_name_of_one_that_goes_is_told_apart_from_it() {
     assert_eq!(found["entries"], goes);
     net.filterd(["reload"])
         .succeeds()
-        .says("list one: called two now\nlist two: ttl 7200 s, counted anew from now on\n");
+        .says("list two: no longer in the configuration\nlist one: called two now\nlist two: ttl 7200 s, counted anew from now on\n");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
 
@@ -193,7 +193,7 @@ fn a_list_that_takes_the_name_of_one_that_goes_is_told_apart_from_it() {
         .says("list `two` on port 22 only (now `one`, on all ports): no entry would come or go\nlist `two` (no longer");
     net.filterd(["reload"])
         .succeeds()
-        .says("list one: called two now\nlist two: blocks on port 22 only from now on\n");
+        .says("list two: no longer in the configuration\nlist one: called two now\nlist two: blocks on port 22 only from now on\n");
 
     becomes(&net, both);
     net.configure("lists: [{name: two, path: $HOME/one.txt, ttl: 1h, allow: true}]");
@@ -205,7 +205,9 @@ fn a_list_that_takes_the_name_of_one_that_goes_is_told_apart_from_it() {
     net.filterd(["diff"]).exits(1).says(&told);
     let found = net.filterd(["diff", "--json"]).exits(1).json();
     assert_eq!((&found["lists"][0]["name"], &found["lists"][0]["was"]), (&"two".into(), &"one".into()));
-    net.filterd(["reload"]).succeeds().says("list one: called two now\nlist two: allows from now on\n");
+    net.filterd(["reload"]).succeeds().says(
+        "list two: no longer in the configuration\nlist one: called two now\nlist two: allows from now on\n",
+    );
 }
 
 fn with_drop() -> Net {

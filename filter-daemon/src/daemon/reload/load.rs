@@ -1,6 +1,6 @@
 //! The configuration and its list files: read away from the owner, then applied as changes by it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::find::{self, Found, find};
 use super::matching::{self, Known, meaning_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
-use crate::blocklist::{Blocklist, ListId, Meaning, Origin, Targets};
+use crate::blocklist::{Blocklist, ListId, Lists, Meaning, Origin, Targets};
 use crate::config::{Config, List};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
@@ -138,6 +138,19 @@ impl LoadedList {
 }
 
 impl Loaded {
+    /// Its lists of which there is none in force.
+    pub fn new_lists(&self) -> Vec<String> {
+        let new = self.lists.iter().filter(|list| list.was.is_none());
+        new.map(|list| list.name.to_string()).collect()
+    }
+
+    /// The lists of files in force that it does not go on with.
+    pub fn gone_lists(&self, lists: &Lists) -> Vec<String> {
+        let goes_on: HashSet<_> = self.lists.iter().filter_map(|list| list.was.as_ref()).collect();
+        let files = lists.iter().filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| &list.name);
+        files.filter(|name| !goes_on.contains(name)).map(ToString::to_string).collect()
+    }
+
     /// Its lists that are called otherwise in force.
     pub fn renamed(&self) -> Vec<Renamed> {
         let all = self.lists.iter().filter_map(|list| Some((list.was.as_ref()?, &list.name)));
@@ -180,12 +193,13 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             if named.contains(list.name.as_str()) {
-                return LoadedList::read(list, before, false, sources);
+                return LoadedList::read(list, before, false, sources).which_was(before);
             }
-            before.map_or_else(
+            let this = before.map_or_else(
                 || LoadedList::of(list, None, Found::Unchanged),
                 |before| LoadedList::as_before(list, before, Found::Unchanged, Mood::Is),
-            )
+            );
+            this.which_was(before)
         });
         let lists = lists.collect();
         Self::of(config, lists)

@@ -41,6 +41,8 @@ pub struct Rows {
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
     renamed: Vec<Renamed>,
+    /// By name: those that the configuration did not name before, and those that it names no longer.
+    come_and_gone: [Vec<String>; 2],
 }
 
 /// How the file of a list was found; its targets are among the contents.
@@ -65,6 +67,7 @@ impl Rows {
     /// Makes rows for new lists, and gives renamed ones their names.
     pub fn take(loaded: &mut Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         must_not_be_live(&loaded.lists, blocklist)?;
+        let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
         let rows = blocklist.lists().iter();
         let gone: Vec<ListId> = rows
@@ -100,8 +103,19 @@ impl Rows {
         let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
         let (stays, found, kept) = (HashMap::new(), Vec::new(), Vec::new());
         let (restores, renamed) = (loaded.restores, loaded.renamed());
-        let mut this =
-            Self { contents, gone, kept, reaching, stays, restores, found, made, names_before, renamed };
+        let mut this = Self {
+            contents,
+            gone,
+            kept,
+            reaching,
+            stays,
+            restores,
+            found,
+            made,
+            names_before,
+            renamed,
+            come_and_gone,
+        };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -198,6 +212,7 @@ impl Rows {
     /// which copies there should be.
     pub fn settle(mut self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
         reloaded.renamed = std::mem::take(&mut self.renamed);
+        [reloaded.new, reloaded.gone] = std::mem::take(&mut self.come_and_gone);
         for id in &self.gone {
             blocklist.lists_mut().forget(*id);
         }
