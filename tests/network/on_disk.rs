@@ -3,10 +3,18 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, Trace, until};
+use harness::{ATTACKER, BYSTANDER, Net, Refusal, Trace, until};
 
 const CONFIG: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
+
+/// More than are made in one go.
+const MANY: usize = 100;
+
+/// What a slow disk takes.
+const DELAY: Duration = Duration::from_secs(1);
 
 /// By these calls files come to be, reach the disk, get names and lose them.
 const CALLS: &str = "openat,write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat";
@@ -43,6 +51,87 @@ fn a_copy_is_on_disk_before_it_has_its_name_and_the_one_before_goes_last() {
         order.is_sorted(),
         "written, on disk, named, listed on disk, the old one gone: {order:?}\n{told}"
     );
+}
+
+/// The names of all of them are brought to disk at one stroke, before any of those before goes.
+#[test]
+fn copies_of_many_lists_are_each_on_disk_before_they_have_their_names_and_their_names_together() {
+    let mut net = Net::new();
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.start(&many("old"));
+    let copies = net.home().path("state/lists");
+    let are_finished =
+        |files: Vec<String>| files.len() == MANY && files.iter().all(|file| !file.contains('.'));
+    until(|| are_finished(files(&copies)), "there are copies of all");
+    let before = files(&copies);
+    let trace = Trace::of(net.daemon().id(), CALLS, net.home().path("trace"));
+    net.configure(&many("new"));
+    net.filterd(["reload"]).succeeds().says("list old-0: called new-0 now");
+    let after = files(&copies);
+    let calls = trace.end();
+    let told = calls.join("\n");
+    assert!(after.len() == MANY && after.iter().all(|file| !before.contains(file)), "{after:?}");
+    let all = |is_it: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        (0..calls.len()).filter(|at| is_it(&calls[*at])).collect()
+    };
+    let named: Vec<_> = after
+        .iter()
+        .map(|file| {
+            let named = all(&|call| call.starts_with("rename") && call.contains(file.as_str()));
+            let [named] = named[..] else { panic!("{file} gets its name once:\n{told}") };
+            let draft = calls[named].split('"').nth(1).expect("what gets the name is told");
+            let of_draft = format!("<{draft}>");
+            let written = all(&|call| call.contains("write") && call.contains(&of_draft));
+            let synced = all(&|call| call.starts_with("fsync") && call.contains(&of_draft));
+            assert!(written.last() < synced.last() && synced.last() < Some(&named), "{draft}:\n{told}");
+            named
+        })
+        .collect();
+    let directory = format!("<{}>", copies.display());
+    let listed = all(&|call| call.starts_with("fsync") && call.contains(&directory));
+    let [listed] = listed[..] else { panic!("the directory is brought to disk once:\n{told}") };
+    let gone =
+        all(&|call| call.starts_with("unlink") && before.iter().any(|file| call.contains(file.as_str())));
+    assert_eq!(gone.len(), MANY, "{told}");
+    assert!(named.iter().all(|named| *named < listed) && gone.iter().all(|gone| listed < *gone), "{told}");
+}
+
+/// The disk may be slow: whoever asked waits for it and is told so, and nobody else waits.
+#[test]
+fn a_reload_says_how_long_it_took_with_the_copies_for_which_it_was_waited() {
+    let mut net = Net::new();
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.start(CONFIG);
+    let copies = net.home().path("state/lists");
+    the_copy_of(&copies, ATTACKER);
+    let slow = Refusal::delay(net.daemon().id(), "fsync", DELAY);
+    net.configure("lists: [{name: other, path: $HOME/drop.txt}]");
+    let home = net.home();
+    thread::scope(|scope| {
+        let begun = Instant::now();
+        let reload = scope.spawn(|| home.filterd(["reload", "--json"]).succeeds().json());
+        until(|| net.filterd(["lists", "--json"]).output.contains("\"other\""), "it is in force");
+        let in_force = begun.elapsed();
+        net.filterd(["ping"]).succeeds();
+        assert!(begun.elapsed() < in_force + DELAY, "nobody else waits");
+        assert!(!reload.is_finished());
+        let told = reload.join().expect("it only asks");
+        let took = Duration::from_millis(told["milliseconds"].as_u64().expect("a count"));
+        assert!(took > in_force + DELAY && took <= begun.elapsed(), "in force after {in_force:?}: {told}");
+    });
+    slow.end();
+}
+
+/// As many lists, called so.
+fn many(name: &str) -> String {
+    let lists = (0..MANY).map(|number| format!("- {{name: {name}-{number}, path: $HOME/drop.txt}}\n"));
+    format!("lists:\n{}", lists.collect::<String>())
+}
+
+/// The names of what is in it.
+fn files(directory: &Path) -> Vec<String> {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten();
+    files.map(|file| file.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// The name of the only copy there is, once it tells of this address.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::thread;
 
+use serde_json::json;
+
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net};
 
 const DROP: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
@@ -157,6 +159,55 @@ fn a_list_renamed_to_a_name_that_live_entries_hold_is_refused_and_stays() {
     net.filterd(["reload"]).exits(3).complains("filterd flush --list spamhaus");
     net.expect_each([ATTACKER, ATTACKER6, BYSTANDER]).dropped();
     net.filterd(["test", ATTACKER]).exits(0).says("drop");
+}
+
+/// What goes stands under the list that goes, and of the other it is said what it is called now: in words and in JSON.
+#[test]
+fn a_list_that_takes_the_name_of_one_that_goes_is_told_apart_from_it() {
+    let mut net = Net::new();
+    net.file("one.txt", &format!("{ATTACKER}\n"));
+    net.file("two.txt", &format!("{BYSTANDER}\n"));
+    let both = "lists: [{name: one, path: $HOME/one.txt, ttl: 1h}, {name: two, path: $HOME/two.txt}]";
+    net.start(both);
+    net.configure("lists: [{name: two, path: $HOME/one.txt, ttl: 2h}]");
+    let told = format!(
+        "list two: ttl 7200 s, counted anew from then on\n\
+         list `two` (now `one`): no entry would come or go\n\
+         list `two` (no longer in the configuration, `one` takes its name): 1 entry would go\n  - {BYSTANDER}\n\
+         none of "
+    );
+    net.filterd(["diff"]).exits(1).says(&told);
+    let found = net.filterd(["diff", "--json"]).exits(1).json();
+    let goes = json!([{"list": "two", "target": BYSTANDER, "gone": true, "comes": false}]);
+    assert_eq!(found["entries"], goes);
+    net.filterd(["reload"])
+        .succeeds()
+        .says("list two: no longer in the configuration\nlist one: called two now\nlist two: ttl 7200 s, counted anew from now on\n");
+    net.expect(ATTACKER).dropped();
+    net.expect(BYSTANDER).passes();
+
+    becomes(&net, both);
+    net.configure("lists: [{name: two, path: $HOME/one.txt, ttl: 1h, ports: [22]}]");
+    net.filterd(["diff"])
+        .exits(1)
+        .says("list `two` on port 22 only (now `one`, on all ports): no entry would come or go\nlist `two` (no longer");
+    net.filterd(["reload"])
+        .succeeds()
+        .says("list two: no longer in the configuration\nlist one: called two now\nlist two: blocks on port 22 only from now on\n");
+
+    becomes(&net, both);
+    net.configure("lists: [{name: two, path: $HOME/one.txt, ttl: 1h, allow: true}]");
+    let told = format!(
+        "allow list `two` (now `one`, it would allow from then on): 1 entry would come\n  + {ATTACKER}\n\
+         list `one` (it would block no longer): 1 entry would go\n  - {ATTACKER}\n\
+         list `two` (no longer in the configuration, `one` takes its name): 1 entry would go\n  - {BYSTANDER}\n"
+    );
+    net.filterd(["diff"]).exits(1).says(&told);
+    let found = net.filterd(["diff", "--json"]).exits(1).json();
+    assert_eq!((&found["lists"][0]["name"], &found["lists"][0]["was"]), (&"two".into(), &"one".into()));
+    net.filterd(["reload"]).succeeds().says(
+        "list two: no longer in the configuration\nlist one: called two now\nlist two: allows from now on\n",
+    );
 }
 
 fn with_drop() -> Net {

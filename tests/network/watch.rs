@@ -61,6 +61,63 @@ fn who_watches_is_told_of_interfaces_that_come_and_go_and_of_lists_with_other_na
     assert_eq!(watcher.sees("eth1 is gone: it is attached to again when it comes back")["verb"], "detach");
 }
 
+/// Also to whoever watches one list only, by the name that it has or had.
+#[test]
+fn who_watches_is_told_of_lists_that_come_and_go_and_are_called_otherwise() {
+    let mut net = Net::new();
+    net.home().write("drop.txt", "203.0.113.7\n");
+    net.home().write("other.txt", "192.0.2.77\n");
+    let lists = |drop: &str, others: &str| format!("lists: [{{name: {drop}, path: $HOME/drop.txt}}{others}]");
+    net.start(&lists("drop", ""));
+    let mut all = Watcher::of(&net, r#"{"changes":true}"#);
+    let mut watchers = ["drop", "spamhaus", "other"]
+        .map(|list| Watcher::of(&net, &format!(r#"{{"changes":true,"list":"{list}"}}"#)));
+    let mut sees = |settings: &str, named: &[usize]| {
+        for watcher in std::iter::once(&mut all).chain(
+            watchers.iter_mut().enumerate().filter(|(at, _)| named.contains(at)).map(|(_, watcher)| watcher),
+        ) {
+            assert_eq!(watcher.sees("reload")["fields"]["settings"], settings);
+        }
+    };
+    net.configure(&lists("spamhaus", ""));
+    net.filterd(["reload"]).succeeds().says("list drop: called spamhaus now\n");
+    sees("list drop: called spamhaus now", &[0, 1]);
+    net.configure(&lists("drop", ""));
+    net.daemon().signal(Signal::SIGHUP);
+    sees("list spamhaus: called drop now", &[0, 1]);
+    net.configure(&lists("drop", ", {name: other, path: $HOME/other.txt}"));
+    net.filterd(["reload"]).succeeds().says("list other: new\n");
+    sees("list other: new", &[2]);
+    net.configure("lists: []");
+    net.daemon().signal(Signal::SIGHUP);
+    sees("lists drop, other: no longer in the configuration", &[0, 2]);
+    let many: String =
+        (0..12).map(|name| format!(", {{name: name-{name:02}, path: $HOME/other.txt}}")).collect();
+    net.configure(&lists("drop", &many));
+    let told = net.filterd(["reload"]).succeeds();
+    told.says("lists drop, name-00, name-01, name-02, name-03, name-04, name-05, name-06, name-07, name-08 and 3 more: new\n");
+}
+
+/// Where it is, and by what name: it is filtered all the time.
+#[test]
+fn who_watches_is_told_where_an_interface_goes_and_that_it_is_back() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0, eth1]");
+    let mut watcher = Watcher::of(&net, r#"{"changes":true}"#);
+    let host = net.host().name().to_owned();
+    let peer = net.peer().name().to_owned();
+    net.host().ip_all("link set eth1 down\nlink set eth1 name lan0\n");
+    watcher.sees("eth1 is called lan0 now, and is still filtered");
+    net.host().ip_all("link set lan0 name eth1\n");
+    watcher.sees("lan0 is called eth1 again, and is still filtered");
+    net.host().ip_all(&format!("link set eth1 name moved\nlink set moved netns {peer}\n"));
+    watcher.sees("eth1 was moved to another network namespace, and is still filtered there");
+    net.peer().ip_all(&format!("link set moved netns {host}\n"));
+    watcher.sees("eth1 is back from another network namespace, called moved, and is still filtered");
+    net.host().ip_all("link set moved name eth1\n");
+    watcher.sees("moved is called eth1 again, and is still filtered");
+}
+
 #[test]
 fn a_list_that_is_read_anew_is_named_and_found_by_its_name() {
     let mut net = Net::new();

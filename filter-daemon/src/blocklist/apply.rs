@@ -26,8 +26,8 @@ pub struct Applied {
 /// Why a change cannot be made. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There are as many lists as there may be.
-    #[error("there are as many lists as there may be (1,000)")]
+    /// There are as many live lists as there may be.
+    #[error("there are as many live lists as there may be (1,000)")]
     TooManyLists,
     /// Nobody has made a list of this name.
     #[error("no such list: {0}")]
@@ -261,7 +261,7 @@ impl Blocklist {
     ) -> Result<ListId, Refusal> {
         match self.lists.find(name) {
             Some(id) => self.must_be_of(id, origin, polarity).map(|()| id),
-            None if self.lists.are_full() => Err(Refusal::TooManyLists),
+            None if origin.is_live() && self.lists.are_full() => Err(Refusal::TooManyLists),
             None => Ok(self.make_list(name, origin, polarity, now)?),
         }
     }

@@ -9,8 +9,9 @@ use filter_common::target::Target;
 use super::numbers::Numbers;
 use super::{Polarity, Reach, Reading, Spent, Targets};
 
-/// The most lists there may be. Each costs every address that all of them name, so that ten thousand would be felt.
-pub const MOST_LISTS: usize = 1000;
+/// The most lists there may be that commands fill; those of the configuration are limited there. Each costs every address that
+/// all of them name, so that ten thousand would be felt.
+pub const MOST_LIVE_LISTS: usize = 1000;
 
 /// Number of a list, for as long as it has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,7 +107,7 @@ pub struct Lists {
     pub(super) is_order_old: bool,
 }
 
-/// There are [`MOST_LISTS`] already.
+/// There are no more numbers for lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyLists;
 
@@ -165,9 +166,10 @@ impl Lists {
         self.names.len()
     }
 
-    /// Are there as many as there may be?
+    /// Are there as many live ones as there may be? The others take no room from them: whoever commands can empty live ones
+    /// alone.
     pub fn are_full(&self) -> bool {
-        self.count_all() >= MOST_LISTS
+        self.rows.values().filter(|list| list.origin.is_live()).count() >= MOST_LIVE_LISTS
     }
 
     /// A new list, on which nothing is, however many there are. Nobody else has its name.
@@ -319,7 +321,7 @@ mod tests {
     #[test]
     fn a_live_list_with_nothing_on_it_is_forgotten_and_its_number_used_again() {
         let mut lists = Lists::default();
-        for number in 0..10 * MOST_LISTS {
+        for number in 0..10 * MOST_LIVE_LISTS {
             let id = lists.make_anyway(&format!("list{number}"), Origin::Live, Polarity::Block).unwrap();
             lists.forget_empty([id]);
         }
@@ -337,11 +339,13 @@ mod tests {
     #[test]
     fn there_is_an_end_to_lists() {
         let mut lists = Lists::default();
+        let mut make = |name: &str, origin| lists.make_anyway(name, origin, Polarity::Block).is_ok();
+        assert!((0..MOST_LIVE_LISTS).all(|number| make(&format!("file{number}"), Origin::File)));
         let made = (0..).take_while(|number: &u32| {
             let is_free = !lists.are_full();
             is_free && lists.make_anyway(&number.to_string(), Origin::Live, Polarity::Block).is_ok()
         });
-        assert_eq!(made.count(), MOST_LISTS);
+        assert_eq!(made.count(), MOST_LIVE_LISTS);
     }
 
     /// Programs choose by these words: each that may come is named.

@@ -47,7 +47,7 @@ pub use clauses::{NoSlot, want_everything};
 pub use difference::Difference;
 pub use effect::{Effects, SetEffects};
 pub use extent::Extent;
-pub use list::{List, ListId, Lists, MOST_LISTS, Origin, TooManyLists};
+pub use list::{List, ListId, Lists, MOST_LIVE_LISTS, Origin, TooManyLists};
 pub use meaning::Meaning;
 pub use numbers::Number;
 pub use page::{Bookmark, PAGE};

@@ -112,14 +112,17 @@ fn interfaces(verb: &str, names: &[String]) -> Option<String> {
 fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
     let ListDifference { name, was, ports, ports_before, allows, new, gone, come, go } = list;
     let kind = if *allows { "allow list" } else { "list" };
-    let is_turned = found.lists.iter().any(|other| other.name == *name && other.allows != *allows);
+    let is_turned = turned_around(list, found);
+    let verb = if *allows { "allow" } else { "block" };
     let about = match (was, new, gone) {
-        (_, true, _) if is_turned && *allows => " (it would allow from then on)".to_owned(),
-        (_, true, _) if is_turned => " (it would block from then on)".to_owned(),
-        (_, _, true) if is_turned && *allows => " (it would allow no longer)".to_owned(),
-        (_, _, true) if is_turned => " (it would block no longer)".to_owned(),
+        (Some(was), true, _) if is_turned => format!(" (now `{was}`, it would {verb} from then on)"),
+        (None, true, _) if is_turned => format!(" (it would {verb} from then on)"),
+        (_, _, true) if is_turned => format!(" (it would {verb} no longer)"),
         (_, true, _) => " (new)".to_owned(),
-        (_, _, true) => " (no longer in the configuration)".to_owned(),
+        (_, _, true) => match takes_its_name(list, found) {
+            Some(other) => format!(" (no longer in the configuration, `{other}` takes its name)"),
+            None => " (no longer in the configuration)".to_owned(),
+        },
         _ => match (was, ports_before.as_deref().map(on_ports)) {
             (Some(was), Some(ports)) => format!(" (now `{was}`, {ports})"),
             (Some(was), None) => format!(" (now `{was}`)"),
@@ -139,7 +142,7 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         let of_it = found
             .entries
             .iter()
-            .filter(move |entry| (&entry.list, entry.allows, entry.comes) == (name, *allows, comes));
+            .filter(move |entry| (&entry.list, entry.gone, entry.comes) == (name, *gone, comes));
         let mut told: Vec<_> =
             of_it.take(MOST_TOLD).map(|entry| format!("  {sign} {}", entry.target)).collect();
         let left = all.saturating_sub(told.len() as u64);
@@ -157,6 +160,24 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
     lines.extend(of(true, *come, '+'));
     lines.extend(of(false, *go, '-'));
     lines
+}
+
+/// Is it one that would allow what it blocks, or the reverse? It is told twice: as what it would be, and as what would be gone.
+fn turned_around(list: &ListDifference, found: &Reply) -> bool {
+    found.lists.iter().any(|other| {
+        let is_one = (list.new && other.gone) || (list.gone && other.new);
+        is_one && other.allows != list.allows && name_now(other) == name_now(list)
+    })
+}
+
+fn name_now(list: &ListDifference) -> &str {
+    list.was.as_deref().unwrap_or(&list.name)
+}
+
+/// What the list is called now that would have the name of this one, which would be gone.
+fn takes_its_name<'a>(list: &ListDifference, found: &'a Reply) -> Option<&'a str> {
+    let other = found.lists.iter().find(|other| !other.gone && other.name == list.name)?;
+    other.was.as_deref()
 }
 
 fn on_ports(ports: &str) -> &str {
@@ -252,6 +273,7 @@ mod tests {
             list: list.into(),
             target,
             allows: false,
+            gone: list == "old",
             comes,
         };
         let mut entries: Vec<_> = (0..6).map(|host| entry("drop", format!("192.0.2.{host}"), true)).collect();
@@ -331,6 +353,7 @@ list `old` (no longer in the configuration): 1 entry would go
             list: "office".into(),
             target: target.into(),
             allows,
+            gone: !allows,
             comes: allows,
         };
         let found = Reply {

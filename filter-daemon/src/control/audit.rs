@@ -213,6 +213,7 @@ impl Sum {
                 sum.allowed += allowed;
                 sum.disallowed += disallowed;
                 sum.settings.extend(counts.settings);
+                sum.lists.extend(counts.lists);
                 sum.attached.extend(counts.attached);
                 sum.detached.extend(counts.detached);
             }
@@ -242,11 +243,13 @@ impl Sum {
         let Counts { changed, entered, left, allowed, disallowed, is_volatile, .. } = self.counts;
         let some = |count: u64| (count > 0).then_some(count);
         let (allowed, disallowed) = (some(allowed), some(disallowed));
-        let Counts { settings, attached, detached, .. } = &self.counts;
+        let Counts { settings, lists, attached, detached, .. } = &self.counts;
         let joined = |all: &[String], by| (!all.is_empty()).then(|| all.join(by));
         let [settings, attached, detached] =
             [joined(settings, "; "), joined(attached, ", "), joined(detached, ", ")];
         let [settings, attached, detached] = [settings.as_deref(), attached.as_deref(), detached.as_deref()];
+        let lists = joined(lists, ", ");
+        let lists = lists.as_deref();
         let requests = (self.requests > 1).then_some(self.requests);
         let (user, login, process) = (asker.user.as_str(), asker.login.as_deref(), asker.process.as_deref());
         let (uid, pid) = (asker.uid, asker.pid);
@@ -274,6 +277,7 @@ impl Sum {
                     pid,
                     watch.verb = verb,
                     watch.target = target,
+                    watch.lists = lists,
                     "{subject}"
                 );
             }
@@ -298,6 +302,7 @@ impl Sum {
                     pid,
                     watch.verb = verb,
                     watch.target = target,
+                    watch.lists = lists,
                     "{subject}"
                 );
             }
@@ -325,6 +330,7 @@ impl Sum {
                     pid,
                     watch.verb = verb,
                     watch.target = target,
+                    watch.lists = lists,
                     "{word}{subject}: {why}"
                 );
             }

@@ -127,8 +127,7 @@ impl Owner {
 
     /// What was read of lists is to be made true.
     pub(super) fn begin_refresh(&mut self, loaded: Loaded) {
-        let began = self.readings.began().unwrap_or_else(clock::instant);
-        match Reload::begin(loaded, began, self.protection.blocklist_mut()) {
+        match Reload::begin(loaded, self.protection.blocklist_mut()) {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_refresh(Err(error)),
         }

@@ -88,11 +88,10 @@ impl Owner {
 
     /// What was read is to be made true, if it is valid.
     fn begin_reload(&mut self, loaded: Result<Loaded, DaemonError>) {
-        let began = self.readings.began().unwrap_or_else(clock::instant);
         let reload = loaded
             .and_then(|loaded| self.may_come(loaded))
             .and_then(|loaded| self.may_be_tried(loaded))
-            .and_then(|loaded| Reload::begin(loaded, began, self.protection.blocklist_mut()));
+            .and_then(|loaded| Reload::begin(loaded, self.protection.blocklist_mut()));
         match reload {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_reload(Err(error)),
@@ -195,8 +194,8 @@ impl Owner {
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         let held_back = reloaded.held_back.iter().map(|held| held.list.as_str()).collect();
-        let reload =
-            super::settings::Reload { mood: Mood::Is, restores: self.readings.is_rollback(), held_back };
+        let (restores, renamed) = (self.readings.is_rollback(), &reloaded.renamed);
+        let reload = super::settings::Reload { mood: Mood::Is, restores, renamed, held_back };
         reloaded.settings = super::settings::changed(&before, &self.config, &reload);
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
@@ -236,6 +235,9 @@ impl Owner {
         match &mut reloaded {
             Ok(reloaded) => {
                 self.end_well();
+                // Whoever asked has waited for the copies, too.
+                let took = self.readings.began().map(|began| began.elapsed().as_millis()).unwrap_or_default();
+                reloaded.milliseconds = u64::try_from(took).unwrap_or(u64::MAX);
                 // What is put back says nothing of what has come.
                 if !self.readings.is_rollback() {
                     let read = self.config.lists.iter().map(|list| list.name.as_str());

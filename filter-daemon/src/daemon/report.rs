@@ -121,6 +121,7 @@ pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: b
         let settings = reloaded.switched().join("; ");
         let settings = (!settings.is_empty()).then_some(settings.as_str());
         let interfaces = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
+        let lists = reloaded.lists().join(", ");
         let [attached, detached] = [interfaces(&reloaded.attached), interfaces(&reloaded.detached)];
         info!(
             settings,
@@ -133,6 +134,7 @@ pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: b
             unchanged,
             milliseconds,
             watch.verb = verb,
+            watch.lists = lists,
             "{verb}"
         );
     }

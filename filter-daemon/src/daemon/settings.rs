@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use filter_common::labels::Counters;
 
 use crate::config::{AS_GIVEN, Config, List, ListName, Matches};
+use crate::control::wire::reload::Renamed;
 use crate::source::Limits;
 use crate::source::trouble::Mood;
 use crate::text::printable;
@@ -15,8 +16,18 @@ pub struct Reload<'a> {
     pub mood: Mood,
     /// It puts back what was there, and what is put back goes on.
     pub restores: bool,
+    /// Lists that go on by another name.
+    pub renamed: &'a [Renamed],
     /// Lists that are what they were, whatever is said of them.
     pub held_back: Vec<&'a str>,
+}
+
+impl Reload<'_> {
+    /// What the list of this name was called before, if it goes on: it may have the name of one that goes, or goes on as another.
+    fn name_before<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        let was = self.renamed.iter().find(|list| list.to == name).map(|list| list.from.as_str());
+        was.or_else(|| self.renamed.iter().all(|list| list.from != name).then_some(name))
+    }
 }
 
 /// Settings beside `enforce`, and beside `mode`, which a reload leaves as it is.
@@ -58,11 +69,12 @@ pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<Stri
     told.into_iter().flatten().chain(lists_read_otherwise(before, after, reload)).collect()
 }
 
-/// Lists that are called the same and of which more than their entries is other: how long these stay, or what is believed.
+/// Lists that go on, by whatever name, and of which more than their entries is other: how long these stay, or what is believed.
 fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
     let lists = after.lists.iter().filter(|list| !reload.held_back.contains(&list.name.as_str()));
     let told = lists.filter_map(|list| {
-        let before = before.lists.iter().find(|before| before.name == list.name)?;
+        let was = reload.name_before(list.name.as_str())?;
+        let before = before.lists.iter().find(|before| before.name.as_str() == was)?;
         let told = read_otherwise(before, list, reload);
         (!told.is_empty()).then(|| format!("list {}: {}", list.name, told.join(", ")))
     });
@@ -147,7 +159,7 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{error}"))
         };
         let told = |before: &str, after: &str| {
-            let reload = Reload { mood: Mood::Is, restores: false, held_back: Vec::new() };
+            let reload = Reload { mood: Mood::Is, restores: false, renamed: &[], held_back: Vec::new() };
             changed(&config(before), &config(after), &reload)
         };
         let (path, url) = ("path: /srv/f.txt", "url: 'https://a.example/f?key=sesame'");

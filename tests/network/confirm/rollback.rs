@@ -20,7 +20,8 @@ fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
         .says("2 targets entered the filter, 1 left it");
     is_before(&net);
     net.expect(ATTACKER).dropped();
-    net.wait_for_log(r#"INFO rollback changed=3 entered=2 left=1 user="root""#);
+    let more = "list more: no longer in the configuration";
+    net.wait_for_log(&format!(r#"INFO rollback settings="{more}" changed=3 entered=2 left=1 user="root""#));
     net.filterd(["rollback"]).succeeds().says("the reload was rolled back ").says(" already");
     net.filterd(["confirm"]).exits(1).says("nothing to confirm: the reload was rolled back");
     net.filterd(["status"]).exits(7).says("what was in force before is again, configuration and lists");

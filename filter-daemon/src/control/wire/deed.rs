@@ -39,6 +39,8 @@ pub struct Counts {
     pub disallowed: u64,
     /// What else was switched, in the words of its reply.
     pub settings: Vec<String>,
+    /// Of a reload: the lists that it names for the sake of what became of them as a whole.
+    pub lists: Vec<String>,
     /// Interfaces that are filtered from then on.
     pub attached: Vec<String>,
     /// Those that are filtered no longer.

@@ -86,7 +86,7 @@ pub struct Reply {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListDifference {
-    /// Its name from then on.
+    /// Its name from then on; of one that would be gone, now.
     pub name: String,
     /// What it is called now, if that is another name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,13 +116,16 @@ pub struct ListDifference {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EntryDifference {
-    /// The name of its list from then on.
+    /// The name of its list: from then on, or, of one that would not be there any more, now.
     pub list: String,
     /// What it blocks, or allows.
     pub target: String,
     /// It would be allowed, or would not be any more, rather than blocked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// Its list would not be there any more, and another one may have its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
     /// Would it come? Else it would go.
     pub comes: bool,
 }

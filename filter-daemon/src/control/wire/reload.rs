@@ -49,7 +49,7 @@ pub struct Reply {
     pub disallowed: u64,
     /// Lists that are as they were.
     pub unchanged: u64,
-    /// How long it took, in milliseconds.
+    /// How long it took, in milliseconds, until there were copies of its lists on disk; what is on trial does not wait for them.
     pub milliseconds: u64,
     /// What the operator should know, such as lines not understood.
     pub warnings: Vec<String>,
@@ -62,6 +62,12 @@ pub struct Reply {
     /// Lists that are called otherwise from now on, and go on as they were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<Renamed>,
+    /// Lists that the configuration did not name before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new: Vec<String>,
+    /// Lists that it names no longer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
     /// Interfaces that are filtered from now on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
@@ -126,8 +132,29 @@ impl Reply {
             false => "enforce: false now, packets are only counted, NONE IS DROPPED",
         });
         let renamed = self.renamed.iter().map(|Renamed { from, to }| format!("list {from}: called {to} now"));
-        enforce.into_iter().map(str::to_owned).chain(renamed).chain(self.settings.iter().cloned()).collect()
+        // One that goes is told before another may be said to have its name.
+        let gone = some(&self.gone, "no longer in the configuration");
+        let switched = enforce.into_iter().map(str::to_owned).chain(gone).chain(renamed);
+        let switched = switched.chain(some(&self.new, "new"));
+        switched.chain(self.settings.iter().cloned()).collect()
     }
+
+    /// The lists that have come, gone, or got other names.
+    #[must_use]
+    pub fn lists(&self) -> Vec<String> {
+        let renamed = self.renamed.iter().flat_map(|Renamed { from, to }| [from, to]);
+        renamed.chain(&self.new).chain(&self.gone).cloned().collect()
+    }
+}
+
+/// Lists that are told by name in one line; more are counted.
+const MOST_NAMED: usize = 10;
+
+fn some(lists: &[String], what: &str) -> Option<String> {
+    let (named, more) = lists.split_at(lists.len().min(MOST_NAMED));
+    let (lists, named) = (if lists.len() == 1 { "list" } else { "lists" }, named.join(", "));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    (!named.is_empty()).then(|| format!("{lists} {named}{more}: {what}"))
 }
 
 fn is_none(number: &u64) -> bool {
@@ -173,6 +200,7 @@ impl Method for Reload {
             allowed,
             disallowed,
             settings: reply.switched(),
+            lists: reply.lists(),
             attached: reply.attached.clone(),
             detached: reply.detached.clone(),
             is_volatile: !reply.not_kept.is_empty(),

@@ -181,7 +181,7 @@ impl Diff {
                     targets
                 }
             };
-            let was = before.map(|id| rows.get(id).name.clone());
+            let was = list.was.filter(|was| *was != list.name).map(|was| was.to_string());
             let ports = list.meaning.ports.map(|clause| clause.to_string());
             self.turned.extend(keeps.map(|id| Turned {
                 list: rows.get(id).name.clone(),
@@ -192,14 +192,14 @@ impl Diff {
                 Some(targets) => {
                     self.compare(before, &list.name, list.meaning.polarity, targets, blocklist);
                     if let Some(compared) = self.lists.last_mut() {
-                        (compared.told.ports, compared.told.ports_before) = (ports, before_ports);
+                        let told = &mut compared.told;
+                        (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
                     }
                 }
-                None if was.as_deref() == Some(&*list.name) && before_ports.is_none() => {
+                None if before.is_some() && was.is_none() && before_ports.is_none() => {
                     self.reply.unchanged += 1;
                 }
                 None => {
-                    let was = was.filter(|was| *was != list.name).map(|was| was.to_string());
                     let come = keeps.filter(|_| before.is_none()).map_or(0, |id| rows.get(id).entries);
                     self.reply.lists.push(ListDifference {
                         name: list.name.to_string(),
@@ -231,13 +231,11 @@ impl Diff {
         targets: Targets,
         blocklist: &Blocklist,
     ) {
-        let was = id.map(|id| blocklist.lists().get(id).name.clone());
-        self.replaced.extend(was.clone());
+        self.replaced.extend(id.map(|id| blocklist.lists().get(id).name.clone()));
         let told = ListDifference {
             name: name.to_owned(),
             allows: polarity == Polarity::Allow,
             new: id.is_none() && ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&name),
-            was: was.filter(|was| **was != *name).map(|was| was.to_string()),
             ..ListDifference::default()
         };
         self.lists.push(Compared { id, targets, told, needed: Vec::new() });
@@ -303,7 +301,8 @@ fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let then = &loaded.config;
     let held_back = loaded.lists.iter().filter(|list| matches!(list.found, Found::Doubted { .. }));
     let held_back = held_back.map(|list| &*list.name).collect();
-    let reload = settings::Reload { mood: Mood::Would, restores: false, held_back };
+    let renamed = loaded.renamed();
+    let reload = settings::Reload { mood: Mood::Would, restores: false, renamed: &renamed, held_back };
     let mode = (now.mode != then.mode)
         .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned());
     mode.into_iter().chain(settings::changed(now, then, &reload)).collect()
@@ -340,6 +339,7 @@ fn note(reply: &mut Reply, list: &ListDifference, targets: &Targets, comes: bool
         list: list.name.clone(),
         target: target.to_string(),
         allows: list.allows,
+        gone: list.gone,
         comes,
     });
     reply.entries.extend(told);

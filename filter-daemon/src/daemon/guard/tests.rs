@@ -196,7 +196,7 @@ impl<'a> Story<'a> {
     fn reload(&mut self, plan: &Plan, told: &mut Told) {
         let blocklist = self.protection.blocklist_mut();
         let loaded = loaded(plan, blocklist);
-        let mut reload = Reload::begin(loaded, clock::instant(), blocklist).unwrap();
+        let mut reload = Reload::begin(loaded, blocklist).unwrap();
         loop {
             let turn = self.turn(&mut reload);
             self.must_pass(plan);

@@ -1,6 +1,6 @@
 //! The configuration and its list files: read away from the owner, then applied as changes by it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,10 @@ use super::find::{self, Found, find};
 use super::matching::{self, Known, meaning_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
-use crate::blocklist::{Blocklist, ListId, Meaning, Origin, Targets};
+use crate::blocklist::{Blocklist, ListId, Lists, Meaning, Origin, Targets};
 use crate::config::{Config, List};
 use crate::control::wire::accept::Accept;
+use crate::control::wire::reload::Renamed;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
 use crate::source::How;
@@ -51,6 +52,8 @@ pub struct LoadedList {
     pub before: Option<ListId>,
     /// The list in force that it was before, where its entries were blocked on other ports.
     pub turned: Option<ListId>,
+    /// What the list in force is called that it continues, whatever becomes of the entries.
+    pub was: Option<Arc<str>>,
     /// How it is read.
     pub how: How,
     /// What was found.
@@ -67,6 +70,7 @@ impl LoadedList {
             how: list.how.clone(),
             before,
             turned: None,
+            was: None,
             found,
         }
     }
@@ -88,6 +92,12 @@ pub fn known(blocklist: &Blocklist) -> Vec<Known> {
 }
 
 impl LoadedList {
+    /// The same, which was `before`.
+    fn which_was(self, before: Option<&Known>) -> Self {
+        let in_force = before.filter(|before| before.id.is_some());
+        Self { was: in_force.map(|before| before.name.clone()), ..self }
+    }
+
     /// Reads this list, which was `before`.
     fn read(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Self {
         if let Some(was) = before.filter(|before| before.reversed_by(list).is_some()) {
@@ -128,6 +138,29 @@ impl LoadedList {
 }
 
 impl Loaded {
+    /// Its lists of which there is none in force.
+    pub fn new_lists(&self) -> Vec<String> {
+        let new = self.lists.iter().filter(|list| list.was.is_none());
+        new.map(|list| list.name.to_string()).collect()
+    }
+
+    /// The lists of files in force that it does not go on with.
+    pub fn gone_lists(&self, lists: &Lists) -> Vec<String> {
+        let goes_on: HashSet<_> = self.lists.iter().filter_map(|list| list.was.as_ref()).collect();
+        let files = lists.iter().filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| &list.name);
+        files.filter(|name| !goes_on.contains(name)).map(ToString::to_string).collect()
+    }
+
+    /// Its lists that are called otherwise in force.
+    pub fn renamed(&self) -> Vec<Renamed> {
+        let all = self.lists.iter().filter_map(|list| Some((list.was.as_ref()?, &list.name)));
+        let others = all.filter(|(was, is)| was != is);
+        let mut renamed: Vec<_> =
+            others.map(|(was, is)| Renamed { from: was.to_string(), to: is.to_string() }).collect();
+        renamed.sort();
+        renamed
+    }
+
     /// This configuration with these lists; of its text there is no copy.
     fn of(config: Config, lists: Vec<LoadedList>) -> Self {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
@@ -144,7 +177,7 @@ impl Loaded {
         sources.denied.clear();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            LoadedList::read(list, before, accept.has_list(list.name.as_str()), sources)
+            LoadedList::read(list, before, accept.has_list(list.name.as_str()), sources).which_was(before)
         });
         let lists = lists.collect();
         Ok(Self::of(config, lists))
@@ -160,12 +193,13 @@ impl Loaded {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             if named.contains(list.name.as_str()) {
-                return LoadedList::read(list, before, false, sources);
+                return LoadedList::read(list, before, false, sources).which_was(before);
             }
-            before.map_or_else(
+            let this = before.map_or_else(
                 || LoadedList::of(list, None, Found::Unchanged),
                 |before| LoadedList::as_before(list, before, Found::Unchanged, Mood::Is),
-            )
+            );
+            this.which_was(before)
         });
         let lists = lists.collect();
         Self::of(config, lists)
@@ -206,7 +240,7 @@ impl Loaded {
             };
             let is_same =
                 |known: &&Known| known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning));
-            LoadedList { before: before.filter(is_same).and_then(|known| known.id), ..this }
+            LoadedList { before: before.filter(is_same).and_then(|known| known.id), ..this }.which_was(before)
         });
         let lists = lists.collect();
         Self { restores: true, ..Self::of(config, lists) }

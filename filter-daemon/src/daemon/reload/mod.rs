@@ -28,7 +28,6 @@ mod warnings;
 mod way_back;
 
 use std::thread;
-use std::time::Instant;
 
 use filter_common::target::Target;
 
@@ -58,7 +57,6 @@ pub use way_back::WayBack;
 
 /// A reload under way.
 pub struct Reload {
-    began: Instant,
     config: Config,
     rows: Rows,
     settings: [Settings; 2],
@@ -113,11 +111,10 @@ enum Stage {
 
 impl Reload {
     /// Begins to make `loaded` true. If lists stand in its way, nothing has changed.
-    pub fn begin(mut loaded: Loaded, began: Instant, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
+    pub fn begin(mut loaded: Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         let rows = Rows::take(&mut loaded, blocklist)?;
         let after = settings_of(&loaded.config);
         Ok(Self {
-            began,
             config: loaded.config,
             rows,
             settings: [blocklist.settings(), after],
@@ -143,7 +140,6 @@ impl Reload {
         aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
-        reloaded.milliseconds = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok((self.config, reloaded, to_keep))
     }
 

@@ -40,6 +40,9 @@ pub struct Rows {
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
+    renamed: Vec<Renamed>,
+    /// By name: those that the configuration did not name before, and those that it names no longer.
+    come_and_gone: [Vec<String>; 2],
 }
 
 /// How the file of a list was found; its targets are among the contents.
@@ -64,6 +67,7 @@ impl Rows {
     /// Makes rows for new lists, and gives renamed ones their names.
     pub fn take(loaded: &mut Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
         must_not_be_live(&loaded.lists, blocklist)?;
+        let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
         let rows = blocklist.lists().iter();
         let gone: Vec<ListId> = rows
@@ -98,8 +102,20 @@ impl Rows {
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
         let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
         let (stays, found, kept) = (HashMap::new(), Vec::new(), Vec::new());
-        let restores = loaded.restores;
-        let mut this = Self { contents, gone, kept, reaching, stays, restores, found, made, names_before };
+        let (restores, renamed) = (loaded.restores, loaded.renamed());
+        let mut this = Self {
+            contents,
+            gone,
+            kept,
+            reaching,
+            stays,
+            restores,
+            found,
+            made,
+            names_before,
+            renamed,
+            come_and_gone,
+        };
         for list in loaded.lists.drain(..) {
             this.take_list(list, blocklist)?;
         }
@@ -108,7 +124,7 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, meaning, how, before, turned: _, mut found } = list;
+        let LoadedList { name, path, ttl, meaning, how, before, turned: _, was: _, mut found } = list;
         let Meaning { polarity, ports, reach } = meaning;
         let id = match before {
             Some(id) => {
@@ -192,21 +208,11 @@ impl Rows {
         lists.rename(self.names_before);
     }
 
-    /// Lists that go on by another name.
-    fn renamed(&self, blocklist: &Blocklist) -> Vec<Renamed> {
-        let there = self.names_before.iter().filter(|(id, _)| !self.gone.contains(id));
-        let all = there.map(|(id, was)| (was, &blocklist.lists().get(*id).name));
-        let renamed = all.filter(|(was, is)| was != is);
-        let mut renamed: Vec<_> =
-            renamed.map(|(was, is)| Renamed { from: was.to_string(), to: is.to_string() }).collect();
-        renamed.sort();
-        renamed
-    }
-
     /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
     /// which copies there should be.
-    pub fn settle(self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
-        reloaded.renamed = self.renamed(blocklist);
+    pub fn settle(mut self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
+        reloaded.renamed = std::mem::take(&mut self.renamed);
+        [reloaded.new, reloaded.gone] = std::mem::take(&mut self.come_and_gone);
         for id in &self.gone {
             blocklist.lists_mut().forget(*id);
         }

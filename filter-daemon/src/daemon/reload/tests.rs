@@ -54,7 +54,7 @@ impl Owner {
 
     /// Makes a configuration true; somebody comes between any two of its turns. Tells how many there were.
     fn reload(&mut self, loaded: Loaded, comes: impl Fn(&mut Self, usize)) -> usize {
-        let mut reload = Reload::begin(loaded, clock::instant(), self.protection.blocklist_mut()).unwrap();
+        let mut reload = Reload::begin(loaded, self.protection.blocklist_mut()).unwrap();
         let turns = (0..1000).take_while(|turn| {
             comes(self, *turn);
             self.settle();

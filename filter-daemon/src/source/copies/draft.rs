@@ -55,14 +55,43 @@ impl Draft {
         (self.bytes, self.sum.clone().finalize())
     }
 
-    /// Brings it to disk, and gives it its name.
-    pub(super) fn keep(mut self, accepted: &Accepted, name: &Path) -> Result<(), CopyError> {
+    /// How long its file is.
+    pub(super) fn length(&self) -> u64 {
+        self.bytes + LENGTH as u64
+    }
+
+    /// Writes down what it is of, which is to have this name.
+    pub(super) fn finish(mut self, accepted: &Accepted, name: PathBuf) -> Result<Whole, CopyError> {
         let file = std::mem::replace(&mut self.file, Err(CopyError::Gone))?;
-        let system = |source| CopyError::System { path: name.into(), source };
         let header = header::of(accepted, &clock::moment()).ok_or(CopyError::Gone)?;
-        file.write_all_at(&header, 0).map_err(system)?;
-        file.sync_all().map_err(system)?;
-        fs::rename(&self.path, name).map_err(system)
+        match file.write_all_at(&header, 0) {
+            Ok(()) => Ok(Whole { draft: self, file, name }),
+            Err(source) => Err(CopyError::System { path: name, source }),
+        }
+    }
+}
+
+/// A draft in which everything stands.
+pub(super) struct Whole {
+    /// Removed when dropped, unless it has its name.
+    draft: Draft,
+    file: File,
+    name: PathBuf,
+}
+
+impl Whole {
+    /// Brings it to disk.
+    pub(super) fn sync(&self) -> Result<(), CopyError> {
+        self.file.sync_all().map_err(|source| self.failed(source))
+    }
+
+    /// Gives it its name, which it is to have when it is on disk, and not before.
+    pub(super) fn take_name(self) -> Result<(), CopyError> {
+        fs::rename(&self.draft.path, &self.name).map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> CopyError {
+        CopyError::System { path: self.name.clone(), source }
     }
 }
 

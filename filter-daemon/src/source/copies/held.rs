@@ -37,8 +37,10 @@ impl Copies {
         }
         let mut file = &held.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;
-        let draft = self.draft_from(file)?;
-        draft.keep(&held.accepted, &self.path(&held.accepted))?;
+        let draft = self.draft_from(file, self.taken())?;
+        let whole = draft.finish(&held.accepted, self.path(&held.accepted))?;
+        whole.sync()?;
+        whole.take_name()?;
         self.sync()
     }
 }

@@ -7,6 +7,7 @@
 mod draft;
 pub mod header;
 mod held;
+mod making;
 mod tried;
 
 use std::collections::HashSet;
@@ -72,6 +73,22 @@ pub enum CopyError {
         /// Why.
         source: io::Error,
     },
+}
+
+impl CopyError {
+    /// The same, of another list.
+    fn again(&self) -> Self {
+        match self {
+            Self::Damaged => Self::Damaged,
+            Self::Full { most } => Self::Full { most: *most },
+            Self::Gone => Self::Gone,
+            Self::System { path, source } => {
+                let number = source.raw_os_error();
+                let source = number.map_or_else(|| source.kind().into(), io::Error::from_raw_os_error);
+                Self::System { path: path.clone(), source }
+            }
+        }
+    }
 }
 
 /// A list that is to have a copy.
@@ -152,7 +169,11 @@ impl Copies {
     /// A file to write down what is being read.
     #[must_use]
     pub fn draft(&self) -> Draft {
-        let taken: u64 = self.files().iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
+        self.draft_beside(self.taken())
+    }
+
+    /// The same where all files together have so many bytes.
+    fn draft_beside(&self, taken: u64) -> Draft {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
         Draft::new(&self.directory, made, self.most.saturating_sub(taken), self.most)
     }
@@ -189,29 +210,8 @@ impl Copies {
             .for_each(|path| _ = fs::remove_file(path));
     }
 
-    /// Makes these copies, each `at` its path. Where there can be no new one, that of before is `kept`. Tells what became of each.
-    fn make_all(
-        &self,
-        wanted: Vec<ToKeep>,
-        kept: &mut Vec<Accepted>,
-        at: fn(&Self, &Accepted) -> PathBuf,
-    ) -> Vec<Result<(), CopyError>> {
-        let make = |ToKeep { accepted, bytes, before }| {
-            let outcome = self.make(&accepted, bytes, &at(self, &accepted));
-            kept.extend(if outcome.is_ok() { Some(accepted) } else { before });
-            outcome
-        };
-        wanted.into_iter().map(make).collect()
-    }
-
-    fn make(&self, accepted: &Accepted, bytes: Bytes, path: &Path) -> Result<(), CopyError> {
-        let draft = match bytes {
-            Bytes::Draft(draft) => draft,
-            Bytes::Before(before) => self.draft_of(&before)?,
-            Bytes::Tried => return self.take_tried(accepted),
-        };
-        draft.keep(accepted, path)?;
-        self.sync()
+    fn taken(&self) -> u64 {
+        self.files().iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum()
     }
 
     /// A name is on disk when its directory is.
@@ -221,15 +221,15 @@ impl Copies {
     }
 
     /// A copy that is there, to be kept under another name.
-    fn draft_of(&self, before: &Accepted) -> Result<Draft, CopyError> {
+    fn draft_of(&self, before: &Accepted, taken: u64) -> Result<Draft, CopyError> {
         let file = open(&self.path(before)).or_else(|_| open(&self.tried(before)));
-        self.draft_from(file.map_err(|_| CopyError::Gone)?)
+        self.draft_from(file.map_err(|_| CopyError::Gone)?, taken)
     }
 
     /// What stands in a copy behind its header, to be kept anew.
-    fn draft_from(&self, mut copy: impl Read) -> Result<Draft, CopyError> {
+    fn draft_from(&self, mut copy: impl Read, taken: u64) -> Result<Draft, CopyError> {
         header::read(&mut copy, &clock::moment()).map_err(|_| CopyError::Damaged)?;
-        let mut draft = self.draft();
+        let mut draft = self.draft_beside(taken);
         io::copy(&mut copy, &mut draft).map_err(|_| CopyError::Gone)?;
         Ok(draft)
     }

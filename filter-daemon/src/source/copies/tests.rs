@@ -211,6 +211,33 @@ fn what_another_trial_left_goes_and_what_is_on_trial_still_stays() {
     assert!(place.copies.find().copies.is_empty());
 }
 
+/// They are made together, and each is told of by itself.
+#[test]
+fn of_many_copies_those_that_cannot_be_made_are_told_and_theirs_of_before_and_all_others_stay() {
+    let place = Place::new();
+    let old: Vec<_> = (0..300).map(|number| place.draft(&format!("list{number}"), "203.0.113.7\n")).collect();
+    let before: Vec<_> = old.iter().map(|one| one.accepted.clone()).collect();
+    assert!(place.copies.keep(old, Vec::new()).iter().all(Result::is_ok));
+    let fails = |number: usize| number % 70 == 3;
+    let new = before.iter().enumerate().map(|(number, before)| {
+        let one = place.draft(&before.name, &format!("203.0.113.7\n192.0.2.{}\n", number % 250));
+        let bytes = if fails(number) { Bytes::Draft(Draft::gone()) } else { one.bytes };
+        ToKeep { bytes, before: Some(before.clone()), ..one }
+    });
+    let new: Vec<_> = new.collect();
+    let after: Vec<_> = new.iter().map(|one| one.accepted.clone()).collect();
+    let outcomes = place.copies.keep(new, Vec::new());
+    for (number, (before, after)) in before.iter().zip(&after).enumerate() {
+        assert_eq!(outcomes[number].is_err(), fails(number), "{number}");
+        assert_eq!(
+            (place.copies.has(before), place.copies.has(after)),
+            (fails(number), !fails(number)),
+            "{number}"
+        );
+    }
+    assert_eq!(place.files(), 300);
+}
+
 #[test]
 fn what_is_no_longer_listed_goes() {
     let place = Place::new();

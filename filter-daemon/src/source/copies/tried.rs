@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Copies, CopyError, Found, ToKeep};
+use super::{Bytes, Copies, CopyError, Found, ToKeep};
 use crate::blocklist::Accepted;
 
 /// What ends the name of such a copy.
@@ -34,21 +34,16 @@ impl Copies {
         outcomes
     }
 
-    /// What was tried of this has come to stay.
-    pub(super) fn take_tried(&self, accepted: &Accepted) -> Result<(), CopyError> {
-        let path = self.path(accepted);
-        if !self.is_tried(accepted) {
-            return Err(CopyError::Gone);
-        }
-        fs::rename(self.tried(accepted), &path).map_err(|source| CopyError::System { path, source })?;
-        self.sync()
-    }
-
-    /// The same of all that was tried, by a filterd that died before it had done so. Tells of which lists that failed.
+    /// All that was tried has come to stay, by a filterd that died before it had done so. Tells of which lists that failed.
     #[must_use]
     pub fn take_all_tried(&self) -> Vec<(Accepted, CopyError)> {
-        let tried = self.find_tried().copies.into_iter();
-        tried.filter_map(|tried| self.take_tried(&tried).err().map(|error| (tried, error))).collect()
+        let tried = self.find_tried().copies;
+        let wanted =
+            tried.iter().map(|tried| ToKeep { accepted: tried.clone(), bytes: Bytes::Tried, before: None });
+        let outcomes = self.make_all(wanted.collect(), &mut Vec::new(), Self::path);
+        let failed =
+            tried.into_iter().zip(outcomes).filter_map(|(tried, outcome)| Some((tried, outcome.err()?)));
+        failed.collect()
     }
 
     /// Where the copy of this is, if it is on trial.

@@ -109,6 +109,7 @@ pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             meaning: Meaning { polarity, ports: None, reach: Reach::AS_GIVEN },
             before,
             turned: None,
+            was: None,
             found,
         }
     });

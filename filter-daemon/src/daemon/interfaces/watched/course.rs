@@ -46,7 +46,7 @@ impl Watched {
                     None => Where::Moved,
                 };
                 if *place != now {
-                    tell_place(name, &now);
+                    tell_place(name, place, &now);
                     *place = now;
                 }
             }
@@ -199,11 +199,20 @@ impl Refused {
     }
 }
 
-fn tell_place(name: &str, place: &Where) {
-    match place {
-        Where::Here => {}
-        Where::Renamed(now) => info!("{name} is called {now} now, and is still filtered"),
-        Where::Moved => {
+fn tell_place(name: &str, before: &Where, now: &Where) {
+    match (before, now) {
+        (Where::Here, Where::Here) => {}
+        (Where::Renamed(was), Where::Here) => info!("{was} is called {name} again, and is still filtered"),
+        (Where::Moved, Where::Here) => {
+            info!("{name} is back from another network namespace, and is still filtered");
+        }
+        (Where::Moved, Where::Renamed(now)) => {
+            info!("{name} is back from another network namespace, called {now}, and is still filtered");
+        }
+        (Where::Here | Where::Renamed(_), Where::Renamed(now)) => {
+            info!("{name} is called {now} now, and is still filtered");
+        }
+        (_, Where::Moved) => {
             info!("{name} was moved to another network namespace, and is still filtered there");
         }
     }
