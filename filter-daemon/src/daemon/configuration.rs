@@ -180,7 +180,7 @@ impl Configuration {
     /// Why another filterd is not to have this one's place: it would read the file. That something was rolled back it finds in
     /// the state directory, as any start does.
     pub fn trial_in_the_way(&self) -> Option<Explanation> {
-        self.trial.refusal().or_else(|| self.trial.would_be_forgotten())
+        self.trial.refusal().or_else(|| self.trial.unnoted())
     }
 
     /// Nobody has to confirm what is in force any more.

@@ -96,7 +96,8 @@ impl Owner {
     /// Begins to roll back what nobody has confirmed in time, or what somebody does not want.
     pub(super) fn mind_trial(&mut self) {
         let trial = &mut self.configuration.trial;
-        let is_due = trial.until_due().is_some_and(|left| left.is_zero());
+        trial.catch_up();
+        let is_due = trial.is_due();
         let is_unwanted = !self.rolling_back.is_empty() && trial.may_end();
         if is_due || is_unwanted {
             trial.is_over(is_unwanted);
@@ -171,6 +172,7 @@ impl Owner {
         self.feeds.tidy();
         let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
         let not_kept = not_kept.chain(self.lists.gone(self.protection.blocklist()));
+        let not_kept = self.configuration.trial.unnoted().into_iter().chain(not_kept);
         let confirmed = confirm::Reply {
             confirmed: true,
             not_taken: self.configuration.not_taken(),

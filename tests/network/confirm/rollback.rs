@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use harness::SmallDisk;
+use harness::{SmallDisk, until};
 
 use super::*;
 
@@ -176,9 +176,32 @@ fn a_rollback_that_cannot_be_noted_says_so() {
         .exits(7)
         .says("what was before is in force again: rolled back in ")
         .complains("that a reload was rolled back could not be noted: ")
-        .complains("the next start takes the configuration's file as it is: put that right before");
+        .complains("filterd tries every 5 s; a start before then");
     is_before(&net);
     net.filterd(["rollback"]).succeeds().says(" already");
+    net.filterd(["status"]).exits(7).says("that a reload was rolled back could not be noted");
+    fs::remove_dir_all(&note).expect("it was made here");
+    until(|| !net.filterd(["status"]).output.contains("could not be noted"), "it is noted");
+}
+
+/// The next start would go on with the trial, or roll back what was confirmed.
+#[test]
+fn a_confirmation_that_cannot_be_noted_says_so_until_it_is() {
+    let mut net = before();
+    tries(&net, "1h");
+    let note = net.home().path("state/trial");
+    fs::remove_file(&note).expect("a trial has a note");
+    fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
+    let untold = "that nothing is on trial any more could not be noted: ";
+    net.filterd(["confirm"]).exits(7).says("confirmed: ").complains(untold);
+    is_after(&net);
+    net.filterd(["status"]).exits(7).says(untold).says("filterd tries every 5 s; a start before then");
+    fs::remove_dir_all(&note).expect("it was made here");
+    until(|| net.filterd(["status"]).is_success(), "it is noted");
+    net.end(Signal::SIGKILL);
+    again(&mut net);
+    is_after(&net);
+    net.filterd(["status"]).succeeds();
 }
 
 /// In the very moment in which its time is over, and from many sides: it happens once, and all are told that it is so.

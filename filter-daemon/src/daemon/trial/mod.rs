@@ -4,6 +4,7 @@
 
 mod beside;
 mod note;
+mod owed;
 mod start;
 mod told;
 
@@ -19,6 +20,7 @@ use crate::clock;
 use crate::control::Handle;
 use crate::text::Explanation;
 use note::{Note, Place, Stage};
+use owed::Owed;
 pub use start::AtStart;
 
 /// How long until what could not be put back is tried again.
@@ -28,6 +30,8 @@ const RETRY: Duration = Duration::from_secs(5);
 pub struct Trial {
     place: Place,
     state: State,
+    /// What could not be noted of it.
+    owed: Option<Owed>,
     /// Lists of before, whose names nobody else may have meanwhile.
     names: Vec<Arc<str>>,
     /// The copies that there should be of its lists, once it is confirmed.
@@ -57,8 +61,8 @@ enum State {
     Confirmed,
     /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
     Over { note: Note, since: Timestamp, refused: Option<(Instant, Explanation)> },
-    /// What was before is in force again; by whom the reload was, and why the next start will not know, if that is so.
-    RolledBack { since: Timestamp, by: String, unnoted: Option<String> },
+    /// What was before is in force again; by whom the reload was.
+    RolledBack { since: Timestamp, by: String },
     /// This start should have gone on with it, or kept what was before, and could not.
     Lost { since: Timestamp, told: Explanation },
 }
@@ -78,6 +82,7 @@ impl Trial {
         Self {
             place: Place::in_directory(state),
             state: State::None,
+            owed: None,
             names: Vec::new(),
             held: Vec::new(),
             lost: Vec::new(),
@@ -96,6 +101,7 @@ impl Trial {
     ) -> Result<(), String> {
         let note = Note::ending(length, checksum, by);
         self.place.write(&note)?;
+        self.owed = None;
         let (since, until) = (clock::now(), clock::after(length));
         let was_rolled_back = self.rolled_back().is_some();
         self.names = names;
@@ -147,6 +153,17 @@ impl Trial {
 
     /// How long until something is to be done about it.
     pub fn until_due(&self) -> Option<Duration> {
+        let owed = self.owed.as_ref().map(|owed| owed.retry.saturating_duration_since(clock::instant()));
+        self.until_end().into_iter().chain(owed).min()
+    }
+
+    /// Is it to end now?
+    pub fn is_due(&self) -> bool {
+        self.until_end().is_some_and(|left| left.is_zero())
+    }
+
+    /// How long until it is to end.
+    fn until_end(&self) -> Option<Duration> {
         match &self.state {
             State::On { until, is_in_force: true, .. } => Some(clock::until(*until)),
             State::Over { refused: Some((retry, _)), .. } => {
@@ -220,29 +237,18 @@ impl Trial {
     }
 
     fn is_rolled_back(&mut self, note: &Note) {
-        let unnoted = self.place.write(&Note { stage: Stage::RolledBack, ..note.clone() }).err();
-        if let Some(error) = &unnoted {
-            warn!("{error}: the next start takes the configuration's file again");
-        }
-        self.state = State::RolledBack { since: clock::now(), by: note.by.clone(), unnoted };
+        self.state = State::RolledBack { since: clock::now(), by: note.by.clone() };
+        self.note(Some(Note { stage: Stage::RolledBack, ..note.clone() }));
         self.note_beside();
-    }
-
-    /// Why the next start does not know that it was rolled back, if that is so.
-    pub fn unnoted(&self) -> Option<Explanation> {
-        let is_unnoted = matches!(self.state, State::RolledBack { unnoted: Some(_), .. });
-        let fault = self.fault().filter(|_| is_unnoted);
-        fault.map(|fault| fault.told)
     }
 
     /// It is not on trial any more: the copies that there should be of it.
     pub fn confirm(&mut self) -> Option<Vec<ToKeep>> {
         let State::On { note, is_in_force: true, .. } = &self.state else { return None };
-        if let Err(error) = self.place.write(&Note { stage: Stage::Confirmed, ..note.clone() }) {
-            // Until its copies have their places, a start goes on with it.
-            warn!("{error}");
-        }
+        // Until its copies have their places, a start takes them for what was confirmed.
+        let note = Note { stage: Stage::Confirmed, ..note.clone() };
         self.state = State::Confirmed;
+        self.note(Some(note));
         Some(std::mem::take(&mut self.held))
     }
 
@@ -258,9 +264,9 @@ impl Trial {
 
     /// There is none from now on, nor was there one.
     pub fn forget(&mut self) {
-        self.place.remove();
         (self.state, self.names) = (State::None, Vec::new());
         self.held.clear();
+        self.note(None);
         self.note_beside();
     }
 }

@@ -155,13 +155,16 @@ impl Place {
         self.sync()
     }
 
-    /// There is none from now on.
-    pub fn remove(&self) {
-        if fs::remove_file(&self.0).is_ok()
-            && let Err(error) = self.sync()
-        {
-            tracing::warn!("{}: {error}", printable::path(&self.0));
+    /// There is none from now on. One that was confirmed does no harm where it stays: a start removes it.
+    pub fn remove(&self) -> Result<(), String> {
+        if !self.is_there() {
+            return Ok(());
         }
+        let removed = fs::remove_file(&self.0).and_then(|()| self.sync());
+        let is_harmless = || self.read().is_none_or(|note| note.stage == Stage::Confirmed);
+        removed.or_else(|error| {
+            if is_harmless() { Ok(()) } else { Err(format!("{}: {error}", printable::path(&self.0))) }
+        })
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -208,7 +211,7 @@ mod tests {
             place.write(&other).unwrap();
             assert_eq!((other.left(), place.read()), (None, Some(other)));
         }
-        place.remove();
+        place.remove().unwrap();
         assert_eq!(place.read(), None);
     }
 

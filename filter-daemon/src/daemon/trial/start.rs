@@ -41,7 +41,7 @@ impl Trial {
             Stage::Confirmed => return (this, AtStart::Nothing),
             Stage::RolledBack => {
                 let Note { checksum, by, .. } = note;
-                this.state = State::RolledBack { since: clock::now(), by, unnoted: None };
+                this.state = State::RolledBack { since: clock::now(), by };
                 return (this, AtStart::StayRolledBack { checksum });
             }
             Stage::On => {}

@@ -92,8 +92,40 @@ fn that_one_was_rolled_back_and_nobody_will_know_is_told() {
     trial.has_rolled_back();
     let told = trial.unnoted().expect("it is told");
     assert!(told.message.starts_with("that a reload was rolled back could not be noted: "), "{told}");
-    assert!(told.remedy.unwrap().starts_with("the next start takes the configuration's file as it is"));
-    assert!(trial.rolled_back().is_some() && trial.would_be_forgotten().is_some());
+    assert!(
+        told.remedy.unwrap().ends_with("and may put back something else"),
+        "there is something that is no note"
+    );
+    assert!(trial.rolled_back().is_some() && !trial.is_due());
+    // As soon as it can be noted, it is.
+    std::fs::remove_dir_all(&note).unwrap();
+    let told = trial.unnoted().expect("it is told still");
+    assert!(told.remedy.unwrap().ends_with("takes the configuration's file as it is: put that right before"));
+    trial.owed.as_mut().unwrap().retry = clock::instant();
+    assert_eq!(trial.until_due(), Some(Duration::ZERO));
+    trial.catch_up();
+    assert_eq!((trial.unnoted(), trial.until_due()), (None, None));
+    assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 7 });
+}
+
+/// What the note says still is that it is on trial, until it can be written again.
+#[test]
+fn that_one_was_confirmed_and_nobody_will_know_is_told_until_it_is_noted() {
+    let place = tempfile::tempdir().unwrap();
+    let mut trial = begun(place.path());
+    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    let note = place.path().join("trial");
+    std::fs::remove_file(&note).unwrap();
+    std::fs::create_dir_all(note.join("in the way")).unwrap();
+    assert!(trial.confirm().is_some());
+    trial.forget();
+    let told = trial.unnoted().expect("it is told");
+    assert!(told.message.starts_with("that nothing is on trial any more could not be noted: "), "{told}");
+    assert_eq!(trial.fault().unwrap().told, told);
+    std::fs::remove_dir_all(&note).unwrap();
+    trial.owed.as_mut().unwrap().retry = clock::instant();
+    trial.catch_up();
+    assert_eq!((trial.fault(), next_start(place.path())), (None, AtStart::Nothing));
 }
 
 #[test]

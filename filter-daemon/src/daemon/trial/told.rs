@@ -93,11 +93,6 @@ impl Trial {
                               back, too";
                 (since, message, remedy.to_owned())
             }
-            State::RolledBack { since, unnoted: Some(why), .. } => {
-                let message = format!("that a reload was rolled back could not be noted: {why}");
-                let remedy = "the next start takes the configuration's file as it is: put that right before";
-                (since, message, remedy.to_owned())
-            }
             State::Lost { since, told } => {
                 return Some(Fault {
                     about: About::Configuration,
@@ -105,21 +100,13 @@ impl Trial {
                     told: told.clone(),
                 });
             }
-            State::None | State::Confirmed | State::RolledBack { unnoted: None, .. } => return None,
+            State::None | State::Confirmed | State::RolledBack { .. } => {
+                let (told, since) = (self.unnoted()?, self.owed.as_ref()?.since);
+                return Some(Fault { about: About::Configuration, since: clock::on_the_wall(since), told });
+            }
         };
         let told = Explanation::new(message, remedy);
         Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told })
-    }
-
-    /// Why another filterd would not know that a reload was rolled back, if that is so.
-    pub fn would_be_forgotten(&self) -> Option<Explanation> {
-        let State::RolledBack { unnoted: Some(why), .. } = &self.state else { return None };
-        let message =
-            format!("a reload was rolled back, and the other one would take it all the same: {why}");
-        Some(Explanation::new(
-            message,
-            "`filterd reload` first, if the configuration's file is what is meant",
-        ))
     }
 
     /// Why another configuration cannot come now, nor another filterd.

@@ -1,0 +1,71 @@
+//! What the state directory does not let us note of a trial: the next start would take it for something else than it is. So it
+//! is told, and tried again until it is noted.
+
+use std::time::Instant;
+
+use tracing::{info, warn};
+
+use super::note::Note;
+use super::{RETRY, State, Trial};
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::text::Explanation;
+
+/// What stands there is not what is so.
+pub struct Owed {
+    /// What is to stand there; nothing, where no trial is to be known any more.
+    note: Option<Note>,
+    pub(super) since: Timestamp,
+    pub(super) retry: Instant,
+    why: String,
+}
+
+impl Trial {
+    /// This is what the next start is to find.
+    pub(super) fn note(&mut self, note: Option<Note>) {
+        let noted = match &note {
+            Some(note) => self.place.write(note),
+            None => self.place.remove(),
+        };
+        let owed = self.owed.take();
+        self.owed = match noted {
+            Ok(()) => {
+                owed.iter().for_each(|_| info!("what became of the reload on trial is noted now"));
+                None
+            }
+            Err(why) => {
+                if owed.is_none() {
+                    warn!("{why}: what becomes of the reload on trial cannot be noted, and is tried again");
+                }
+                let since = owed.map_or_else(clock::now, |owed| owed.since);
+                Some(Owed { note, since, retry: clock::instant() + RETRY, why })
+            }
+        };
+    }
+
+    /// Tries again to note what could not be noted, if it is time.
+    pub fn catch_up(&mut self) {
+        if let Some(owed) = self.owed.as_ref().filter(|owed| owed.retry <= clock::instant()) {
+            self.note(owed.note.clone());
+        }
+    }
+
+    /// What the next start does not know, and so would do.
+    pub fn unnoted(&self) -> Option<Explanation> {
+        let Owed { why, .. } = self.owed.as_ref()?;
+        let what = match self.state {
+            State::RolledBack { .. } => "a reload was rolled back",
+            State::None | State::Confirmed | State::Lost { .. } => "nothing is on trial any more",
+            State::On { .. } | State::Over { .. } => return None,
+        };
+        let then = match self.place.is_there() {
+            true => {
+                "takes what is in force for a trial, or for one that was rolled back, and may put back something else"
+            }
+            false => "takes the configuration's file as it is: put that right before",
+        };
+        let remedy =
+            format!("make the state directory writable: filterd tries every 5 s; a start before then {then}");
+        Some(Explanation::new(format!("that {what} could not be noted: {why}"), remedy))
+    }
+}
