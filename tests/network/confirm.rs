@@ -1,6 +1,7 @@
 //! `reload --confirm` and `confirm`: what a reload brings is on trial, and rolled back by itself unless somebody confirms it.
 
 mod killed;
+mod limited;
 mod rollback;
 
 use std::fs;

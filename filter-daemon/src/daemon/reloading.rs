@@ -92,6 +92,8 @@ impl Owner {
             .and_then(|loaded| self.may_come(loaded))
             .and_then(|loaded| self.may_be_tried(loaded))
             .and_then(|loaded| Reload::begin(loaded, self.protection.blocklist_mut()));
+        let ends = self.configuration.trial.ends().filter(|_| self.readings.is_rollback());
+        let reload = reload.map(|reload| reload.ending_as(ends));
         match reload {
             Ok(reload) => self.reload.begin(reload),
             Err(error) => self.end_reload(Err(error)),
@@ -136,6 +138,7 @@ impl Owner {
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
     pub(super) async fn finish_reload(&mut self, reload: Reload) {
+        let ends = self.readings.trial().map(|_| reload.ends());
         match reload.finish(self.protection.blocklist_mut()) {
             Ok((_, reloaded, to_keep)) if self.readings.refreshed().is_some() => {
                 self.reloaded = Some(reloaded);
@@ -148,6 +151,7 @@ impl Owner {
                         reloaded.warnings.extend(self.feeds.warnings_of_a_trial());
                         let to_keep = self.lists.try_out(to_keep);
                         let until = self.configuration.trial.is_in_force(length, to_keep);
+                        self.configuration.trial.knows(ends);
                         reloaded.confirm_until = until.map(clock::on_the_wall);
                         self.end_reload(Ok(reloaded));
                     }

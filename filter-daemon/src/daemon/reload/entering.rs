@@ -3,8 +3,9 @@
 
 use filter_common::target::Target;
 
-use super::{Reload, Stage};
-use crate::blocklist::{Change, PAGE, Polarity, Targets};
+use super::{Reload, Stage, ends};
+use crate::blocklist::{Change, ListId, PAGE, Polarity, Targets, Want};
+use crate::clock;
 use crate::daemon::commit::Protection;
 use crate::daemon::pages::{Parts, Turn};
 
@@ -25,6 +26,12 @@ impl Reload {
         };
         let row = parts.protection.blocklist().lists().get(*id);
         let (is_meant, set, reach) = (row.polarity == polarity, row.set(), row.reach);
+        if let Some(ends) = self.rows.ends(&row.name).filter(|_| is_meant) {
+            let Some(page) = ends.page(&row.name, from, targets) else {
+                return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
+            };
+            return self.put_back(*id, page, (polarity, list, from), parts);
+        }
         let page = if is_meant { targets.page(from, PAGE) } else { Targets::default() };
         if page.is_empty() {
             return (Stage::Enter { polarity, list: list + 1, from: 0 }, Turn::More);
@@ -36,6 +43,32 @@ impl Reload {
         let since = self.rows.since(*id);
         let change = self.want(*id, page, parts.protection.blocklist());
         (self.commit_as_of(since, change, next, parts.protection), Turn::More)
+    }
+
+    /// Entries that were on this list before, with the time that they had. What is there with its own has not been changed.
+    fn put_back(
+        &mut self,
+        id: ListId,
+        page: ends::Page,
+        (polarity, list, from): (Polarity, usize, usize),
+        parts: &mut Parts<'_>,
+    ) -> (Stage, Turn) {
+        let blocklist = parts.protection.blocklist();
+        let row = blocklist.lists().get(id);
+        let (name, origin, set, reach) = (row.name.clone(), row.origin, row.set(), row.reach);
+        // What is over by now does not come again; where it is there still it ends at once.
+        let is_over = page.until <= clock::now();
+        let targets = if is_over { blocklist.there_on(id, &page.targets) } else { page.targets };
+        if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&targets)) {
+            return (Stage::Enter { polarity, list, from }, Turn::Wait);
+        }
+        let next = Stage::Enter { polarity, list, from: page.next };
+        if targets.is_empty() {
+            return (next, Turn::More);
+        }
+        let until = Some(page.until);
+        let want = Want { origin, until, shorten: true, ..Want::live(name, polarity, targets) };
+        (self.commit_as_of(page.since, Change::Want(want), next, parts.protection), Turn::More)
     }
 
     /// What is there already reaches as far as its list does by now, page by page, before what leaves (`Stage::Reach`) and

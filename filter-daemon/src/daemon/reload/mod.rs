@@ -9,6 +9,7 @@
 //! A page that is refused all the same ends it: then everything is undone in pages, in the opposite order (`undoing`).
 
 mod beginning;
+mod ends;
 mod entering;
 mod find;
 mod keeping;
@@ -27,6 +28,7 @@ mod undoing;
 mod warnings;
 mod way_back;
 
+use std::sync::Arc;
 use std::thread;
 
 use filter_common::target::Target;
@@ -45,6 +47,7 @@ use crate::config::Config;
 use crate::control::wire::reload::Reply as Reloaded;
 use crate::kernel::Needs;
 pub use beginning::{begin_with, settings_of};
+pub use ends::Ends;
 pub use find::Found;
 pub use load::{Loaded, LoadedList, known};
 pub use look::written;
@@ -141,6 +144,21 @@ impl Reload {
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
         let to_keep = self.rows.settle(blocklist, &mut reloaded);
         Ok((self.config, reloaded, to_keep))
+    }
+
+    /// The same, which puts back what was before: that ends when it was to end, as far as that is known.
+    pub fn ending_as(mut self, ends: Option<Arc<Ends>>) -> Self {
+        self.rows.end_as(ends);
+        self
+    }
+
+    /// When what it has let go, or given another time, was to end. To be asked at its end, before that.
+    pub fn ends(&self) -> Ends {
+        let pages = self.applied.iter().rev().filter_map(|step| match step {
+            Step::Page { undo, .. } => Some(undo),
+            Step::Settings | Step::Reach(_) | Step::Anew(_) => None,
+        });
+        Ends::of(pages, self.rows.limited())
     }
 
     fn commit(&mut self, change: Change, next: Stage, protection: &mut Protection) -> Stage {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ends::Ends;
 use super::find::{Found, ReadAs};
 use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
@@ -37,6 +38,10 @@ pub struct Rows {
     stays: HashMap<ListId, Stay>,
     /// What its lists name was there before, and counts from when their copies say.
     restores: bool,
+    /// When each of it was to end, as far as that is known.
+    ends: Option<Arc<Ends>>,
+    /// Lists that had an end before, as they were called.
+    limited: Vec<(ListId, Arc<str>)>,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -93,6 +98,10 @@ impl Rows {
         let lists = blocklist.lists_mut();
         let name_of = |id: &ListId| (*id, lists.get(*id).name.clone());
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
+        let has_end = |(id, _): &&(ListId, Arc<str>)| {
+            lists.get(*id).reading.as_ref().is_some_and(|reading| reading.ttl.is_some())
+        };
+        let limited = names_before.iter().filter(has_end).cloned().collect();
         let renamed: Vec<(ListId, Arc<str>)> =
             loaded.lists.iter().filter_map(|list| Some((list.before?, list.name.clone()))).collect();
         // What is gone must not stand in the way of a new list of its name.
@@ -110,6 +119,8 @@ impl Rows {
             reaching,
             stays,
             restores,
+            ends: None,
+            limited,
             found,
             made,
             names_before,
@@ -191,6 +202,21 @@ impl Rows {
         Some(self.copied(id).map_or_else(|| clock::after(stay.ttl), of_copy))
     }
 
+    /// What is put back ends when it was to end.
+    pub fn end_as(&mut self, ends: Option<Arc<Ends>>) {
+        self.ends = ends;
+    }
+
+    /// Lists that had an end before, as they were called.
+    pub fn limited(&self) -> &[(ListId, Arc<str>)] {
+        &self.limited
+    }
+
+    /// When each entry that is put back onto this list was to end, if that is known.
+    pub fn ends(&self, list: &str) -> Option<&Arc<Ends>> {
+        self.ends.as_ref().filter(|ends| ends.know(list))
+    }
+
     /// Is the time of what is put back onto this list over by now?
     pub fn is_over(&self, id: ListId) -> bool {
         self.restores && self.until(id).is_some_and(|until| until <= clock::now())
@@ -224,7 +250,8 @@ impl Rows {
         for (id, named) in &self.contents {
             warnings::of_contents(blocklist.lists().get(*id), named, &mut reloaded.warnings);
             // Where everything counts anew, or for good, nothing is over.
-            let (goes_on, is_over) = (self.stays.get(id).is_some_and(|stay| !stay.is_new), self.is_over(*id));
+            let goes_on = self.stays.get(id).is_some_and(|stay| !stay.is_new);
+            let is_over = self.is_over(*id) || self.ends(&blocklist.lists().get(*id).name).is_some();
             blocklist.lists_mut().forget_spent(*id, if goes_on || is_over { named } else { &nothing });
             if is_over {
                 let over = blocklist.new_on(*id, named);

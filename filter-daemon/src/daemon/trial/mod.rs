@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::lists::ToKeep;
+use super::reload::Ends;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::Handle;
@@ -36,6 +37,8 @@ pub struct Trial {
     names: Vec<Arc<str>>,
     /// The copies that there should be of its lists, once it is confirmed.
     held: Vec<ToKeep>,
+    /// When what it has let go was to end. A filterd that goes on with it does not know.
+    ends: Option<Arc<Ends>>,
     /// Lists of before that could not be put back.
     lost: Vec<Arc<str>>,
     /// The filterd before has left a record of one.
@@ -85,6 +88,7 @@ impl Trial {
             owed: None,
             names: Vec::new(),
             held: Vec::new(),
+            ends: None,
             lost: Vec::new(),
             is_known: false,
             beside: None,
@@ -134,6 +138,16 @@ impl Trial {
             warn!("{error}");
         }
         Some(*until)
+    }
+
+    /// What it has let go was to end so.
+    pub fn knows(&mut self, ends: Option<Ends>) {
+        self.ends = ends.map(Arc::new);
+    }
+
+    /// When what is put back ends, as far as that is known.
+    pub fn ends(&self) -> Option<Arc<Ends>> {
+        self.ends.clone()
     }
 
     /// The same of one that a start goes on with.
@@ -238,6 +252,7 @@ impl Trial {
 
     fn is_rolled_back(&mut self, note: &Note) {
         self.state = State::RolledBack { since: clock::now(), by: note.by.clone() };
+        self.ends = None;
         self.note(Some(Note { stage: Stage::RolledBack, ..note.clone() }));
         self.note_beside();
     }
@@ -247,7 +262,7 @@ impl Trial {
         let State::On { note, is_in_force: true, .. } = &self.state else { return None };
         // Until its copies have their places, a start takes them for what was confirmed.
         let note = Note { stage: Stage::Confirmed, ..note.clone() };
-        self.state = State::Confirmed;
+        (self.state, self.ends) = (State::Confirmed, None);
         self.note(Some(note));
         Some(std::mem::take(&mut self.held))
     }
@@ -265,7 +280,7 @@ impl Trial {
     /// There is none from now on, nor was there one.
     pub fn forget(&mut self) {
         (self.state, self.names) = (State::None, Vec::new());
-        self.held.clear();
+        (self.held, self.ends) = (Vec::new(), None);
         self.note(None);
         self.note_beside();
     }

@@ -1,0 +1,62 @@
+//! When each entry that a reload on trial lets go, or gives another time, was to end. The copies say of a list from when all of
+//! it counts; what has come onto it earlier or later, or was over already though it was named still, only who tries it knows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::blocklist::{ListId, PAGE, Targets, Timestamp, Undo};
+
+/// Of lists with an end, by the names that they had before.
+#[derive(Debug, Default)]
+pub struct Ends {
+    lists: HashMap<Arc<str>, Vec<Run>>,
+}
+
+/// Entries with one beginning and one end.
+#[derive(Debug)]
+struct Run {
+    since: Timestamp,
+    until: Timestamp,
+    targets: Targets,
+}
+
+/// Some entries that are put back, and how far that is.
+pub struct Page {
+    pub since: Timestamp,
+    pub until: Timestamp,
+    pub targets: Targets,
+    pub next: usize,
+}
+
+impl Ends {
+    /// What these pages did to these lists: the latest first.
+    pub fn of<'a>(pages: impl Iterator<Item = &'a Undo>, lists: &[(ListId, Arc<str>)]) -> Self {
+        let mut this = Self { lists: lists.iter().map(|(_, name)| (name.clone(), Vec::new())).collect() };
+        let names: HashMap<ListId, &Arc<str>> = lists.iter().map(|(id, name)| (*id, name)).collect();
+        for (list, since, until, targets) in pages.flat_map(Undo::ended) {
+            let runs = names.get(&list).and_then(|name| this.lists.get_mut(*name));
+            runs.into_iter().for_each(|runs| runs.push(Run { since, until, targets: targets.clone() }));
+        }
+        this
+    }
+
+    /// Is it known of this list when each of its entries was to end?
+    pub fn know(&self, list: &str) -> bool {
+        self.lists.contains_key(list)
+    }
+
+    /// A page of those of this list that are to be put back, and that it `names` still, from this one on.
+    pub fn page(&self, list: &str, mut from: usize, names: &Targets) -> Option<Page> {
+        let mut before = 0;
+        for Run { since, until, targets } in self.lists.get(list)? {
+            if from < before + targets.len() {
+                let page = targets.page(from - before, PAGE);
+                from += page.len();
+                let targets = page.iter().filter(|target| names.contains(*target)).collect();
+                return Some(Page { since: *since, until: *until, targets, next: from });
+            }
+            before += targets.len();
+        }
+        None
+    }
+}

@@ -1,0 +1,84 @@
+//! Entries with an end, before a trial, in it and behind it.
+
+use super::*;
+
+/// What the configuration says of the list, and what is in its file.
+type OnTrial = (&'static str, &'static str);
+
+/// What a trial may make of a list of `OLD` and `NEW`.
+const TRIALS: [OnTrial; 5] = [
+    // Names go out of its file.
+    ("lists: [{name: seen, path: $HOME/seen.txt, ttl: TTL}]", "198.51.100.9\n"),
+    // It goes out of the configuration.
+    ("block: [198.51.100.9]", "192.0.2.78\n192.0.2.77\n"),
+    // It is called otherwise, and other names are in its file.
+    ("lists: [{name: found, path: $HOME/seen.txt, ttl: TTL}]", "198.51.100.9\n"),
+    // Everything counts anew, or nothing ends.
+    ("lists: [{name: seen, path: $HOME/seen.txt, ttl: 5h}]", "192.0.2.78\n192.0.2.77\n"),
+    ("lists: [{name: seen, path: $HOME/seen.txt}]", "192.0.2.78\n198.51.100.9\n"),
+];
+
+const OLD: &str = "192.0.2.78";
+const NEW: &str = "192.0.2.77";
+
+/// With a list whose second entry has come later than the first.
+fn with_two(ttl: &str) -> Net {
+    let mut net = Net::new();
+    net.file("seen.txt", OLD);
+    net.start(&before(ttl));
+    net.expect(OLD).dropped();
+    // Ends are full seconds.
+    thread::sleep(Duration::from_millis(1100));
+    net.file("seen.txt", &format!("{OLD}\n{NEW}\n"));
+    net.filterd(["reload"]).succeeds();
+    net
+}
+
+fn before(ttl: &str) -> String {
+    TRIALS[0].0.replace("TTL", ttl)
+}
+
+/// It is tried, and rolled back.
+fn tries((config, file): OnTrial, ttl: &str, net: &Net) {
+    net.configure(&config.replace("TTL", ttl));
+    net.file("seen.txt", file);
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.filterd(["rollback"]).succeeds();
+}
+
+#[test]
+fn a_rollback_gives_each_entry_the_end_that_it_had() {
+    for on_trial in TRIALS {
+        let net = with_two("1h");
+        let ends = || {
+            let told = net.filterd(["list", "--list", "seen", "--json"]).succeeds().json_lines();
+            let end = |one: &serde_json::Value| {
+                (one["target"].to_string(), one["since"].as_u64(), one["until"].as_u64())
+            };
+            let mut ends: Vec<_> = told.iter().map(end).collect();
+            ends.sort();
+            ends
+        };
+        let had = ends();
+        assert!(had.len() == 2 && had[0].2 != had[1].2, "one came later: {had:?}");
+        tries(on_trial, "1h", &net);
+        assert_eq!(ends(), had, "{on_trial:?}");
+        net.expect_each([OLD, NEW]).dropped();
+        net.expect("198.51.100.9").passes();
+    }
+}
+
+#[test]
+fn what_was_over_before_a_trial_is_over_behind_its_rollback() {
+    for on_trial in TRIALS {
+        let net = with_two("2s");
+        net.expect_each([OLD, NEW]).then_within(PATIENCE).passes();
+        tries(on_trial, "2s", &net);
+        net.expect_each([OLD, NEW]).passes();
+        net.filterd(["list", "--list", "seen"]).succeeds().says_nothing();
+        net.filterd(["test", OLD]).exits(1).says("its time there is over");
+        // It can be tried again, and is over still where it is read again.
+        tries(on_trial, "2s", &net);
+        net.expect_each([OLD, NEW]).passes();
+    }
+}
