@@ -64,7 +64,8 @@ fn targets_come_from_standard_input_and_a_wrong_line_is_told_beside_the_answers(
         .says("203.0.113.7     DROPPED")
         .says("203.0.113.0/24  DROPPED");
     ask("203.0.113.7\n192.0.2.99\n").exits(1);
-    ask("").exits(2).complains("standard input names no target");
+    let told = ask("").exits(2).complains("standard input names no target");
+    assert_eq!(told.complaint.matches("names no target").count(), 1, "once: {}", told.complaint);
     ask("nonsense\n").exits(2).complains("stdin:1: error: `nonsense`");
     ask("203.0.113.7\nnonsense\n198.51.100.1\n")
         .exits(7)

@@ -157,6 +157,19 @@ fn an_interface_that_goes_down_and_up_is_still_filtered() {
     net.expect(ATTACKER).dropped();
 }
 
+/// What became of the one that had its name is not its own story.
+#[test]
+fn one_that_takes_the_name_of_another_has_lost_nothing() {
+    let mut net = Net::with_links(2);
+    net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
+    net.host().ip_all(
+        "link set eth1 down\nlink set eth1 name lan0\nlink add eth1 type veth peer name other\nlink set eth1 up\n",
+    );
+    net.wait_for_log("another interface is called eth1 now: it is attached to");
+    net.wait_for_log("eth1: attached after");
+    net.filterd(["status"]).says("eth1  native").says("lan0  native").is_silent_about("lost its filter");
+}
+
 #[test]
 fn one_with_a_dot_in_its_name_as_vlans_have_is_filtered_and_outlives_its_daemon() {
     let mut net = Net::with_links(2);

@@ -140,6 +140,23 @@ fn journald_is_given_priorities_and_programs_json() {
     assert!(lines[0]["message"].as_str().is_some_and(|message| message.starts_with("eth1")), "{told}");
 }
 
+/// The processes that filterd starts have the same environment.
+#[test]
+fn a_level_that_is_none_is_told_once() {
+    let net = Net::new();
+    let (mut reader, log) = pipe().expect("a pipe");
+    let filterd = Bare::start_as(&net, &[], OwnedFd::from(log).into(), &[("FILTERD_LOG", "loud")]);
+    filterd.signal(Signal::SIGTERM);
+    filterd.end();
+    let mut told = String::new();
+    reader.read_to_string(&mut told).expect("it is text");
+    assert_eq!(
+        told.matches("FILTERD_LOG cannot be `loud`: it is one of off, error, warn").count(),
+        1,
+        "{told}"
+    );
+}
+
 /// A filterd whose log goes where a story wants it.
 struct Bare(Option<Child>);
 

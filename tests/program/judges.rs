@@ -172,12 +172,8 @@ pub fn cannot_cut(program: &Xdp) -> Option<String> {
     let (frame, context) = ([0; 60], context(SHORTEST));
     let options = TestRunOptions { data_in: Some(&frame), ctx_in: Some(&context), ..TestRunOptions::new() };
     let refused = program.test_run(options).err()?;
-    let release = nix::sys::utsname::uname().expect("a kernel has a name");
-    let release = release.release().to_string_lossy().into_owned();
-    let number = |text: &str| text.parse().unwrap_or(0);
-    let mut numbers = release.split(['.', '-']).map(number);
-    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    assert!(version < (6, 18), "this kernel can: {refused}");
+    let release = filterd::kernel::version::found();
+    assert!(filterd::kernel::version::numbers(&release) < Some((6, 18)), "this kernel can: {refused}");
     Some(format!("Linux {release} cannot run a program on a frame in pieces (6.18 can)"))
 }
 

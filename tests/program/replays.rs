@@ -22,9 +22,7 @@ const FEWEST: u32 = 40;
 /// Linux 6.1 looks at functions that nobody calls, too: with settings for a single packet these would leave their maps.
 fn are_taken_here() -> bool {
     let release = filterd::kernel::version::found();
-    let number = |part: &str| part.parse::<u32>().ok();
-    let mut parts = release.split(['.', '-']).map_while(number);
-    let is_new = (parts.next(), parts.next()) >= (Some(6), Some(12));
+    let is_new = filterd::kernel::version::numbers(&release) >= Some((6, 12));
     if !is_new {
         println!("SKIPPED replays: Linux {release} looks at functions that nobody calls");
     }

@@ -140,7 +140,7 @@ fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
 }
 
 impl Asked {
-    /// What was not understood, or that there was nothing.
+    /// What was not understood.
     fn tell(&self, console: &mut Console) {
         if !console.json {
             self.errors.iter().for_each(|error| drop(writeln!(console.err, "{error}")));
@@ -148,9 +148,6 @@ impl Asked {
         if self.rejected > MOST_TOLD as u64 {
             let all = counted(self.rejected, "line");
             console.complain(&format!("stdin: {all} in all were not understood").into());
-        }
-        if self.targets.is_empty() && self.rejected == 0 {
-            console.note("standard input names no target");
         }
     }
 }
@@ -217,7 +214,7 @@ mod tests {
         let (many, told) = asked(&"nonsense\n".repeat(3 * MOST_TOLD));
         assert_eq!((many.rejected, many.errors.len()), (3 * MOST_TOLD as u64, MOST_TOLD));
         assert!(told.contains("30 lines in all were not understood"), "{told}");
-        assert!(asked("").1.contains("standard input names no target"));
+        assert_eq!(asked("").1, "", "whoever asks for nothing is told by the failure that it is");
     }
 
     #[test]

@@ -208,13 +208,7 @@ impl Lists {
             !self.failed.contains_key(id) && accepted.is_some_and(|accepted| !self.has_copy(accepted))
         };
         let gone = blocklist.lists().iter().filter(|(id, list)| is_gone(id, list));
-        let told = gone.map(|(_, list)| {
-            Explanation::new(
-                format!("there is no copy of list {} as it is in force", list.name),
-                "put its file back, then `filterd reload` makes one",
-            )
-        });
-        told.collect()
+        gone.map(|(_, list)| has_no_copy(list)).collect()
     }
 
     /// Lists that are not what their files say, and copies that could not be made.
@@ -260,6 +254,14 @@ impl Lists {
         });
         self.writing = Some(Writing { lists: ids, task });
     }
+}
+
+/// What is to be told of a list of which there is no copy as it is in force.
+pub fn has_no_copy(list: &List) -> Explanation {
+    Explanation::new(
+        format!("there is no copy of list {} as it is in force", list.name),
+        "put its file back, and `filterd reload` makes one",
+    )
 }
 
 /// Lists that are not what their files say.

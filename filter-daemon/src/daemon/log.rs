@@ -33,8 +33,22 @@ pub struct Told {
     format: Format,
 }
 
-/// From here on everything is told that the level lets through.
+/// From here on everything is told that the level lets through. What is wrong with that is told, too.
 pub fn start(log: Log) -> Told {
+    let (told, wrong) = begin(log);
+    if let Some(said) = wrong {
+        tracing::warn!("{LEVEL} cannot be {}: it is one of {}", printable::word(&said), LEVELS.join(", "));
+    }
+    told
+}
+
+/// The same for a process that another one has started, which tells what is wrong.
+pub fn start_beside(log: Log) {
+    begin(log);
+}
+
+/// Tells what was said of the level, if that is none.
+fn begin(log: Log) -> (Told, Option<String>) {
     let sink = Arc::new(Sink::of_standard_error());
     let format = match log.format {
         LogFormat::Json => Format::Json { priorities: sink.is_journal() },
@@ -54,11 +68,8 @@ pub fn start(log: Log) -> Told {
         .with_ansi(false)
         .event_format(lines)
         .init();
-    if let Some(said) = said.filter(|said| self::level(said).is_none()) {
-        tracing::warn!("{LEVEL} cannot be {}: it is one of {}", printable::word(&said), LEVELS.join(", "));
-    }
     std::panic::set_hook(Box::new(|panic| error!("{}", fault(panic))));
-    Told { watching, sink, format }
+    (Told { watching, sink, format }, said.filter(|said| self::level(said).is_none()))
 }
 
 /// A panic, in words: they go where everything is told, and are one line of it.

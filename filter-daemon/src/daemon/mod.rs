@@ -106,7 +106,7 @@ async fn in_a_task(run: Run, watching: Watching) -> Result<(), DaemonError> {
 
 /// Is the process that holds the kernel for another one.
 pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
-    log::start(log);
+    log::start_beside(log);
     match process::be(pin_dir, is_beside) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
@@ -118,7 +118,7 @@ pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
 
 /// Is the process that starts fetches for another one.
 pub fn start_fetches(user: Option<&str>, log: Log) -> ExitCode {
-    log::start(log);
+    log::start_beside(log);
     match fetch::be_spawner(user) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {

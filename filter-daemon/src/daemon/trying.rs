@@ -1,7 +1,7 @@
 //! A reload on trial, from its first word to its last: begun with a way back, confirmed, or rolled back.
 
 use super::error::DaemonError;
-use super::lists::held_back;
+use super::lists::{has_no_copy, held_back};
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
 use super::serve::failure;
@@ -12,6 +12,15 @@ use crate::control::ReplyTo;
 use crate::control::wire::reload::{HeldBack, Reply as Reloaded};
 use crate::control::wire::{confirm, rollback};
 use crate::text::Explanation;
+
+/// What mends it is a reload, which would take what is to be tried as well.
+fn before_it_is_tried(why: Explanation) -> Explanation {
+    let remedy = why.remedy.map(|remedy| format!("{remedy}; ")).unwrap_or_default();
+    let remedy = format!(
+        "undo what was edited, which would come into force untried with that; {remedy}then edit again, and try it"
+    );
+    Explanation::new(why.message, remedy)
+}
 
 impl Owner {
     /// Nothing else is to come while something is on trial.
@@ -35,7 +44,7 @@ impl Owner {
             return Err(DaemonError::NothingToTry);
         }
         if let Some(why) = self.without_way_back() {
-            return Err(DaemonError::NoWayBack(why));
+            return Err(DaemonError::NoWayBack(before_it_is_tried(why)));
         }
         let lists = self.protection.blocklist().lists().iter();
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
@@ -59,7 +68,7 @@ impl Owner {
             .or_else(|| lists().find_map(|list| self.has_no_copy(list)))
     }
 
-    /// A list of which only a part is in force has no copy of that part.
+    /// A list of which only a part is in force has no copy of that part; one of which nothing came yet needs none.
     fn has_no_copy(&self, list: &List) -> Option<Explanation> {
         let reading =
             list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
@@ -71,10 +80,7 @@ impl Owner {
         let is_awaited = list.entries == 0
             && reading.accepted.is_none()
             && self.config.lists.iter().any(|said| said.feed.is_some() && said.name.as_str() == &*list.name);
-        let is_kept = is_kept || is_awaited;
-        let message = || format!("there is no copy of list {} as it is in force", list.name);
-        let remedy = "undo what was edited, and `filterd reload` makes one; then edit again, and try that";
-        (!is_kept).then(|| Explanation::new(message(), remedy))
+        (!is_kept && !is_awaited).then(|| has_no_copy(list))
     }
 
     /// A reload, or what was to be put back, is in force.

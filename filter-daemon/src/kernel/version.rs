@@ -25,7 +25,8 @@ fn is_older(release: &str, than: &str) -> bool {
     matches!((numbers(release), numbers(than)), (Some(release), Some(than)) if release < than)
 }
 
-fn numbers(release: &str) -> Option<(u32, u32)> {
+/// The first two numbers of a release: `6.1.0-49-cloud-amd64` is 6.1.
+pub fn numbers(release: &str) -> Option<(u32, u32)> {
     let mut parts = release.split(|c: char| !c.is_ascii_digit());
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }

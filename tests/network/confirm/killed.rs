@@ -214,7 +214,18 @@ fn copies_that_are_gone_are_made_anew_by_the_next_reload() {
     fs::remove_dir_all(&copies).expect("it is there");
     let (file, aside) = (net.home().path("drop.txt"), net.home().path("aside"));
     fs::rename(&file, &aside).expect("it is there");
-    net.filterd(["reload"]).exits(7).complains("there is no copy of list drop as it is in force");
+    // What is edited is not to come into force for want of a copy.
+    net.configure(super::AFTER);
+    net.filterd(["reload", "--confirm", "1h"])
+        .exits(5)
+        .complains("there is no copy of list drop as it is in force")
+        .complains("undo what was edited, which would come into force untried with that; put its file back, and `filterd reload`")
+        .complains("then edit again, and try it");
+    net.configure(super::BEFORE);
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("there is no copy of list drop as it is in force")
+        .complains("put its file back, and `filterd reload` makes one");
     fs::rename(&aside, &file).expect("it is there");
     net.filterd(["reload"]).succeeds();
     kill_without(&mut net, &["drop.txt"]);

@@ -102,7 +102,8 @@ impl Watched {
         let State::Attached(attached, _) = &self.state else { return None };
         let state = State::Attached(*attached, Where::Here);
         let unnamed = Some(Unnamed::Formerly(self.name.clone()));
-        Some(Self { state, unnamed, ..Self::new(now.to_owned()) })
+        let (since, unprotected, gaps) = (self.since, self.unprotected, self.gaps);
+        Some(Self { state, unnamed, since, unprotected, gaps, ..Self::new(now.to_owned()) })
     }
 
     /// One that an earlier filterd has left filtered, and nobody names any more.

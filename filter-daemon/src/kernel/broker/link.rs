@@ -201,12 +201,12 @@ fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> Kern
         }
         (AttachedMode::Native, Some(nix::libc::EOPNOTSUPP)) => format!(
             "its driver has no XDP support, or none while the card merges packets (hardware GRO, LRO: \
-             `ethtool -k {}` tells); try `--mode generic`; `filterd doctor` shows what each interface supports",
+             `ethtool -k {}` tells); try `mode: generic` in the configuration (or `--mode generic`); `filterd doctor` shows what each interface supports",
             interface.name
         ),
         (AttachedMode::Native, Some(nix::libc::EINVAL | nix::libc::ERANGE)) => format!(
             "its driver refuses: often for its MTU (now {}), LRO or hardware GRO, or too few queues; \
-             the kernel log says which, `filterd doctor` shows what each interface supports, and `--mode generic` works without",
+             the kernel log says which, `filterd doctor` shows what each interface supports, and `mode: generic` in the configuration (or `--mode generic`) works without",
             interface.mtu
         ),
         _ => "the kernel log may say more".to_owned(),

@@ -54,7 +54,14 @@ impl Watched {
                 let number = Some(attached.index);
                 self.was_taken_off("somebody has taken the filter off it", number, reality.before);
             }
-            None => self.has_gone(here, filter),
+            None => {
+                let index = attached.index;
+                self.has_gone(here, filter);
+                // The one that had this name has another, is filtered, and keeps what became of it.
+                if reality.links.iter().any(|link| link.index == index) {
+                    (self.gaps, self.unprotected) = (0, Duration::ZERO);
+                }
+            }
         }
     }
 
