@@ -1,5 +1,6 @@
 //! Changes made true: each tells what it means for the filter, what truly changed, and how it is undone.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use filter_common::target::Target;
@@ -125,7 +126,15 @@ impl Blocklist {
     fn want(&mut self, claim: &Claim, targets: &Targets) -> Applied {
         let (mut applied, mut changed) = (Applied::default(), Targets::default());
         self.side_of(claim.list).prefetch(targets);
-        for target in targets.iter() {
+        let is_row_new = self.extend_row(&targets.nets64, claim, &mut applied.effects);
+        let left = if is_row_new {
+            applied.undo.note_row(&targets.nets64, claim.list, claim);
+            changed.nets64.clone_from(&targets.nets64);
+            targets.but_nets64()
+        } else {
+            Cow::Borrowed(targets)
+        };
+        for target in left.iter() {
             if let Some((after, before)) = self.extend(target, claim, &mut applied.effects) {
                 applied.undo.note(target, claim.list, before, Some(after));
                 changed.push(target);

@@ -25,6 +25,11 @@ impl Cover {
         counts.enter(length);
     }
 
+    /// So many /64s enter.
+    pub(super) fn enter_nets64(&mut self, more: u64) {
+        self.v6.enter_all(64, more);
+    }
+
     pub(super) fn leave(&mut self, target: Target) {
         let (counts, length) = self.of(target);
         counts.leave(length);
@@ -61,7 +66,11 @@ impl Counts {
     }
 
     fn enter(&mut self, length: u8) {
-        self.counts[usize::from(length)] += 1;
+        self.enter_all(length, 1);
+    }
+
+    fn enter_all(&mut self, length: u8, more: u64) {
+        self.counts[usize::from(length)] += more;
         self.used.add(length);
     }
 

@@ -5,6 +5,7 @@ use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
 
 use super::Side;
 use super::claims::ClaimsId;
+use super::targets::of_net64;
 
 /// Prefixes up to this length are looked up as such, longer ones as addresses.
 const LONGEST_NETWORK: u8 = 24;
@@ -41,6 +42,23 @@ impl Side {
         let lengths = lengths.filter(|length| *length <= prefix.length());
         let mut covering = lengths.map(|length| Target::V6(Prefix::covering(prefix.address(), length)));
         covering.find_map(|prefix| self.known_label(prefix)).unwrap_or(OTHER)
+    }
+
+    /// The numbers for these /64s. In order they are found one behind the other, without a search for each.
+    pub fn labels_of_nets64(&self, nets: &[u64]) -> Vec<Label> {
+        let mut behind = self.nets64.range(u64::MAX..);
+        let mut label = |net: u64| {
+            let is_next = |next: &(u64, ClaimsId)| next.0 == net;
+            let found = behind.next().filter(is_next).or_else(|| {
+                behind = self.nets64.range(net..);
+                behind.next().filter(is_next)
+            });
+            match found {
+                Some((net, id)) => self.label_of_set(of_net64(net), id),
+                None => self.label_of_six(Prefix::covering(u128::from(net) << 64, 64)),
+            }
+        };
+        nets.iter().map(|net| label(*net)).collect()
     }
 
     fn known_label(&self, target: Target) -> Option<Label> {

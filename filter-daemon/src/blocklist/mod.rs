@@ -186,6 +186,20 @@ impl Blocklist {
         self.lists.count(claim.list, i64::from(known.is_none()));
         Some((after, known))
     }
+
+    /// The list of `claim` wants all of these /64s, where that can be said of all at once: nobody wants any of them yet, nor any
+    /// between them, and none is kept apart. True if that was so.
+    fn extend_row(&mut self, nets: &[u64], claim: &Claim, effects: &mut Effects) -> bool {
+        let List { reach, .. } = self.lists.get(claim.list);
+        let set = self.lists.get(claim.list).set();
+        let is_new = *reach == Reach::AS_GIVEN
+            && !self.wide.given.has_net64_of(nets)
+            && self.sides[set].extend_row(nets, claim, &mut effects.sets[set]);
+        if is_new {
+            self.lists.count(claim.list, nets.len() as i64);
+        }
+        is_new
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use super::claims::ClaimsId;
 /// The most nets of a run: to make a place in one is to move some kilobytes at most.
 const LONGEST: usize = 512;
 
+/// Fewer are put in one by one: each row becomes runs of its own, and those had better be long.
+const SHORTEST_ROW: usize = LONGEST / 4;
+
 /// A map from /64s, by their network halves, to claims.
 #[derive(Debug, Default)]
 pub struct Nets64 {
@@ -52,6 +55,42 @@ impl Nets64 {
         let is_new = self.put_in(net, claims);
         self.len += usize::from(is_new);
         is_new
+    }
+
+    /// Are these, which are many and in order, a row: neither is one of them there, nor any between them?
+    pub fn are_row(&self, nets: &[u64]) -> bool {
+        let [first, .., last] = nets else { return false };
+        nets.len() >= SHORTEST_ROW
+            && nets.is_sorted_by(|net, next| net < next)
+            && self.range(first..=last).next().is_none()
+    }
+
+    /// Gives all nets of a row the same claims.
+    pub fn insert_row(&mut self, row: &[u64], claims: ClaimsId) {
+        let [first, .., last] = row else { return };
+        let (number, before) = self.place(*first, |other| other < *first);
+        let at = self.part(number, before);
+        // It may begin before its first net, and so within the row.
+        if let Some(behind) = self.runs.get(at) {
+            self.begins[at] = behind.nets[0];
+        }
+        let nets = row.chunks(LONGEST);
+        let runs =
+            nets.clone().map(|nets| Box::new(Run { nets: nets.into(), claims: vec![claims; nets.len()] }));
+        self.runs.splice(at..at, runs);
+        self.begins.splice(at..at, nets.map(|nets| nets[0]));
+        self.len += row.len();
+        self.latest = self.run_of(*last);
+    }
+
+    /// The number of the run that begins behind so many nets of this one, which is parted if need be.
+    fn part(&mut self, number: usize, before: usize) -> usize {
+        let Some(run) = self.runs.get_mut(number).filter(|_| before > 0) else { return number };
+        if before < run.nets.len() {
+            let rest = run.split_off(before);
+            self.put(number + 1, rest);
+        }
+        number + 1
     }
 
     fn put_in(&mut self, net: u64, claims: ClaimsId) -> bool {
@@ -199,15 +238,20 @@ mod tests {
     use super::super::claims::Registry;
     use super::*;
 
+    #[derive(Clone, Copy, Debug)]
+    enum Act {
+        Enter,
+        EnterAsRow,
+        Leave,
+    }
+
     /// What is done with how many nets, from where on, in steps of what.
-    type Step = (bool, u64, u64, u64);
+    type Step = (Act, u64, u64, u64);
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let begin = prop_oneof![Just(0), 0..6000_u64, Just(u64::MAX - 3000)];
-        prop::collection::vec(
-            (any::<bool>(), begin, 1..1500_u64, prop_oneof![Just(1), Just(3), Just(977)]),
-            0..12,
-        )
+        let act = prop_oneof![Just(Act::Enter), Just(Act::EnterAsRow), Just(Act::Leave)];
+        prop::collection::vec((act, begin, 1..1500_u64, prop_oneof![Just(1), Just(3), Just(977)]), 0..12)
     }
 
     proptest! {
@@ -215,16 +259,28 @@ mod tests {
         fn it_does_what_a_tree_does(steps in steps(), from: u64, near in 0..8000_u64) {
             let [one, other] = Registry::two_sets();
             let (mut nets, mut tree) = (Nets64::default(), BTreeMap::new());
-            for (number, (enters, begin, count, step)) in steps.into_iter().enumerate() {
+            for (number, (act, begin, count, step)) in steps.into_iter().enumerate() {
                 let claims = if number % 3 == 0 { one } else { other };
-                for net in (0..count).map(|at| begin.wrapping_add(at * step)) {
-                    prop_assert_eq!(nets.get(net), tree.get(&net).copied());
-                    if enters {
-                        prop_assert_eq!(nets.insert(net, claims), tree.insert(net, claims).is_none());
-                    } else {
-                        prop_assert_eq!(nets.remove(net), tree.remove(&net).is_some());
+                let row: Vec<u64> = (0..count).map(|at| begin.wrapping_add(at * step)).collect();
+                let (first, last) = (row[0], row[row.len() - 1]);
+                let is_row = row.len() >= SHORTEST_ROW && first < last && tree.range(first..=last).next().is_none();
+                prop_assert_eq!(nets.are_row(&row), is_row);
+                if let Act::EnterAsRow = act {
+                    if is_row {
+                        nets.insert_row(&row, claims);
+                        tree.extend(row.iter().map(|net| (*net, claims)));
+                    }
+                } else {
+                    for net in row {
+                        prop_assert_eq!(nets.get(net), tree.get(&net).copied());
+                        if let Act::Enter = act {
+                            prop_assert_eq!(nets.insert(net, claims), tree.insert(net, claims).is_none());
+                        } else {
+                            prop_assert_eq!(nets.remove(net), tree.remove(&net).is_some());
+                        }
                     }
                 }
+                prop_assert!(nets.begins.is_sorted());
                 prop_assert!(nets.keys().eq(tree.keys().copied()));
                 prop_assert_eq!(nets.len(), tree.len());
             }

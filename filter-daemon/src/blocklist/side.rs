@@ -12,7 +12,7 @@ use super::cover::Cover;
 use super::deadline::Deadlines;
 use super::nets64::Nets64;
 use super::order::Labels;
-use super::targets::Kept;
+use super::targets::{Kept, of_net64};
 use super::{ListId, SetEffects, Targets, Timestamp};
 
 /// Everything that is wanted on one side.
@@ -33,9 +33,20 @@ impl Side {
         self.addresses.len() + self.nets64.len() + self.others.len()
     }
 
+    /// How many of each kind, as [`Targets`] has them.
+    pub fn counts(&self) -> [usize; 3] {
+        [self.addresses.len(), self.nets64.len(), self.others.len()]
+    }
+
     /// Is nothing wanted?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Is any /64 wanted from the first of these to the last?
+    pub(super) fn has_net64_of(&self, nets: &[u64]) -> bool {
+        let [first, .., last] = nets else { return false };
+        self.nets64.range(first..=last).next().is_some()
     }
 
     /// Everything that is wanted.
@@ -86,6 +97,21 @@ impl Side {
         let after = claim.extending(known.as_ref())?;
         self.replace(target, claim.list, (before, known.as_ref()), Some(after.clone()), effects);
         Some((after, known))
+    }
+
+    /// The list of `claim` wants all of these /64s, if nobody wants any of them yet, nor any between them. True if that was so.
+    pub(super) fn extend_row(&mut self, nets: &[u64], claim: &Claim, effects: &mut SetEffects) -> bool {
+        if !self.nets64.are_row(nets) {
+            return false;
+        }
+        let claims = self.registry.with(None, claim.clone());
+        self.nets64.insert_row(nets, claims);
+        self.registry.share(claims, nets.len() as u32 - 1);
+        self.cover.enter_nets64(nets.len() as u64);
+        effects.entered.nets64.extend(nets);
+        let until = claim.until.into_iter().flat_map(|until| nets.iter().map(move |net| (until, *net)));
+        until.for_each(|(until, net)| self.deadlines.set(until, of_net64(net), claim.list));
+        true
     }
 
     /// The same for whoever has looked already what is `known` of it, and among which claims.

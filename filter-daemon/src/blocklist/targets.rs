@@ -1,5 +1,6 @@
 //! A large set of targets in little room: single IPv4 addresses and whole IPv6 /64s are kept as bare integers.
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use filter_common::target::{Prefix, Target};
@@ -72,6 +73,12 @@ impl Targets {
         self.addresses.len() + self.nets64.len() + self.others.len()
     }
 
+    /// How many of each kind.
+    #[must_use]
+    pub fn counts(&self) -> [usize; 3] {
+        [self.addresses.len(), self.nets64.len(), self.others.len()]
+    }
+
     /// Are there none?
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -93,6 +100,13 @@ impl Targets {
         let addresses = self.addresses.iter().copied().map(of_address);
         let nets64 = self.nets64.iter().copied().map(of_net64);
         addresses.chain(nets64).chain(self.others.iter().copied())
+    }
+
+    /// All but the /64s.
+    #[must_use]
+    pub fn but_nets64(&self) -> Cow<'_, Self> {
+        let (addresses, others) = (self.addresses.clone(), self.others.clone());
+        Cow::Owned(Self { addresses, nets64: Vec::new(), others })
     }
 
     /// The page that begins with the target of this number in the order of [`iter`](Self::iter): as many as weigh `most`

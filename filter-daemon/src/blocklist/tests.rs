@@ -390,6 +390,7 @@ proptest! {
 }
 
 mod clauses;
+mod rows;
 mod sides;
 mod widen;
 

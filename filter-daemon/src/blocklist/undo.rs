@@ -39,6 +39,12 @@ impl Undo {
         }
     }
 
+    /// The same of these /64s, of which there was none.
+    pub(super) fn note_row(&mut self, nets: &[u64], list: ListId, after: &Claim) {
+        let targets = Targets { nets64: nets.to_vec(), ..Targets::default() };
+        self.steps.push(Step { list, before: None, after: Some(after.clone()), targets });
+    }
+
     /// What was done, the latest first.
     pub(super) fn backwards(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().rev()

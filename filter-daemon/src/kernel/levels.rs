@@ -368,6 +368,10 @@ impl<W: Wanted> Labels for Beyond<'_, W> {
     fn label_of_six(&self, prefix: Prefix6) -> Label {
         self.wanted.label_of_six(prefix)
     }
+
+    fn labels_of_nets64(&self, nets: &[u64]) -> Vec<Label> {
+        self.wanted.labels_of_nets64(nets)
+    }
 }
 
 impl<W: Wanted> SixTargets for Beyond<'_, W> {

@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use filter_common::labels::{Counters, Label, OTHER};
 use filter_common::ports::Clause;
 use filter_common::sets::{PerSet, SLOTS, SetName};
-use filter_common::target::{Prefix4, Prefix6};
+use filter_common::target::{Prefix, Prefix4, Prefix6};
 
 use super::ways::Ways;
 
@@ -93,6 +93,12 @@ pub trait Labels {
     /// The same of IPv6 prefixes, of any length.
     fn label_of_six(&self, _prefix: Prefix6) -> Label {
         OTHER
+    }
+
+    /// The same of /64s, which are best asked in order.
+    fn labels_of_nets64(&self, nets: &[u64]) -> Vec<Label> {
+        let prefix = |net: &u64| Prefix::covering(u128::from(*net) << 64, 64);
+        nets.iter().map(|net| self.label_of_six(prefix(net))).collect()
     }
 }
 

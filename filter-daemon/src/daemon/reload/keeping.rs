@@ -5,15 +5,12 @@ use filter_common::target::Target;
 
 use super::{Reload, Stage};
 use crate::blocklist::Blocklist;
-use crate::daemon::needs;
-use crate::kernel::Needs;
 
 impl Reload {
     /// The next page of it.
     pub(super) fn keep(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
         let Some((turned, at)) = self.rows.kept.get(list) else {
-            let needs = Needs { counters: self.settings[1].counters, ..needs::of(blocklist) };
-            return Stage::Measure { list: 0, from: 0, needs };
+            return self.glance(blocklist);
         };
         let (page, next) = blocklist.to_release(*turned, after, |_| true);
         let (_, contents) = &mut self.rows.contents[*at];

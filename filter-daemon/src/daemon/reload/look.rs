@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::matching::Known;
 use crate::blocklist::{Reading, Stamp};
 use crate::config::List;
+use crate::source::copies::beside;
 use crate::source::file::FileError;
 use crate::source::folder::Folder;
 use crate::source::input::Input;
@@ -65,15 +66,18 @@ impl Looking {
         }
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
-        let copy = draft.as_mut().map(|draft| draft as &mut dyn Write);
-        let file = match &how.database {
-            Some(database) => database::list(database, limits, how, copy, &progress)?,
+        let read = |copy: Option<&mut dyn Write>| match &how.database {
+            Some(database) => database::list(database, limits, how, copy, &progress),
             None => {
                 // What was fetched was whole before it had its name.
                 let open = if self.list.feed.is_some() { Input::open_whole } else { Input::open };
-                let input = open(&self.file, limits.most_bytes(), progress)?.copied_to(copy);
-                list::read_opened(path, input, limits, how)?
+                let input = open(&self.file, limits.most_bytes(), progress.clone())?.copied_to(copy);
+                list::read_opened(path, input, limits, how)
             }
+        };
+        let file = match &mut draft {
+            Some(draft) => beside(draft, |copy| read(Some(copy)))?,
+            None => read(None)?,
         };
         Ok(Look::Read(Box::new((file, stamp, draft))))
     }

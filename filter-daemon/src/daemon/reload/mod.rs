@@ -84,8 +84,8 @@ enum Step {
 enum Stage {
     /// Look what is to be on lists that continue others, of this one's behind this target.
     Keep { list: usize, after: Option<Target> },
-    /// Count what enters: from this target of this list's on.
-    Measure { list: usize, from: usize, needs: Needs },
+    /// Count what enters, looking closely or as if none of it were there: from this target of this list's on.
+    Measure { list: usize, from: usize, closely: bool, needs: Needs },
     /// Make room for it.
     Room(Needs),
     /// The settings, if they drop less.
@@ -213,8 +213,8 @@ impl Work for Reload {
         let stage = std::mem::replace(&mut self.stage, Stage::Ended(Ok(())));
         let (stage, turn) = match stage {
             Stage::Keep { list, after } => (self.keep(list, after, parts.protection.blocklist()), Turn::More),
-            Stage::Measure { list, from, needs } => {
-                (self.measure(list, from, needs, parts.protection), Turn::More)
+            Stage::Measure { list, from, closely, needs } => {
+                (self.measure((list, from), closely, needs, parts.protection), Turn::More)
             }
             Stage::Room(needs) => self.make_room(needs, parts),
             Stage::Loosen => self.loosen(parts.protection),

@@ -1,47 +1,105 @@
 //! Room for old and new together, and the judge for it, before anything changes; and a reload that is published at once,
 //! where the kernel has no grace periods.
 
+use filter_common::sets::PerSet;
+
 use super::{Reload, Stage, Step};
-use crate::blocklist::{Change, From, PAGE, Polarity, Targets};
+use crate::blocklist::{Blocklist, Change, From, ListId, Lists, PAGE, Polarity, Reach, Targets};
 use crate::clock;
 use crate::daemon::commit::{NotDone, Protection};
 use crate::daemon::needs;
 use crate::daemon::pages::{Parts, Turn};
 use crate::kernel::Needs;
 
+/// Where nobody looks at each, so much of what comes is counted in a turn: a millisecond or two.
+const AT_A_GLANCE: u64 = 8 * PAGE;
+
 impl Reload {
-    /// Exactly only where it matters: most reloads bring little that is new.
+    /// Exactly only where it matters: most reloads bring little that is new, and the longest lists nothing that is there.
     pub(super) fn measure(
-        &mut self,
-        list: usize,
-        from: usize,
+        &self,
+        (list, from): (usize, usize),
+        closely: bool,
         mut needs: Needs,
         protection: &Protection,
     ) -> Stage {
-        if list == 0 && from == 0 {
-            let mut most = needs.clone();
-            let lists = protection.blocklist().lists();
-            let contents = self.rows.contents.iter();
-            contents.for_each(|(id, targets)| {
-                needs::add(&mut most, lists.get(*id).set(), &lists.get(*id).reach.all_of(targets));
-            });
-            self.rows.reaching.add_needs(&mut most, lists);
-            if protection.filter().has_room(&most) {
-                return Stage::Room(most);
-            }
-        }
-        let Some((id, targets)) = self.rows.contents.get(list) else {
-            self.rows.reaching.add_needs(&mut needs, protection.blocklist().lists());
-            return Stage::Room(needs);
+        let blocklist = protection.blocklist();
+        let (list, from) = match closely {
+            true => self.count_closely((list, from), &mut needs, blocklist),
+            false => self.count((list, from), &mut needs, blocklist.lists()),
         };
+        if list < self.rows.contents.len() {
+            return Stage::Measure { list, from, closely, needs };
+        }
+        self.rows.reaching.add_needs(&mut needs, blocklist.lists());
+        if closely || protection.filter().has_room(&needs) || self.are_hardly_known(blocklist) {
+            return Stage::Room(needs);
+        }
+        self.begin_to_measure(true, blocklist)
+    }
+
+    /// The next page, of what would enter. Tells where the one behind it begins.
+    fn count_closely(
+        &self,
+        (list, from): (usize, usize),
+        needs: &mut Needs,
+        blocklist: &Blocklist,
+    ) -> (usize, usize) {
+        let Some((id, targets)) = self.rows.contents.get(list) else { return (list, 0) };
         let page = targets.page(from, PAGE);
         if page.is_empty() {
-            return Stage::Measure { list: list + 1, from: 0, needs };
+            return (list + 1, 0);
         }
         let from = from + page.len();
-        let difference = protection.blocklist().preview(&self.want(*id, page, protection.blocklist()));
-        needs::add(&mut needs, protection.blocklist().lists().get(*id).set(), &difference.enters);
-        Stage::Measure { list, from, needs }
+        let difference = blocklist.preview(&self.want(*id, page, blocklist));
+        needs::add(needs, blocklist.lists().get(*id).set(), &difference.enters);
+        (list, from)
+    }
+
+    /// The next pages, as if nothing of them were there.
+    fn count(
+        &self,
+        (mut list, mut from): (usize, usize),
+        needs: &mut Needs,
+        lists: &Lists,
+    ) -> (usize, usize) {
+        let mut left = AT_A_GLANCE;
+        while let Some((id, targets)) = self.rows.contents.get(list).filter(|_| left > 0) {
+            let (page, row) = (targets.page(from, left), lists.get(*id));
+            if page.is_empty() {
+                (list, from) = (list + 1, 0);
+                continue;
+            }
+            from += page.len();
+            left = left.saturating_sub(page.weight());
+            needs::add(needs, row.set(), &row.reach.all_of(&page));
+        }
+        (list, from)
+    }
+
+    /// As if nothing of what comes were there: most of the time that is all that must be known.
+    pub(super) fn glance(&self, blocklist: &Blocklist) -> Stage {
+        self.begin_to_measure(false, blocklist)
+    }
+
+    fn begin_to_measure(&self, closely: bool, blocklist: &Blocklist) -> Stage {
+        let needs = Needs { counters: self.settings[1].counters, ..needs::of(blocklist) };
+        Stage::Measure { list: 0, from: 0, closely, needs }
+    }
+
+    /// Can hardly any of what comes be there already, or come twice? Then nobody need look at each.
+    fn are_hardly_known(&self, blocklist: &Blocklist) -> bool {
+        let lists = blocklist.lists();
+        let is_as_given = |(id, _): &(ListId, Targets)| lists.get(*id).reach == Reach::AS_GIVEN;
+        let mut counts = PerSet::from_fn(|set| vec![blocklist.side(set).counts()]);
+        self.rows
+            .contents
+            .iter()
+            .for_each(|(id, targets)| counts[lists.get(*id).set()].push(targets.counts()));
+        self.rows.contents.iter().all(is_as_given)
+            && counts
+                .iter()
+                .all(|(_, counts)| (0..3).all(|kind| hardly_meet(counts.iter().map(|count| count[kind]))))
     }
 
     /// Room for old and new together, and the judge for it, which is loaded aside.
@@ -105,5 +163,25 @@ impl Reload {
         let done = protection.replace(&changes, clock::now())?;
         done.iter().for_each(|applied| self.done.add(applied));
         Ok(())
+    }
+}
+
+/// Of some sets of so many: is what can be in several of them less than what a table of all is too large for anyway?
+fn hardly_meet(counts: impl Iterator<Item = usize> + Clone) -> bool {
+    const PART: usize = 64;
+    let largest = counts.clone().max().unwrap_or(0);
+    counts.sum::<usize>() - largest <= largest / PART
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hardly_meet;
+
+    #[test]
+    fn a_long_list_is_looked_at_closely_where_a_part_of_it_may_be_there_that_matters() {
+        let hardly = |counts: &[usize]| hardly_meet(counts.iter().copied());
+        assert!(hardly(&[]) && hardly(&[0, 0]) && hardly(&[0, 10_000_000]) && hardly(&[5, 0]));
+        assert!(hardly(&[100, 6_400]) && hardly(&[6_400, 60, 40]));
+        assert!(!hardly(&[101, 6_400]) && !hardly(&[6_400, 60, 41]) && !hardly(&[5, 5]));
     }
 }

@@ -1,6 +1,8 @@
 //! While a reload that needs other judges goes on, no turn of the owner's waits until one is loaded: not the reload's own, and
 //! not those of whoever adds and removes meanwhile.
 
+mod room;
+
 use std::collections::VecDeque;
 
 use filter_common::packet::Source;

@@ -8,7 +8,7 @@ use filter_common::cuckoo::six::{self, Key6, Six};
 use filter_common::hash::Hash;
 use filter_common::labels::{Label, OTHER};
 use filter_common::settings::{LengthSettings, SixSettings};
-use filter_common::target::{Prefix, Prefix6};
+use filter_common::target::Prefix6;
 
 use super::{Entries, Kind, Live, secret};
 use crate::kernel::broker::request::MapPart;
@@ -56,14 +56,6 @@ impl SixTable {
     /// The same, and the list that it counts for, if it counts for any.
     pub fn entry(&self, prefix: Prefix6, wanted: &impl Labels) -> (Key6, Label) {
         (self.key(prefix), if self.is_labelled { wanted.label_of_six(prefix) } else { OTHER })
-    }
-}
-
-impl SixTable {
-    /// The same of a /64.
-    pub fn entry_of_net64(&self, net: u64, wanted: &impl Labels) -> (Key6, Label) {
-        let label = || wanted.label_of_six(Prefix::covering(u128::from(net) << 64, 64));
-        (Key6::Net64(net), if self.is_labelled { label() } else { OTHER })
     }
 }
 

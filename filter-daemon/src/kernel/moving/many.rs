@@ -1,6 +1,8 @@
 //! Many that enter at once: their homes are worked out once and fetched together, so that memory is waited for once, not
 //! once for each of them.
 
+use std::hint::black_box;
+
 use filter_common::WordsMut;
 use filter_common::cuckoo::Full;
 use filter_common::cuckoo::scheme::{Home, Scheme};
@@ -36,7 +38,7 @@ where
             if together.is_empty() {
                 return entered;
             }
-            together.iter().for_each(|(_, homes)| self.table.prefetch_homes(homes));
+            together.iter().for_each(|(_, homes)| self.prefetch(homes));
             for ((key, label), homes) in together.drain(..) {
                 if self.enter_at(key, label, homes, readers).is_err() {
                     return entered;
@@ -44,6 +46,13 @@ where
                 entered += 1;
             }
         }
+    }
+
+    /// Brings these homes near, and the labels beside them, which are written first.
+    fn prefetch(&self, homes: &[Home; 2]) {
+        self.table.prefetch_homes(homes);
+        let firsts = homes.iter().map(|home| self.table.slot(home.bucket, 0));
+        firsts.for_each(|slot| _ = black_box(self.table.label_at(slot)));
     }
 
     fn enter_at(

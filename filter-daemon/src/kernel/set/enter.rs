@@ -1,5 +1,6 @@
 //! Whoever enters comes into its table: the one that packets read, or a fresh one that they do not see yet.
 
+use filter_common::cuckoo::six::Key6;
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::target::{Prefix6, Target};
 
@@ -117,12 +118,12 @@ impl Set {
         one_of_each_32(nets).for_each(|prefix| _ = self.levels.make_way(prefix));
         self.lengths.insert(64);
         let beyond = Beyond { levels: &self.levels, wanted };
+        let labels = wanted.labels_of_nets64(nets);
+        let entry_in = |_: &SixTable, at: usize| (Key6::Net64(nets[at]), labels[at]);
         if self.six.store.is_fresh_and_empty() {
-            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted);
             let refused = self.six.store.fill_all(entry_in, 0..nets.len());
             refused.into_iter().try_for_each(|entry| self.six.enter(|_| entry, maps, &beyond))?;
         } else {
-            let entry_in = |table: &SixTable, at: usize| table.entry_of_net64(nets[at], wanted);
             self.six.enter_all(entry_in, nets.len(), maps, &beyond)?;
         }
         one_of_each_32(nets).for_each(|prefix| self.levels.show(prefix, wanted));

@@ -4,6 +4,7 @@
 //! A copy is a file of its own, named by a hash of all that is known of it. So a new one never overwrites an old one: it
 //! is written beside, brought to disk, gets its name, and only then does the old one go.
 
+mod beside;
 mod draft;
 pub mod header;
 mod held;
@@ -23,6 +24,7 @@ use nix::fcntl::OFlag;
 use super::{How, ListFile, list};
 use crate::blocklist::Accepted;
 use crate::clock;
+pub use beside::beside;
 pub use draft::Draft;
 pub use held::Held;
 

@@ -1,0 +1,53 @@
+//! How much room a reload makes: for what comes newly, and for nothing else.
+
+use super::*;
+
+const MANY: u64 = 20_000;
+
+/// So many /64s from this number on.
+fn nets(from: u64, count: u64) -> Targets {
+    Targets { nets64: (from..from + count).map(|net| net << 20).collect(), ..Targets::default() }
+}
+
+fn blocking(block: Targets) -> Loaded {
+    Loaded { block, ..loaded(&[], &[], true) }
+}
+
+impl Owner {
+    fn add(&mut self, nets: Targets) {
+        self.ask(Change::Want(Want::live("manual", Polarity::Block, nets)));
+        (0..1000).for_each(|_| self.settle());
+        assert!(self.requests.is_empty());
+    }
+
+    /// How many IPv6 prefixes there may be, and are.
+    fn room(&self) -> (u64, u64) {
+        let table = self.protection.filter().six();
+        (table.capacity, table.entries)
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_already_gets_no_second_room() {
+    let mut owner = Owner::new();
+    owner.add(nets(0, MANY));
+    let before = owner.room();
+    assert!((MANY..2 * MANY).contains(&before.0), "there is no room for all of them twice: {before:?}");
+    owner.reload(blocking(nets(0, MANY)), |_, _| {});
+    assert_eq!(owner.room(), before);
+    owner.reload(blocking(nets(MANY / 2, MANY)), |_, _| {});
+    let (capacity, entries) = owner.room();
+    assert_eq!(entries, MANY * 3 / 2);
+    assert!(capacity < 2 * MANY, "half of what came was there: {capacity}");
+}
+
+/// What was there before is too little to matter: nobody looks at each, and the room is not much more than it must be.
+#[tokio::test]
+async fn a_long_list_beside_few_others_gets_hardly_more_room_than_it_needs() {
+    let mut owner = Owner::new();
+    owner.add(nets(0, 100));
+    owner.reload(blocking(nets(50, MANY)), |_, _| {});
+    let (capacity, entries) = owner.room();
+    assert_eq!(entries, MANY + 50);
+    assert!(capacity < MANY + MANY / 16, "{capacity}");
+}

@@ -1,0 +1,112 @@
+//! The bytes of a long list are written down by a thread of their own, beside whoever reads it: the one waits for the file
+//! system, the other has lines to understand.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Scope};
+
+/// A list of fewer bytes is written down sooner than a thread is there.
+const LONG: usize = 1 << 20;
+
+/// So many buffers of whoever reads may wait to be written: a megabyte, and then he waits.
+const AHEAD: usize = 8;
+
+/// Reads, while what it hands over is written into `copy`. All of that is there when this returns.
+pub fn beside<T>(copy: impl Write + Send, read: impl FnOnce(&mut dyn Write) -> T) -> T {
+    let copy = Mutex::new(copy);
+    thread::scope(|scope| read(&mut Beside { scope, copy: &copy, length: 0, thread: Thread::Later }))
+}
+
+struct Beside<'scope, 'env, W> {
+    scope: &'scope Scope<'scope, 'env>,
+    copy: &'env Mutex<W>,
+    length: usize,
+    thread: Thread,
+}
+
+enum Thread {
+    /// It is not worth one yet.
+    Later,
+    /// It writes what comes here.
+    Writes(SyncSender<Vec<u8>>),
+    /// There is none to be had.
+    None,
+}
+
+impl<W: Write + Send> Beside<'_, '_, W> {
+    fn begin(&self) -> Thread {
+        let (bytes, come) = sync_channel(AHEAD);
+        let copy = self.copy;
+        let thread = thread::Builder::new().name("copying".to_owned());
+        match thread.spawn_scoped(self.scope, move || write_all(&come, copy)) {
+            Ok(_) => Thread::Writes(bytes),
+            Err(_) => Thread::None,
+        }
+    }
+}
+
+impl<W: Write + Send> Write for Beside<'_, '_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.length = self.length.saturating_add(bytes.len());
+        if matches!(self.thread, Thread::Later) && self.length > LONG {
+            self.thread = self.begin();
+        }
+        match &self.thread {
+            // It ends before us only if it has panicked, and then its scope does, too.
+            Thread::Writes(thread) => _ = thread.send(bytes.to_vec()),
+            Thread::Later | Thread::None => write(self.copy, bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A copy that refuses tells so when it is to be kept (`draft`), and keeps nobody from reading.
+fn write_all(come: &Receiver<Vec<u8>>, copy: &Mutex<impl Write>) {
+    come.iter().for_each(|bytes| _ = write(copy, &bytes));
+}
+
+fn write(copy: &Mutex<impl Write>, bytes: &[u8]) -> io::Result<()> {
+    copy.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody slow, so that whoever hands bytes over is ahead of him.
+    #[derive(Default)]
+    struct Slow(Vec<u8>, Vec<thread::ThreadId>);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            thread::sleep(std::time::Duration::from_micros(200));
+            self.1.push(thread::current().id());
+            self.0.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn all_that_was_handed_over_is_written_in_order_when_reading_ends() {
+        for length in [0, 1, LONG - 1, LONG, LONG + 1, 3 * LONG + 7] {
+            let bytes: Vec<u8> = (0..length).map(|number| (number % 251) as u8).collect();
+            let mut copy = Slow::default();
+            let read = beside(&mut copy, |copy| {
+                bytes.chunks(64 * 1024).for_each(|bytes| copy.write_all(bytes).unwrap());
+                length
+            });
+            assert_eq!(read, length);
+            assert!(copy.0 == bytes, "{} of {length} bytes", copy.0.len());
+            let is_alone = copy.1.iter().all(|thread| *thread == thread::current().id());
+            assert_eq!(is_alone, length <= LONG, "{length} bytes");
+        }
+    }
+}
