@@ -65,7 +65,7 @@ impl Owner {
             config: self.configuration.name(),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
-            remarks: self.config.metrics.warnings(),
+            remarks: self.remarks(),
             paused: self.pause.status(),
             trial: self.configuration.trial.status(),
             reload: self.reload.get().map(|reload| reload.what().to_owned()),
