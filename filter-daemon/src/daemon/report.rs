@@ -8,7 +8,7 @@ use super::owner::Owner;
 use crate::blocklist::Polarity;
 use crate::control::wire::{Fault, reload, status};
 use crate::kernel::Occupancy;
-use crate::text::Explanation;
+use crate::text::{Explanation, printable};
 
 /// What an answer of a table is worth.
 const EXACT: &str = "exact";
@@ -36,6 +36,12 @@ impl Owner {
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
+    }
+
+    /// Its state directory, for people: whole, as they may be elsewhere.
+    pub(super) fn state_directory(&self) -> String {
+        let path = &self.run.state_dir;
+        printable::path(std::path::absolute(path).as_deref().unwrap_or(path)).to_string()
     }
 
     /// What is as the configuration says, and somebody should know all the same.

@@ -63,6 +63,7 @@ impl Owner {
             user: self.privileges.user.clone(),
             landlock_version: self.privileges.confinement.landlock(),
             config: self.configuration.name(),
+            state_dir: Some(self.state_directory()),
             faults: self.faults(),
             enforce: self.protection.filter().settings().enforce,
             remarks: self.remarks(),
