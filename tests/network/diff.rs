@@ -189,6 +189,7 @@ fn diff_names_whom_a_reload_lets_be_cut_when_what_it_leaves_allowed_ends() {
     net.configure("lists: []");
     net.filterd(["reload"]).succeeds();
     net.filterd(["add", "203.0.113.0/24", "--ttl", "30m"]).succeeds();
+    net.filterd(["allow", "add", ATTACKER, "--ttl", "1h"]).succeeds();
     net.configure("block: [203.0.113.0/24]");
     net.filterd(["diff"]).exits(1).says(CUT).says("(in 1 h)");
     net.filterd(["add", "203.0.113.0/24", "--ttl", "2h"]).succeeds();

@@ -354,3 +354,23 @@ fn programs_read_the_same_as_people() {
         ["ok", "warn", "fail"].map(|health| told[health].as_u64().expect("a number")).iter().sum::<u64>();
     assert_eq!(counted, findings.len() as u64);
 }
+
+/// What the filterd that runs was told, and where it has its things, is what counts.
+#[test]
+fn beside_a_filterd_it_knows_what_was_accepted_and_which_state_directory_is_in_use() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.configure("interfaces: [eth0, usb0]\nblock: [203.0.113.7]");
+    net.filterd(["reload", "--accept", "usb0"]).succeeds();
+    net.filterd(["status"]).succeeds();
+    let mut asked = net.host().command(&binary().display().to_string());
+    let told = Reply::of(asked.arg("doctor").env("FILTERD_SOCKET", net.home().socket())).succeeds();
+    let state = net.home().path("state").display().to_string();
+    told.says("ok    interface usb0")
+        .says("which the filterd that runs was told to accept")
+        .says(&format!("ok    state           {state}, "));
+    // Of another one nobody has said so.
+    net.configure("interfaces: [eth0, usb0, usb1]\nblock: [203.0.113.7]");
+    let mut asked = net.host().command(&binary().display().to_string());
+    let told = Reply::of(asked.arg("doctor").env("FILTERD_SOCKET", net.home().socket())).exits(7);
+    told.says("ok    interface usb0").says("FAIL  interface usb1").says("1 thing in the way");
+}

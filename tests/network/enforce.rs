@@ -70,3 +70,20 @@ fn what_was_counted_is_not_renamed_by_what_is_enforced_later() {
         .says("4 packets dropped")
         .says("2 of them only because of `enforce: false`");
 }
+
+/// As its help says: nothing is dropped anyway.
+#[test]
+fn a_pause_changes_nothing_where_nothing_is_enforced() {
+    let net = Net::with_filterd("enforce: false\nblock: [203.0.113.7]");
+    net.filterd(["pause", "1h"]).succeeds();
+    net.filterd(["status"])
+        .succeeds()
+        .says("As configured, packets from 1 target on eth0 are counted, and none is dropped\n")
+        .says("Note: protection is paused until ")
+        .says("with `enforce: false` it is so anyway, and the pause changes nothing")
+        .says("`filterd resume` ends it");
+    // What is enforced during a pause is not dropped, which is another matter.
+    net.configure("block: [203.0.113.7]");
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).exits(7).says("*** protection is paused until ").is_silent_about("Note: ");
+}

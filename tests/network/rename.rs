@@ -47,6 +47,37 @@ fn a_list_renamed_and_edited_in_one_reload_is_as_its_file_says() {
     net.expect(ATTACKER6).passes();
 }
 
+/// A list is told by which goes on as which, whatever each is called.
+#[test]
+fn what_changes_of_a_renamed_list_is_told_of_it_and_nothing_else() {
+    let mut net = Net::new();
+    net.file("one.txt", ATTACKER);
+    net.file("two.txt", BYSTANDER);
+    let lists = |one: &str, two: &str| {
+        format!("lists: [{{name: {one}, path: $HOME/one.txt}}, {{name: {two}, path: $HOME/two.txt}}]")
+    };
+    net.start(&lists("one, ttl: 1h", "two, ttl: 2h"));
+    let becomes = |one: &str, two: &str| {
+        net.configure(&lists(one, two));
+        let would = net.filterd(["diff"]).exits(1);
+        (would, net.filterd(["reload"]).succeeds())
+    };
+    let (would, is) = becomes("two, ttl: 1h", "one, ttl: 2h");
+    would.says("list `two` (now `one`)").is_silent_about("ttl");
+    is.says("list one: called two now\n").says("list two: called one now\n").is_silent_about("ttl");
+    let (would, is) = becomes("three, ttl: 3h", "one, ttl: 2h");
+    would.says("list three: ttl 10800 s, counted anew from then on");
+    is.says("list two: called three now\nlist three: ttl 10800 s, counted anew from now on\n");
+    let (would, is) = becomes("three, ttl: 3h", "four, ttl: 2h, ipv6_prefix: 64");
+    would.says("list four: IPv6 is widened to /64");
+    is.says("list one: called four now\nlist four: IPv6 is widened to /64\n");
+    let (would, is) = becomes("five, ttl: 3h, ports: [22]", "four, ttl: 2h, ipv6_prefix: 64");
+    would.says("list `five` on port 22 only (now `three`, on all ports)");
+    is.says("list three: called five now\nlist five: blocks on port 22 only from now on\n");
+    let (_, is) = becomes("six, ttl: 3h, allow: true", "four, ttl: 2h, ipv6_prefix: 64");
+    is.says("list five: called six now\nlist six: allows from now on\n").is_silent_about("all ports");
+}
+
 #[test]
 fn lists_that_swap_their_names_stay_blocked() {
     let mut net = Net::new();

@@ -18,6 +18,9 @@ const BLOCKING: &str = "block: [203.0.113.7]";
 /// What is done in a namespace of mounts, before the program behind it.
 const IN_GROUP: &str = r#"mount --bind "$0" /sys/fs/cgroup && exec "$@""#;
 
+/// The same, with another BPF file system.
+const IN_MOUNTS: &str = r#"mount -t bpf bpf /sys/fs/bpf && exec "$@""#;
+
 #[test]
 fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
     let net = Net::with_filterd(BLOCKING);
@@ -45,6 +48,18 @@ fn what_is_wrong_with_the_newcomer_leaves_the_old_one_filtering_and_serving() {
         "it was asked to make way: {}",
         net.daemon().log()
     );
+}
+
+/// As under `ip netns exec`, where each has a BPF file system of its own: no flag says which.
+#[test]
+fn one_that_sees_another_file_system_at_the_same_path_is_told_how_to_come_to_the_right_one() {
+    let mut net = Net::with_filterd(BLOCKING);
+    net.starts_through(["unshare", "--mount", "--", "sh", "-c", IN_MOUNTS, "sh"]);
+    let told = net.failing_succession(BLOCKING, &[]).exits(3);
+    let pid = net.filterd(["status", "--json"]).succeeds().json()["pid"].clone();
+    told.complains("is another place here: the two see other file systems there")
+        .complains(&format!("`nsenter -t {pid} -m -- filterd run --take-over`"));
+    net.expect(ATTACKER).dropped();
 }
 
 #[test]

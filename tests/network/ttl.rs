@@ -116,6 +116,31 @@ fn what_a_file_names_expires_and_does_not_come_again_while_the_file_names_it() {
     net.filterd(["status"]).succeeds().is_silent_about("expired");
 }
 
+/// Whatever the reason that the file is read again for: that the time of what it names is over stays so.
+#[test]
+fn what_is_over_is_not_announced_by_diff_where_its_file_is_read_again() {
+    let mut net = Net::new();
+    let list = |more: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: 5s{more}}}]");
+    net.file("seen.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+    net.start(&list(""));
+    net.expect(ATTACKER).then_within(SOON).passes();
+    net.expect(BYSTANDER).then_within(SOON).passes();
+    net.configure(&list(", include_special: true"));
+    net.filterd(["diff"]).exits(1).is_silent_about("would come").is_silent_about(ATTACKER);
+    net.filterd(["reload"]).succeeds().says("nothing entered or left the filter");
+    // One that is new comes, and another goes from those that are over.
+    net.file("seen.txt", &format!("{ATTACKER}\n192.0.2.77\n"));
+    let told = net.filterd(["diff"]).exits(1);
+    told.says("list `seen`: 1 entry would come\n  + 192.0.2.77\n").is_silent_about(ATTACKER);
+    net.filterd(["reload"]).succeeds().says("1 target entered the filter, 0 left it");
+    // What is over is none of those that stay: one that goes is told beside it.
+    net.file("seen.txt", &format!("{ATTACKER}\n"));
+    net.filterd(["diff"]).exits(1).says("list `seen`: 1 entry would go\n  - 192.0.2.77\n");
+    // With another time all of it begins anew.
+    net.configure(&list("").replace("5s", "1h"));
+    net.filterd(["diff"]).exits(1).says(&format!("1 entry would come, 1 would go\n  + {ATTACKER}\n"));
+}
+
 #[test]
 fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
     let mut net = Net::new();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
-use filter_common::target::{Prefix, Target};
+use filter_common::target::{Prefix, Prefix6, Target};
 
 /// Distinct targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,6 +93,16 @@ impl Targets {
             Kept::Net64(net) => self.nets64.binary_search(&net).is_ok(),
             Kept::Other(target) => self.others.binary_search(&target).is_ok(),
         }
+    }
+
+    /// Those that lie within this prefix of IPv6, and that itself.
+    pub fn within6(&self, wide: Prefix6) -> impl Iterator<Item = Target> + '_ {
+        let (whole, net) = (Target::V6(wide), (wide.address() >> 64) as u64);
+        let nets64 = &self.nets64[self.nets64.partition_point(|one| *one < net)..];
+        let others = &self.others[self.others.partition_point(|one| *one < whole)..];
+        let is_within = move |target: &Target| whole.covers(target);
+        let nets64 = nets64.iter().copied().map(of_net64).take_while(is_within);
+        nets64.chain(others.iter().copied().take_while(is_within))
     }
 
     /// All of them, kind after kind.
@@ -235,6 +245,32 @@ mod tests {
         let pages = |targets: Targets| targets.pages(600).map(|page| page.len()).collect::<Vec<_>>();
         assert_eq!(pages(prefixes.collect()), [[100; 10].as_slice()].concat());
         assert_eq!(pages((0..1000).map(of_address).collect()), [600, 400]);
+    }
+
+    #[test]
+    fn what_lies_within_a_prefix_is_found_among_its_neighbours() {
+        let words = [
+            "192.0.2.1",
+            "2001:db8::/31",
+            "2001:db8::/32",
+            "2001:db8::/64",
+            "2001:db8::/65",
+            "2001:db8:1::/64",
+            "2001:db8:1::7",
+            "2001:db9::/64",
+            "2001:db9::7",
+        ];
+        let targets: Targets = words.iter().map(|word| word.parse::<Target>().unwrap()).collect();
+        let within = |word: &str| match word.parse().unwrap() {
+            Target::V6(wide) => targets.within6(wide).map(|one| one.to_string()).collect::<Vec<_>>(),
+            Target::V4(_) => Vec::new(),
+        };
+        let all = ["2001:db8::/64", "2001:db8:1::/64", "2001:db8::/32", "2001:db8::/65", "2001:db8:1::7"];
+        assert_eq!(within("2001:db8::/32"), all);
+        assert_eq!(within("2001:db8:1::/64"), ["2001:db8:1::/64", "2001:db8:1::7"]);
+        assert_eq!(within("2001:db8::/96"), [""; 0]);
+        assert_eq!(within("2001:db9::7"), ["2001:db9::7"]);
+        assert_eq!(within("2001:dba::/32"), [""; 0]);
     }
 
     #[test]

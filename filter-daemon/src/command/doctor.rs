@@ -35,9 +35,9 @@ pub struct Doctor {
     /// Read no configuration
     #[arg(long)]
     no_config: bool,
-    /// Where filterd keeps what must survive
-    #[arg(long, value_name = "DIR", default_value = places::STATE)]
-    state_dir: PathBuf,
+    /// Where filterd keeps what must survive [default: where the filterd that runs has it, else /var/lib/filterd]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
     /// Where its pins are [default: where the filterd that runs has them, or has left them, else /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
@@ -63,7 +63,7 @@ impl Doctor {
             config: self.configuration(&daemon),
             is_config_named: self.config.is_some(),
             socket: endpoint.socket.clone(),
-            state_dir: self.state_dir.clone(),
+            state_dir: self.state(&daemon),
             pin_dir: self.pins(endpoint),
             daemon,
             root: "/".into(),
@@ -81,12 +81,15 @@ impl Doctor {
 
     /// That which the daemon reads, or which `run` would read.
     fn configuration(&self, daemon: &Asked) -> Option<PathBuf> {
-        let running = || match daemon {
-            Asked::Answered(status) => status.config.as_ref().map(PathBuf::from),
-            Asked::Nobody | Asked::Left(_) | Asked::NotPermitted | Asked::Silent(_) => None,
-        };
+        let running = || daemon.answer()?.config.as_ref().map(PathBuf::from);
         let named = || self.config.clone().or_else(running).unwrap_or_else(|| places::CONFIG.into());
         (!self.no_config).then(named)
+    }
+
+    /// That which the daemon has, or `run` would.
+    fn state(&self, daemon: &Asked) -> PathBuf {
+        let running = || daemon.answer()?.state_dir.as_ref().map(PathBuf::from);
+        self.state_dir.clone().or_else(running).unwrap_or_else(|| places::STATE.into())
     }
 
     /// Where whoever is at this socket has pins, or has left them.

@@ -221,6 +221,7 @@ mod tests {
             user: "filterd".into(),
             landlock_version: Some(2),
             config: Some("/etc/filterd/filterd.yaml".into()),
+            state_dir: None,
             faults: vec![],
             enforce: true,
             remarks: vec![],

@@ -164,6 +164,7 @@ fn ask(client: &mut Client, targets: &[String]) -> Result<Reply, ClientError> {
             let part = client.receive::<wire::Test>()?;
             all.tested.extend(part.parameters.tested);
             all.paused_until = all.paused_until.or(part.parameters.paused_until);
+            all.replies_pass |= part.parameters.replies_pass;
             all.on_trial_until = all.on_trial_until.or(part.parameters.on_trial_until);
             if !part.continues {
                 break;

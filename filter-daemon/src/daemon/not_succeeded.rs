@@ -34,6 +34,20 @@ pub enum SuccessionError {
         /// How it is said.
         flag: &'static str,
     },
+    /// It sees another file system at the same path.
+    #[error(
+        "the filterd that runs has its {what} in {path}, and {path} is another place here: the two see other file \
+         systems there, each in a mount namespace of its own (so it is under `ip netns exec`)",
+        path = printable::path(path)
+    )]
+    OtherMounts {
+        /// Which place.
+        what: &'static str,
+        /// Where both have it.
+        path: PathBuf,
+        /// Its process.
+        pid: u32,
+    },
     /// It runs as another user.
     #[error("the filterd that runs is user {theirs}, and this one would be user {ours}")]
     OtherUser {
@@ -92,6 +106,10 @@ impl Explain for SuccessionError {
             Self::Elsewhere { theirs, flag, .. } => {
                 format!("nothing has changed; say {flag} {}", printable::path(theirs))
             }
+            Self::OtherMounts { pid, .. } => format!(
+                "nothing has changed; start the new one where that one is: `nsenter -t {pid} -m -- filterd run --take-over`, \
+                 with what else it is told"
+            ),
             Self::NoList { told, .. } => {
                 let mend = told.remedy.as_deref().map_or_else(String::new, |remedy| format!("; {remedy}"));
                 format!("nothing has changed: the one that runs goes on with what it has{mend}")
@@ -121,6 +139,7 @@ impl From<&SuccessionError> for Exit {
     fn from(error: &SuccessionError) -> Self {
         match error {
             SuccessionError::Elsewhere { .. }
+            | SuccessionError::OtherMounts { .. }
             | SuccessionError::OtherUser { .. }
             | SuccessionError::NoInterface { .. }
             | SuccessionError::NotThere { .. }

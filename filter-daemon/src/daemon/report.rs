@@ -8,6 +8,7 @@ use super::owner::Owner;
 use crate::blocklist::Polarity;
 use crate::control::wire::{Fault, reload, status};
 use crate::kernel::Occupancy;
+use crate::text::{Explanation, printable};
 
 /// What an answer of a table is worth.
 const EXACT: &str = "exact";
@@ -21,7 +22,8 @@ impl Owner {
         faults.extend(self.sleep.fault());
         faults.extend(self.guard.faults());
         faults.extend(self.flows.faults());
-        faults.extend(self.pause.fault());
+        // Where nothing is dropped anyway, a pause changes nothing.
+        faults.extend(self.pause.fault().filter(|_| self.protection.filter().settings().enforce));
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());
         faults.extend(self.pinned.gap());
@@ -34,6 +36,23 @@ impl Owner {
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
+    }
+
+    /// Its state directory, for people: whole, as they may be elsewhere.
+    pub(super) fn state_directory(&self) -> String {
+        let path = &self.run.state_dir;
+        printable::path(std::path::absolute(path).as_deref().unwrap_or(path)).to_string()
+    }
+
+    /// What is as the configuration says, and somebody should know all the same.
+    pub(super) fn remarks(&self) -> Vec<Explanation> {
+        let paused = self.pause.fault().filter(|_| !self.protection.filter().settings().enforce);
+        let paused = paused.map(|Fault { told: Explanation { message, remedy }, .. }| {
+            let message =
+                format!("{message}; with `enforce: false` it is so anyway, and the pause changes nothing");
+            Explanation { message, remedy }
+        });
+        paused.into_iter().chain(self.config.metrics.warnings()).collect()
     }
 
     /// One line for the log once everything is in place.

@@ -94,8 +94,12 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
         |list: &List| Limits { may_begin_empty: list.limits.may_begin_empty || is_moved, ..list.limits };
     let told = [
         (is_told && before.allows != after.allows)
-            .then(|| format!("{} {since}", if after.allows { "allows" } else { "blocks" })),
-        (is_told && before.ports != after.ports).then(|| match &after.ports {
+            .then(|| if after.allows { "allows" } else { "blocks" })
+            // On which ports is told below.
+            .filter(|_| after.allows || before.ports == after.ports)
+            .map(|does| format!("{does} {since}")),
+        // What allows does so on all ports.
+        (is_told && !after.allows && before.ports != after.ports).then(|| match &after.ports {
             Some(clause) => format!("blocks {clause} {since}"),
             None => format!("blocks on all ports {since}"),
         }),
@@ -153,15 +157,6 @@ mod tests {
 
     #[test]
     fn a_list_that_is_fetched_from_now_on_has_no_other_limits_for_that() {
-        let config = |list: &str| {
-            let text = format!("lists: [{{name: f, {list}}}]");
-            config::parse(Path::new("/etc/filterd.yaml"), text.into())
-                .unwrap_or_else(|error| panic!("{error}"))
-        };
-        let told = |before: &str, after: &str| {
-            let reload = Reload { mood: Mood::Is, restores: false, renamed: &[], held_back: Vec::new() };
-            changed(&config(before), &config(after), &reload)
-        };
         let (path, url) = ("path: /srv/f.txt", "url: 'https://a.example/f?key=sesame'");
         assert_eq!(told(path, url), ["list f: fetched from https://a.example/f?… from now on"]);
         assert_eq!(told(url, path), ["list f: read from /srv/f.txt from now on"]);
@@ -171,5 +166,24 @@ mod tests {
             ["list f: fetched from https://a.example/f?… from now on, other limits"]
         );
         assert_eq!(told(url, &few), ["list f: other limits"]);
+    }
+
+    #[test]
+    fn what_is_allowed_is_not_said_to_be_blocked_on_any_port() {
+        let (ports, allow) = ("path: /srv/f.txt, ports: [9]", "path: /srv/f.txt, allow: true");
+        assert_eq!(told(ports, allow), ["list f: allows from now on"]);
+        assert_eq!(told(allow, ports), ["list f: blocks on port 9 only from now on"]);
+        assert_eq!(told(ports, "path: /srv/f.txt"), ["list f: blocks on all ports from now on"]);
+        assert_eq!(told(allow, "path: /srv/f.txt"), ["list f: blocks from now on"]);
+    }
+
+    fn config(list: &str) -> Config {
+        let text = format!("lists: [{{name: f, {list}}}]");
+        config::parse(Path::new("/etc/filterd.yaml"), text.into()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn told(before: &str, after: &str) -> Vec<String> {
+        let reload = Reload { mood: Mood::Is, restores: false, renamed: &[], held_back: Vec::new() };
+        changed(&config(before), &config(after), &reload)
     }
 }

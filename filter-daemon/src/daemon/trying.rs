@@ -72,7 +72,9 @@ impl Owner {
     fn has_no_copy(&self, list: &List) -> Option<Explanation> {
         let reading =
             list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
-        let is_in_part = |entries: u64| reading.trouble.is_some() && entries != list.entries;
+        // What is over is named still: nothing of the copy is missing for that.
+        let entries_named = list.entries + list.spent.len() as u64;
+        let is_in_part = |entries: u64| reading.trouble.is_some() && entries != entries_named;
         let is_kept = reading
             .accepted
             .as_ref()

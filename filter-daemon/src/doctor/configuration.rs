@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::daemon::Asked;
 use super::findings::told;
 use super::{Findings, Subject};
 use crate::config::{self, Config, ConfigError};
@@ -27,7 +26,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
     let config = subject.config.as_ref().and_then(|path| read(path, subject.is_config_named, findings));
     let mut names = config
         .map_or_else(|| subject.interfaces.clone(), |config| config.interfaces_besides(&subject.interfaces));
-    if let Asked::Answered(status) = &subject.daemon {
+    if let Some(status) = subject.daemon.answer() {
         let filtered = status.interfaces.iter().filter(|interface| interface.mode != NOT_FILTERED);
         let more: Vec<_> =
             filtered.map(|interface| interface.name.clone()).filter(|name| !names.contains(name)).collect();

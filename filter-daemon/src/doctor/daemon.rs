@@ -22,6 +22,16 @@ pub enum Asked {
     Silent(Explanation),
 }
 
+impl Asked {
+    /// What it has answered, if it has.
+    pub fn answer(&self) -> Option<&Reply> {
+        match self {
+            Self::Answered(status) => Some(status),
+            Self::Nobody | Self::Left(_) | Self::NotPermitted | Self::Silent(_) => None,
+        }
+    }
+}
+
 /// Says who is there, and what it has to complain of itself.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let socket = printable::path(&subject.socket).to_string();

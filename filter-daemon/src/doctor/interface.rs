@@ -26,6 +26,10 @@ pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &
     for name in &chosen {
         match devices.iter().find(|device| device.name() == name) {
             Some(device) => look_at(device, devices, subject, findings),
+            None if is_accepted(name, subject) => {
+                let told = "there is no such interface, which the filterd that runs was told to accept (`reload --accept`)";
+                findings.of(name, CHECK, Health::Ok, told.to_owned(), None);
+            }
             None => {
                 let there: Vec<_> =
                     devices.iter().map(|device| printable::on_one_line(device.name())).collect();
@@ -34,6 +38,12 @@ pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &
             }
         }
     }
+}
+
+/// Has somebody told the daemon that it need not be there?
+fn is_accepted(name: &str, subject: &Subject) -> bool {
+    let known = subject.daemon.answer().into_iter().flat_map(|status| &status.interfaces);
+    known.filter(|known| known.accepted).any(|known| known.name == name)
 }
 
 /// Those that are on, and lead out of this machine as far as can be seen: no ends of containers' wires, and no bridges, which

@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use nix::sys::statvfs::{FsFlags, statvfs};
-use nix::unistd::{getegid, geteuid};
+use nix::unistd::{Uid, getegid, geteuid};
 
 use super::findings::{size, told};
 use super::{Findings, Subject};
-use crate::accounts;
+use crate::accounts::{self, User};
 use crate::state_directory::StateDirectory;
 use crate::text::{Explain, printable};
 
@@ -38,7 +38,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
         if fs::read_dir(place).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
             return findings.could_not_see(shown);
         }
-        let user = accounts::default_user(None);
+        let user = running_as(subject).or_else(|| accounts::default_user(None));
         let (user, group) = user.map_or_else(|| (geteuid(), getegid()), |user| (user.uid, user.gid));
         if let Err(error) = StateDirectory::new(place, &subject.socket, user, group).inspect() {
             let (message, remedy) = told(&error.explain());
@@ -46,6 +46,13 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
         }
     }
     room(place, is_there, findings);
+}
+
+/// The user of the daemon that answered, by name or number.
+fn running_as(subject: &Subject) -> Option<User> {
+    let user = &subject.daemon.answer()?.user;
+    let numbered = || accounts::user_of(Uid::from_raw(user.parse().ok()?));
+    accounts::user(user).ok().flatten().or_else(numbered)
 }
 
 /// Of the file system on which it is, or would be.

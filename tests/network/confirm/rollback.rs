@@ -341,3 +341,20 @@ fn tries_again(net: &Net) {
     net.filterd(["reload", "--confirm", "1h"]).succeeds();
     is_before(net);
 }
+
+/// A list of which everything is over is in force as whole as any other: there is a copy of it.
+#[test]
+fn after_a_rollback_another_is_tried_though_what_a_list_names_is_over() {
+    let mut net = Net::new();
+    net.file("seen.txt", BYSTANDER);
+    net.start("lists: [{name: seen, path: $HOME/seen.txt, ttl: 1s}]");
+    net.file("seen.txt", ATTACKER);
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.expect(BYSTANDER).then_within(PATIENCE).passes();
+    net.expect(ATTACKER).then_within(PATIENCE).passes();
+    net.filterd(["rollback"]).succeeds();
+    net.filterd(["status"]).exits(7).says("list seen is what it was before a reload that was not confirmed");
+    net.file("seen.txt", NEW);
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.filterd(["confirm"]).succeeds();
+}

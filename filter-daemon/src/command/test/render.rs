@@ -10,8 +10,15 @@ use crate::text::printable;
 pub fn all(all: &Reply, clock: &Clock) -> String {
     let width = all.tested.iter().map(|one| one.address.len()).max().unwrap_or(0);
     let paused = all.paused_until.map(|until| clock.at(until));
-    all.tested.iter().map(|tested| one(tested, width, paused.as_deref(), clock)).collect()
+    let verdicts: String =
+        all.tested.iter().map(|tested| one(tested, width, paused.as_deref(), clock)).collect();
+    let is_dropped = all.tested.iter().any(|one| one.dropped || one.partly);
+    let but = if all.replies_pass && is_dropped { REPLIES_PASS } else { "" };
+    format!("{verdicts}{but}")
 }
+
+/// Once, below all of them.
+const REPLIES_PASS: &str = "but answers to what this host began itself pass (`match: new`)\n";
 
 fn one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> String {
     let mut because = one.because.iter().map(|by| entry(by, clock));
@@ -132,6 +139,17 @@ mod tests {
 192.0.2.1    passes   no list names it
 ";
         assert_eq!(all(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
+    }
+
+    #[test]
+    fn that_answers_pass_is_told_once_where_anything_is_dropped() {
+        let told = |dropped| {
+            let one = Tested { address: "203.0.113.7".into(), dropped, ..Tested::default() };
+            let tested = vec![one.clone(), one];
+            all(&Reply { tested, replies_pass: true, ..Reply::default() }, &Clock::standing(NOW))
+        };
+        assert_eq!(told(true).matches(REPLIES_PASS).count(), 1);
+        assert!(told(true).ends_with(REPLIES_PASS) && !told(false).contains("answers"));
     }
 
     #[test]

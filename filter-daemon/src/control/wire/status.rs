@@ -32,6 +32,9 @@ pub struct Reply {
     /// The configuration file, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
+    /// Its state directory; a daemon from before does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_dir: Option<String>,
     /// What is not as the configuration says, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,

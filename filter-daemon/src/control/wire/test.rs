@@ -34,6 +34,9 @@ pub struct Reply {
     /// Until when a reload is on trial, if one is: no other is taken before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_trial_until: Option<u64>,
+    /// Answers to what this host began pass, whoever sends them (`match: new`), though the rest of what he sends is dropped.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub replies_pass: bool,
 }
 
 /// The answer for one address.
@@ -42,7 +45,7 @@ pub struct Reply {
 pub struct Tested {
     /// The address or prefix asked for.
     pub address: String,
-    /// Is every packet from there dropped now?
+    /// Is every packet from there dropped now? Where `replies_pass`, every one but answers to what this host began.
     pub dropped: bool,
     /// Of a prefix: are packets from a part of it dropped?
     #[serde(default, skip_serializing_if = "is_false")]
@@ -124,7 +127,8 @@ impl Method for Test {
             let entries = [&one.because, &one.allowed_by, &one.within, &one.allowed_within];
             1 + entries.into_iter().map(Vec::len).sum::<usize>() + one.expired.len() + 6 * one.files.len()
         };
-        let Reply { tested, paused_until, on_trial_until } = reply;
-        parts::split(tested, weight).map(|tested| Reply { tested, paused_until, on_trial_until }).collect()
+        let Reply { tested, paused_until, on_trial_until, replies_pass } = reply;
+        let part = |tested| Reply { tested, paused_until, on_trial_until, replies_pass };
+        parts::split(tested, weight).map(part).collect()
     }
 }

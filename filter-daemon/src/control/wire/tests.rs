@@ -269,6 +269,7 @@ fn replies_are_those_of_the_version_that_landed() {
         user: "filterd".into(),
         landlock_version: Some(7),
         config: Some("f.yaml".into()),
+        state_dir: None,
         faults: vec![],
         enforce: true,
         remarks: vec![],

@@ -68,7 +68,7 @@ impl Diff {
     /// From when on nothing allows it any more; never, if something does for good.
     fn allowed_until(&self, peer: &Peer, now: &[NamedClaim], blocklist: &Blocklist) -> Option<Timestamp> {
         let stay = now.iter().filter(|claim| self.stays(claim)).map(|claim| claim.until);
-        let come = peer.allowed.iter().filter_map(|one| one.lasting.until(one.target, blocklist));
+        let come = peer.allowed.iter().filter_map(|one| one.until(blocklist));
         stay.chain(come).try_fold(self.drops.from, |last, until| Some(last.max(until?)))
     }
 
@@ -81,7 +81,7 @@ impl Diff {
         blocklist: &Blocklist,
     ) -> Vec<Blocking> {
         let come = peer.covered.iter().filter_map(|one| {
-            let until = one.lasting.until(one.target, blocklist)?;
+            let until = one.until(blocklist)?;
             let Covering { list, target, clause, .. } = one.clone();
             lasts(until, moment).then_some(Blocking { list, target, clause })
         });

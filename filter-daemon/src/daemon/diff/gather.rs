@@ -11,7 +11,7 @@ use filter_common::target::Target;
 use super::guarded::{self, Guarded, Named};
 use super::lasting::Lasting;
 use super::peers::Peers;
-use crate::blocklist::{Polarity, Targets};
+use crate::blocklist::{Blocklist, Polarity, Targets, Timestamp};
 use crate::config::name::CONFIG_LIST;
 use crate::control::wire::diff::Role;
 use crate::daemon::covering::Cover;
@@ -53,9 +53,25 @@ pub struct Covering {
     pub(super) target: Target,
     /// On which ports, if not on all.
     pub(super) clause: Option<Clause>,
-    /// How long.
+    /// How long each of what the list names of it.
     pub(super) lasting: Lasting,
+    /// These: where the list widens what it names, it may stand for several.
+    pub(super) named: Vec<Target>,
 }
+
+impl Covering {
+    /// Until when it is on the list: as long as the last that it stands for. The same as of one target otherwise.
+    pub(super) fn until(&self, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
+        if self.named.len() > MOST_NAMED {
+            return Some(self.lasting.anew());
+        }
+        let each = self.named.iter().filter_map(|target| self.lasting.until(*target, blocklist));
+        each.reduce(|one, other| Some(one?.max(other?)))
+    }
+}
+
+/// Of what stands for more than these, it is taken that one of them is new.
+const MOST_NAMED: usize = 64;
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
 pub fn gather(loaded: Loaded, guarded: Guarded) -> Read {
@@ -67,11 +83,12 @@ pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
     let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {
-        let inline = Listed::of(&config, None, Lasting::FOR_GOOD, Cow::Borrowed(inline));
+        let inline = Listed::of(&config, None, Lasting::FOR_GOOD, inline, Cow::Borrowed(inline));
         let lists = loaded.lists.iter().filter(move |list| list.meaning.polarity == polarity);
         let lists = lists.filter_map(|list| {
-            let targets = list.meaning.reach.all_of(list.found.targets()?);
-            Some(Listed::of(&list.name, list.meaning.ports, Lasting::on(list), targets))
+            let named = list.found.targets()?;
+            let targets = list.meaning.reach.all_of(named);
+            Some(Listed::of(&list.name, list.meaning.ports, Lasting::on(list), named, targets))
         });
         std::iter::once(inline).chain(lists).collect::<Vec<_>>()
     };
@@ -103,6 +120,8 @@ struct Listed<'a> {
     name: &'a Arc<str>,
     clause: Option<Clause>,
     lasting: Lasting,
+    named: &'a Targets,
+    /// As they are blocked.
     targets: Cow<'a, Targets>,
 }
 
@@ -111,9 +130,10 @@ impl<'a> Listed<'a> {
         name: &'a Arc<str>,
         clause: Option<Clause>,
         lasting: Lasting,
+        named: &'a Targets,
         targets: Cow<'a, Targets>,
     ) -> Self {
-        Self { name, clause, lasting, targets }
+        Self { name, clause, lasting, named, targets }
     }
 }
 
@@ -127,8 +147,13 @@ fn asked<'a>(lists: &'a [Listed<'a>]) -> Vec<Asked<'a>> {
 /// Everything of these that covers an address: what is covered by one may be so for longer by another.
 fn covering(lists: &[Asked<'_>], address: IpAddr) -> Vec<Covering> {
     let of = |(list, cover): &Asked<'_>| {
-        let Listed { name, clause, lasting, .. } = **list;
-        let covering = move |target| Covering { list: name.clone(), target, clause, lasting };
+        let Listed { name, clause, lasting, named, .. } = **list;
+        let named = move |target| match lasting.widened(target) {
+            Some(wide) => named.within6(wide).take(MOST_NAMED + 1).collect(),
+            None => vec![target],
+        };
+        let covering =
+            move |target| Covering { list: name.clone(), target, clause, lasting, named: named(target) };
         cover.all_covering(address).map(covering).collect::<Vec<_>>()
     };
     lists.iter().flat_map(of).collect()

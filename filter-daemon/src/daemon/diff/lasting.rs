@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use filter_common::target::Target;
+use filter_common::target::{Prefix6, Target};
 
 use crate::blocklist::{Blocklist, ListId, Reach, Timestamp};
 use crate::clock;
@@ -13,38 +13,60 @@ use crate::daemon::reload::LoadedList;
 pub struct Lasting {
     ttl: Option<Duration>,
     before: Option<ListId>,
-    is_widened: bool,
+    reach: Reach,
 }
 
 impl Lasting {
     /// It has no end.
-    pub const FOR_GOOD: Self = Self { ttl: None, before: None, is_widened: false };
+    pub const FOR_GOOD: Self = Self { ttl: None, before: None, reach: Reach::AS_GIVEN };
 
     /// As this list has it.
     pub fn on(list: &LoadedList) -> Self {
-        Self { ttl: list.ttl, before: list.before, is_widened: list.meaning.reach != Reach::AS_GIVEN }
+        Self { ttl: list.ttl, before: list.before, reach: list.meaning.reach }
+    }
+
+    /// The list of which everything goes on as it was, if it does: with a time to live that is new everything counts anew.
+    fn known(self, blocklist: &Blocklist) -> Option<ListId> {
+        let ttl_of =
+            |id: &ListId| blocklist.lists().get(*id).reading.as_ref().and_then(|reading| reading.ttl);
+        self.before.filter(|id| self.ttl.is_some() && ttl_of(id) == self.ttl)
+    }
+
+    /// Does everything go on as it was, so that what is over does not come again?
+    pub fn goes_on(self, blocklist: &Blocklist) -> bool {
+        self.known(blocklist).is_some()
+    }
+
+    /// This, where it may stand for several that the list names, and how long is another question for each of them.
+    pub fn widened(self, target: Target) -> Option<Prefix6> {
+        let is_widened =
+            |prefix: &Prefix6| self.reach != Reach::AS_GIVEN && prefix.length() == self.reach.length();
+        match target {
+            Target::V4(_) => None,
+            Target::V6(prefix) => self.ttl.and(Some(prefix)).filter(is_widened),
+        }
+    }
+
+    /// Until when what comes now is on the list.
+    pub fn anew(self) -> Option<Timestamp> {
+        self.ttl.map(clock::after)
     }
 
     /// Until when this is on the list, where that has an end; nothing at all where it does not come onto it any more, because
-    /// its time is over. With a time to live that is new everything counts anew, else only what comes does.
+    /// its time is over.
     pub fn until(&self, target: Target, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
-        let Some(ttl) = self.ttl else { return Some(None) };
-        let anew = Some(Some(clock::after(ttl)));
-        let before = self.before.map(|id| (id, blocklist.lists().get(id)));
-        let known =
-            before.filter(|(_, list)| list.reading.as_ref().and_then(|reading| reading.ttl) == Some(ttl));
-        // Of what stands for several, none stays longer than what comes now: nobody is cut later who was not named.
-        let Some((id, list)) = known.filter(|_| !self.is_widened) else { return anew };
+        let Some(id) = self.known(blocklist) else { return Some(self.anew()) };
         match blocklist.until_of(target, id) {
             Some(until) => Some(until),
-            None if list.spent.contains(target) => None,
-            None => anew,
+            None if blocklist.lists().get(id).spent.contains(target) => None,
+            None => Some(self.anew()),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::gather::Covering;
     use super::*;
     use crate::blocklist::{Change, Origin, Polarity, Targets, Want};
 
@@ -82,7 +104,7 @@ mod tests {
     #[test]
     fn what_is_there_keeps_its_time_what_is_over_does_not_come_and_what_is_new_begins() {
         let (blocklist, id) = partners();
-        let same = Lasting { ttl: Some(HOUR), before: Some(id), is_widened: false };
+        let same = Lasting { ttl: Some(HOUR), before: Some(id), reach: Reach::AS_GIVEN };
         let all = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
         let of = |lasting| all.map(|word| left(lasting, word, &blocklist));
         assert_eq!(of(same), [Some(Some(1)), None, Some(Some(60))]);
@@ -91,10 +113,31 @@ mod tests {
         assert_eq!(of(Lasting { before: None, ..same }), [Some(Some(60)); 3], "a list that is new");
         assert_eq!(of(Lasting { ttl: None, ..same }), [Some(None); 3]);
         assert_eq!(of(Lasting::FOR_GOOD), [Some(None); 3]);
+    }
+
+    #[test]
+    fn what_stands_for_several_is_there_as_long_as_the_last_of_them() {
+        let (blocklist, id) = partners();
+        let lasting = Lasting { ttl: Some(HOUR), before: Some(id), reach: Reach::to(64) };
+        let wide: Target = "2001:db8::/64".parse().unwrap();
+        assert_eq!(lasting.widened(wide).map(Target::V6), Some(wide));
+        assert_eq!(Lasting { ttl: None, ..lasting }.widened(wide), None);
         assert_eq!(
-            of(Lasting { is_widened: true, ..same }),
-            [Some(Some(60)); 3],
-            "the latest that it can be"
+            ["192.0.2.1", "2001:db8::/48"].map(|word| lasting.widened(word.parse().unwrap())),
+            [None; 2]
         );
+        // Whichever targets they are: one that has a minute, one whose time is over, one that is new.
+        let left = |named: &[&str], lasting| {
+            let named = named.iter().map(|word| word.parse().unwrap()).collect();
+            let until = Covering { list: "partners".into(), target: wide, clause: None, lasting, named };
+            let until = until.until(&blocklist)?;
+            Some(until.map(|until| clock::until(until).as_secs().div_ceil(60)))
+        };
+        let [soon, over, new] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+        assert_eq!(left(&[over], lasting), None, "nobody is cut for its sake");
+        assert_eq!(left(&[over, soon], lasting), Some(Some(1)));
+        assert_eq!(left(&[new, over, soon], lasting), Some(Some(60)));
+        assert_eq!(left(&[over; 65], lasting), Some(Some(60)), "of so many nobody looks at each");
+        assert_eq!(left(&[over, soon], Lasting::FOR_GOOD), Some(None));
     }
 }

@@ -34,6 +34,7 @@ use gather::Peer;
 pub use gather::gather_with;
 pub use gather::{Read, gather};
 pub use guarded::Guarded;
+use lasting::Lasting;
 #[cfg(test)]
 pub use peers::{Peers, Role as PeerRole};
 
@@ -88,6 +89,10 @@ struct Compared {
     id: Option<ListId>,
     targets: Targets,
     told: ListDifference,
+    /// How long what it names stays goes on as it was: what is over does not come again.
+    goes_on: bool,
+    /// How many of what was read are on it already.
+    stay: u64,
     /// How much of what would come many hosts need, by whose it is.
     needed: Vec<(String, u64)>,
 }
@@ -165,7 +170,7 @@ impl Diff {
             self.compare(allow, CONFIG_ALLOW_LIST, Polarity::Allow, loaded.allow, blocklist);
         }
         for list in loaded.lists {
-            let (before, keeps) = (now_of(&list), list.keeps_entries_of());
+            let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), Lasting::on(&list));
             let before_ports =
                 before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
             let targets = match list.found {
@@ -194,6 +199,7 @@ impl Diff {
                     if let Some(compared) = self.lists.last_mut() {
                         let told = &mut compared.told;
                         (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
+                        compared.goes_on = lasting.goes_on(blocklist);
                     }
                 }
                 None if before.is_some() && was.is_none() && before_ports.is_none() => {
@@ -238,7 +244,7 @@ impl Diff {
             new: id.is_none() && ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&name),
             ..ListDifference::default()
         };
-        self.lists.push(Compared { id, targets, told, needed: Vec::new() });
+        self.lists.push(Compared { id, targets, told, goes_on: false, stay: 0, needed: Vec::new() });
     }
 
     fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> Stage {
@@ -251,7 +257,12 @@ impl Diff {
             self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
             return Stage::Go { list, after: None };
         }
-        let come = blocklist.not_on(compared.id, &page);
+        let absent = blocklist.not_on(compared.id, &page);
+        compared.stay += (page.len() - absent.len()) as u64;
+        let come = match compared.id.filter(|_| compared.goes_on) {
+            Some(id) => blocklist.new_on(id, &absent),
+            None => absent,
+        };
         compared.told.come += come.len() as u64;
         if !compared.told.allows {
             well_known::add(&mut compared.needed, well_known::counted(&come));
@@ -263,8 +274,7 @@ impl Diff {
     fn go(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
         let Some(compared) = self.lists.get_mut(list) else { return Stage::Peers(0) };
         let entries = compared.id.map_or(0, |id| blocklist.lists().get(id).entries);
-        let stay = (compared.targets.len() as u64).saturating_sub(compared.told.come);
-        let is_more = entries > stay + compared.told.go;
+        let is_more = entries > compared.stay + compared.told.go;
         if let Some(id) = compared.id.filter(|_| is_more) {
             let (over, next) = blocklist.to_release(id, after, |target| !compared.targets.contains(target));
             compared.told.go += over.len() as u64;

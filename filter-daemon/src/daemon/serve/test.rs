@@ -9,7 +9,7 @@ use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::question::entry;
-use crate::blocklist::{Blocklist, Extent, NamedClaim, Polarity, want_everything};
+use crate::blocklist::{Blocklist, Extent, NamedClaim, Polarity, Strictness, want_everything};
 use crate::clock;
 use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
 use crate::daemon::owner::Owner;
@@ -39,8 +39,10 @@ impl Owner {
     pub(super) fn test(&self, request: Request) -> Reply {
         let mut left = MOST_SEEN;
         let tested = request.targets.into_iter().map(|target| self.test_one(target, &mut left)).collect();
+        let strictness = self.protection.blocklist().settings().strictness();
         Reply {
             tested,
+            replies_pass: strictness == Strictness::New,
             paused_until: self.pause.until().map(clock::on_the_wall),
             on_trial_until: self.configuration.trial.until(),
         }

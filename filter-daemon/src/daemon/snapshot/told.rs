@@ -17,6 +17,7 @@ pub fn status(snapshot: Snapshot) -> status::Reply {
         user: snapshot.user,
         landlock_version: snapshot.landlock_version,
         config: snapshot.config,
+        state_dir: snapshot.state_dir,
         faults: snapshot.faults,
         enforce: snapshot.enforce,
         remarks: snapshot.remarks,

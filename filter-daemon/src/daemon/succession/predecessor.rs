@@ -69,8 +69,8 @@ impl Predecessor {
 
     fn must_be_ours(self, run: &Run) -> Result<Self, SuccessionError> {
         let place = &self.place;
-        must_be_the_same("pins", "--pin-dir", &place.pin_dir, &run.pin_dir)?;
-        must_be_the_same("state", "--state-dir", &place.state_dir, &run.state_dir)?;
+        must_be_the_same("pins", "--pin-dir", (&place.pin_dir, place.pid), &run.pin_dir)?;
+        must_be_the_same("state", "--state-dir", (&place.state_dir, place.pid), &run.state_dir)?;
         let ours = run.user.as_ref().map_or_else(geteuid, |user| user.uid).as_raw();
         if place.user != ours {
             return Err(SuccessionError::OtherUser { theirs: place.user, ours });
@@ -151,12 +151,14 @@ fn must_have_memory(needed: u64, available: Option<u64>) -> Result<(), Successio
 fn must_be_the_same(
     what: &'static str,
     flag: &'static str,
-    theirs: &Path,
+    (theirs, pid): (&Path, u32),
     ours: &Path,
 ) -> Result<(), SuccessionError> {
     let identity = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    let is_named_the_same = || std::path::absolute(ours).is_ok_and(|ours| ours == theirs);
     match (identity(theirs), identity(ours)) {
         (Ok(one), Ok(other)) if one == other => Ok(()),
+        _ if is_named_the_same() => Err(SuccessionError::OtherMounts { what, path: theirs.to_owned(), pid }),
         _ => Err(SuccessionError::Elsewhere { what, flag, theirs: theirs.to_owned(), ours: ours.to_owned() }),
     }
 }
