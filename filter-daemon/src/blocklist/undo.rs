@@ -1,6 +1,6 @@
 //! How a change is undone: what each list said of each target before, and what it says since.
 
-use super::{Claim, ListId, Targets, Timestamp};
+use super::{Claim, ListId, Targets};
 use filter_common::target::Target;
 
 /// What a change did to claims. Runs of targets to which the same was done are kept as one, so that undoing a million
@@ -50,12 +50,9 @@ impl Undo {
         self.steps.iter().rev()
     }
 
-    /// What had an end before, the latest first: on which list, since when, until when, and of which targets.
-    pub fn ended(&self) -> impl Iterator<Item = (ListId, Timestamp, Timestamp, &Targets)> {
-        self.steps.iter().rev().filter_map(|step| {
-            let before = step.before.as_ref()?;
-            Some((step.list, before.since, before.until?, &step.targets))
-        })
+    /// What each list said of targets before, the latest first.
+    pub fn claims(&self) -> impl Iterator<Item = (ListId, Option<&Claim>, &Targets)> {
+        self.backwards().map(|step| (step.list, step.before.as_ref(), &step.targets))
     }
 
     /// What was blocked or allowed for the sake of some list before and is not since: it enters again, unless somebody else

@@ -4,26 +4,37 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::blocklist::{ListId, PAGE, Targets, Timestamp, Undo};
+use filter_common::target::Target;
+
+use crate::blocklist::{Claim, ListId, PAGE, Targets, Timestamp, Undo};
 
 /// Of lists with an end, by the names that they had before.
 #[derive(Debug, Default)]
 pub struct Ends {
-    lists: HashMap<Arc<str>, Vec<Run>>,
+    lists: HashMap<Arc<str>, Known>,
+}
+
+/// What is known of one.
+#[derive(Debug, Default)]
+struct Known {
+    /// What was on it.
+    runs: Vec<Run>,
+    /// What was not, and is.
+    come: Vec<Targets>,
 }
 
 /// Entries with one beginning and one end.
 #[derive(Debug)]
 struct Run {
     since: Timestamp,
-    until: Timestamp,
+    until: Option<Timestamp>,
     targets: Targets,
 }
 
 /// Some entries that are put back, and how far that is.
 pub struct Page {
     pub since: Timestamp,
-    pub until: Timestamp,
+    pub until: Option<Timestamp>,
     pub targets: Targets,
     pub next: usize,
 }
@@ -31,11 +42,17 @@ pub struct Page {
 impl Ends {
     /// What these pages did to these lists: the latest first.
     pub fn of<'a>(pages: impl Iterator<Item = &'a Undo>, lists: &[(ListId, Arc<str>)]) -> Self {
-        let mut this = Self { lists: lists.iter().map(|(_, name)| (name.clone(), Vec::new())).collect() };
+        let mut this =
+            Self { lists: lists.iter().map(|(_, name)| (name.clone(), Known::default())).collect() };
         let names: HashMap<ListId, &Arc<str>> = lists.iter().map(|(id, name)| (*id, name)).collect();
-        for (list, since, until, targets) in pages.flat_map(Undo::ended) {
-            let runs = names.get(&list).and_then(|name| this.lists.get_mut(*name));
-            runs.into_iter().for_each(|runs| runs.push(Run { since, until, targets: targets.clone() }));
+        for (list, before, targets) in pages.flat_map(Undo::claims) {
+            let Some(known) = names.get(&list).and_then(|name| this.lists.get_mut(*name)) else { continue };
+            match before {
+                None => known.come.push(targets.clone()),
+                Some(Claim { since, until, .. }) => {
+                    known.runs.push(Run { since: *since, until: *until, targets: targets.clone() });
+                }
+            }
         }
         this
     }
@@ -45,10 +62,15 @@ impl Ends {
         self.lists.contains_key(list)
     }
 
+    /// Was this not on the list before, be it that it was over?
+    pub fn has_come(&self, list: &str, target: Target) -> bool {
+        self.lists.get(list).is_some_and(|known| known.come.iter().any(|come| come.contains(target)))
+    }
+
     /// A page of those of this list that are to be put back, and that it `names` still, from this one on.
     pub fn page(&self, list: &str, mut from: usize, names: &Targets) -> Option<Page> {
         let mut before = 0;
-        for Run { since, until, targets } in self.lists.get(list)? {
+        for Run { since, until, targets } in &self.lists.get(list)?.runs {
             if from < before + targets.len() {
                 let page = targets.page(from - before, PAGE);
                 from += page.len();

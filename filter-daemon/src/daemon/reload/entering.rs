@@ -57,7 +57,7 @@ impl Reload {
         let row = blocklist.lists().get(id);
         let (name, origin, set, reach) = (row.name.clone(), row.origin, row.set(), row.reach);
         // What is over by now does not come again; where it is there still it ends at once.
-        let is_over = page.until <= clock::now();
+        let is_over = page.until.is_some_and(|until| until <= clock::now());
         let targets = if is_over { blocklist.there_on(id, &page.targets) } else { page.targets };
         if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&targets)) {
             return (Stage::Enter { polarity, list, from }, Turn::Wait);
@@ -66,8 +66,7 @@ impl Reload {
         if targets.is_empty() {
             return (next, Turn::More);
         }
-        let until = Some(page.until);
-        let want = Want { origin, until, shorten: true, ..Want::live(name, polarity, targets) };
+        let want = Want { origin, until: page.until, shorten: true, ..Want::live(name, polarity, targets) };
         (self.commit_as_of(page.since, Change::Want(want), next, parts.protection), Turn::More)
     }
 

@@ -58,7 +58,12 @@ impl Reload {
             return Stage::Leave { polarity, list: list + 1, after: None };
         }
         let name = row.name.clone();
-        let (over, next) = protection.blocklist().to_release(id, after, |target| !targets.contains(target));
+        let ends = self.rows.ends(&name);
+        let is_over = |target| {
+            // Named as it was before, but over then, or not there for another reason.
+            !targets.contains(target) || ends.is_some_and(|ends| ends.has_come(&name, target))
+        };
+        let (over, next) = protection.blocklist().to_release(id, after, is_over);
         let next = match next {
             Some(_) => Stage::Leave { polarity, list, after: next },
             None => Stage::Leave { polarity, list: list + 1, after: None },
