@@ -14,7 +14,7 @@ use crate::exit::Exit;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Where what stays is not all that the files say (the configuration was not valid at a start since, a list is held back, or has no
-copy on disk), that is told, and the exit code is 7.")]
+copy on disk), or the next start may not know that it stays, that is told, and the exit code is 7.")]
 pub struct Confirm {}
 
 impl Confirm {
@@ -25,7 +25,10 @@ impl Confirm {
             return Ok(Exit::No);
         }
         let held_back = confirmed.held_back.iter().map(|held| &held.told);
-        reload::complain(confirmed.not_taken.iter().chain(held_back).chain(&confirmed.not_kept), console)
+        reload::complain(
+            confirmed.unnoted.iter().chain(&confirmed.not_taken).chain(held_back).chain(&confirmed.not_kept),
+            console,
+        )
     }
 }
 
@@ -37,7 +40,8 @@ fn render(confirmed: &Reply, clock: &Clock) -> String {
                 None => "the configuration stays",
                 Some(_) => "what is in force stays, which is not the configuration that was on trial",
             };
-            format!("confirmed: {what}{held_back}")
+            let unnoted = confirmed.unnoted.as_ref().map_or("", |_| ", but the next start may not know it");
+            format!("confirmed: {what}{unnoted}{held_back}")
         }
         (false, None) if confirmed.at_work => {
             "nothing to confirm yet: the reload that is to be on trial is still at work; try again when it has answered"
@@ -66,6 +70,9 @@ mod tests {
         let other = Reply { confirmed: true, not_taken: Some("not valid".into()), ..Reply::default() };
         let words = "confirmed: what is in force stays, which is not the configuration that was on trial";
         assert_eq!(render(&other, &Clock::standing(100)), words);
+        let unnoted = Reply { confirmed: true, unnoted: Some("read-only".into()), ..Reply::default() };
+        let words = "confirmed: the configuration stays, but the next start may not know it";
+        assert_eq!(render(&unnoted, &Clock::standing(100)), words);
         assert_eq!(told(false, None), "nothing to confirm: no reload is on trial");
         assert!(told(false, Some(90)).starts_with("nothing to confirm: the reload was rolled back 10 s ago"));
     }

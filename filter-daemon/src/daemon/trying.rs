@@ -180,10 +180,10 @@ impl Owner {
         self.feeds.tidy();
         let not_kept = self.configuration.without_copy().into_iter().chain(self.lists.without_copies());
         let not_kept = not_kept.chain(self.lists.gone(self.protection.blocklist()));
-        let not_kept = self.configuration.trial.unnoted().into_iter().chain(not_kept);
         let confirmed = confirm::Reply {
             confirmed: true,
             not_taken: self.configuration.not_taken(),
+            unnoted: self.configuration.trial.unnoted(),
             held_back: held_back(self.protection.blocklist()).collect(),
             not_kept: not_kept.collect(),
             ..confirm::Reply::default()

@@ -193,7 +193,7 @@ fn a_confirmation_that_cannot_be_noted_says_so_until_it_is() {
     fs::remove_file(&note).expect("a trial has a note");
     fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
     let untold = "that nothing is on trial any more could not be noted: ";
-    net.filterd(["confirm"]).exits(7).says("confirmed: ").complains(untold);
+    net.filterd(["confirm"]).exits(7).says("but the next start may not know it").complains(untold);
     is_after(&net);
     net.filterd(["status"]).exits(7).says(untold).says("filterd tries every 5 s; a start before then");
     fs::remove_dir_all(&note).expect("it was made here");

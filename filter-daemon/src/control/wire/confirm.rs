@@ -24,6 +24,9 @@ pub struct Reply {
     /// Why something else stays than what was on trial, if that is so: its file could not be used at a start since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<Explanation>,
+    /// Why the next start may not know of it, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unnoted: Option<Explanation>,
     /// Lists that are not what their files say: of these something else stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
