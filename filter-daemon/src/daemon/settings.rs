@@ -94,7 +94,7 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
         |list: &List| Limits { may_begin_empty: list.limits.may_begin_empty || is_moved, ..list.limits };
     let told = [
         (is_told && before.allows != after.allows)
-            .then(|| if after.allows { "allows" } else { "blocks" })
+            .then_some(if after.allows { "allows" } else { "blocks" })
             // On which ports is told below.
             .filter(|_| after.allows || before.ports == after.ports)
             .map(|does| format!("{does} {since}")),
