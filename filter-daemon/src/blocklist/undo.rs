@@ -51,8 +51,8 @@ impl Undo {
     }
 
     /// What each list said of targets before, the latest first.
-    pub fn claims(&self) -> impl Iterator<Item = (ListId, Option<&Claim>, &Targets)> {
-        self.backwards().map(|step| (step.list, step.before.as_ref(), &step.targets))
+    pub fn into_claims(self) -> impl Iterator<Item = (ListId, Option<Claim>, Targets)> {
+        self.steps.into_iter().rev().map(|step| (step.list, step.before, step.targets))
     }
 
     /// What was blocked or allowed for the sake of some list before and is not since: it enters again, unless somebody else

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use filter_common::target::Target;
 
+use super::aside;
 use crate::blocklist::{Claim, ListId, PAGE, Targets, Timestamp, Undo};
 
 /// Of lists with an end, by the names that they had before.
@@ -41,19 +42,21 @@ pub struct Page {
 
 impl Ends {
     /// What these pages did to these lists: the latest first.
-    pub fn of<'a>(pages: impl Iterator<Item = &'a Undo>, lists: &[(ListId, Arc<str>)]) -> Self {
+    pub fn of(pages: impl Iterator<Item = Undo>, lists: &[(ListId, Arc<str>)]) -> Self {
         let mut this =
             Self { lists: lists.iter().map(|(_, name)| (name.clone(), Known::default())).collect() };
         let names: HashMap<ListId, &Arc<str>> = lists.iter().map(|(id, name)| (*id, name)).collect();
-        for (list, before, targets) in pages.flat_map(Undo::claims) {
-            let Some(known) = names.get(&list).and_then(|name| this.lists.get_mut(*name)) else { continue };
-            match before {
-                None => known.come.push(targets.clone()),
-                Some(Claim { since, until, .. }) => {
-                    known.runs.push(Run { since: *since, until: *until, targets: targets.clone() });
+        let mut others = Vec::new();
+        for (list, before, targets) in pages.flat_map(Undo::into_claims) {
+            match (names.get(&list).and_then(|name| this.lists.get_mut(*name)), before) {
+                (None, _) => others.push(targets),
+                (Some(known), None) => known.come.push(targets),
+                (Some(known), Some(Claim { since, until, .. })) => {
+                    known.runs.push(Run { since, until, targets });
                 }
             }
         }
+        aside(others);
         this
     }
 

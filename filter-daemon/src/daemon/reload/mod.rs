@@ -152,9 +152,9 @@ impl Reload {
         self
     }
 
-    /// When what it has let go, or given another time, was to end. To be asked at its end, before that.
-    pub fn ends(&self) -> Ends {
-        let pages = self.applied.iter().rev().filter_map(|step| match step {
+    /// When what it has let go, or given another time, was to end. To be asked at its end: it cannot be undone from then on.
+    pub fn take_ends(&mut self) -> Ends {
+        let pages = std::mem::take(&mut self.applied).into_iter().rev().filter_map(|step| match step {
             Step::Page { undo, .. } => Some(undo),
             Step::Settings | Step::Reach(_) | Step::Anew(_) => None,
         });
