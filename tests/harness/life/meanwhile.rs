@@ -129,7 +129,10 @@ impl Life {
         self.wait_until_rolled_back();
         touched.extend(all_of(&[&before.configured.allowed]));
         self.reference.configure(before.configured);
-        self.reference.may_begin_anew(During(self.now(), self.now()));
+        // Whoever has tried it knows when each entry was to end; whoever started meanwhile does not.
+        if is_killed {
+            self.reference.may_begin_anew(During(self.now(), self.now()));
+        }
         self.reference.enforce = before.enforce;
         self.applied = applied;
         self.judge(&touched);
