@@ -14,11 +14,17 @@ const OF_2100: &[u8] = include_bytes!("../fixtures/journal-of-2100.redb");
 /// Long enough for any machine to notice that some seconds are over.
 const SOON: Duration = Duration::from_secs(30);
 
-#[test]
-fn in_one_boot_the_time_since_boot_ends_what_was_added_before_a_restart() {
-    let mut net = Net::with_filterd("");
+/// `ATTACKER` is added for half an hour, and `BYSTANDER` for one hour more.
+fn with_two() -> Net {
+    let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
     net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    net
+}
+
+#[test]
+fn in_one_boot_the_time_since_boot_ends_what_was_added_before_a_restart() {
+    let mut net = with_two();
     net.stop();
     net.lives_in(OtherTime::later(HOUR));
     net.start("");
@@ -48,9 +54,7 @@ fn in_one_boot_the_time_since_boot_ends_what_a_list_names_whatever_was_done_to_t
 
 #[test]
 fn a_newcomer_whose_clock_was_set_knows_when_entries_of_the_one_before_end() {
-    let mut net = Net::with_filterd("");
-    net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
-    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    let mut net = with_two();
     net.lives_in(OtherTime::later(HOUR));
     net.succeed("");
     net.expect(ATTACKER).passes();
@@ -89,9 +93,7 @@ fn after_a_reboot_the_clock_on_the_wall_ends_what_was_added_before() {
 
 #[test]
 fn in_a_boot_in_which_nothing_was_added_the_time_since_boot_ends_what_was_added_before_it() {
-    let mut net = Net::with_filterd("");
-    net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
-    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    let mut net = with_two();
     net.stop();
     net.lives_in(OtherTime::of(net.home(), 1, Duration::ZERO));
     net.start("");
@@ -105,9 +107,7 @@ fn in_a_boot_in_which_nothing_was_added_the_time_since_boot_ends_what_was_added_
 
 #[test]
 fn what_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_next_one_too() {
-    let mut net = Net::with_filterd("");
-    net.filterd(["add", ATTACKER, "--ttl", "30m"]).succeeds();
-    net.filterd(["add", BYSTANDER, "--ttl", "90m"]).succeeds();
+    let mut net = with_two();
     net.stop();
     net.lives_in(OtherTime::later(HOUR));
     net.start("");

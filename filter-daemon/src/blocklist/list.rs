@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
@@ -88,6 +89,11 @@ impl List {
     /// The set that its entries are in.
     pub fn set(&self) -> SetName {
         self.slot.map_or(self.polarity.whole(), SetName::Clause)
+    }
+
+    /// How long what its file names stays on it, if that has an end.
+    pub fn ttl(&self) -> Option<Duration> {
+        self.reading.as_ref()?.ttl
     }
 }
 

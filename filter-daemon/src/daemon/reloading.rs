@@ -138,7 +138,7 @@ impl Owner {
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
     pub(super) async fn finish_reload(&mut self, mut reload: Reload) {
-        let ends = self.readings.trial().map(|_| reload.take_ends());
+        let ends = self.readings.trial().map(|_| reload.take_ends(self.protection.blocklist().lists()));
         match reload.finish(self.protection.blocklist_mut()) {
             Ok((_, reloaded, to_keep)) if self.readings.refreshed().is_some() => {
                 self.reloaded = Some(reloaded);

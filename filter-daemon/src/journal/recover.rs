@@ -10,6 +10,7 @@ use super::store::{Contents, Store, Unusable};
 use super::{Damage, Found, Instead, JournalError, copy, mark};
 use crate::blocklist::{Record, Timestamp};
 use crate::clock::Moment;
+use crate::text::printable;
 
 const FILE: &str = "live.redb";
 
@@ -27,7 +28,10 @@ pub fn open(
         .map_err(|source| refused(directory, source))?;
     let path = directory.join(FILE);
     if is_half_made(&path) {
-        tracing::info!("an earlier filterd was killed while it made {}: it is made anew", path.display());
+        tracing::info!(
+            "an earlier filterd was killed while it made {}: it is made anew",
+            printable::path(&path)
+        );
         open_our_own(&path).and_then(|file| file.set_len(0)).map_err(|source| refused(&path, source))?;
     }
     let (is_empty, holds_nothing) = (is_nothing(&path), holds_nothing(&path));

@@ -18,9 +18,6 @@ const TRIALS: [OnTrial; 5] = [
     ("lists: [{name: seen, path: $HOME/seen.txt}]", "192.0.2.78\n198.51.100.9\n"),
 ];
 
-const OLD: &str = "192.0.2.78";
-const NEW: &str = "192.0.2.77";
-
 /// With a list whose second entry has come later than the first.
 fn with_two(ttl: &str) -> Net {
     let mut net = Net::new();

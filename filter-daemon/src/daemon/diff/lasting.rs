@@ -27,9 +27,7 @@ impl Lasting {
 
     /// The list of which everything goes on as it was, if it does: with a time to live that is new everything counts anew.
     fn known(self, blocklist: &Blocklist) -> Option<ListId> {
-        let ttl_of =
-            |id: &ListId| blocklist.lists().get(*id).reading.as_ref().and_then(|reading| reading.ttl);
-        self.before.filter(|id| self.ttl.is_some() && ttl_of(id) == self.ttl)
+        self.before.filter(|id| self.ttl.is_some() && blocklist.lists().get(*id).ttl() == self.ttl)
     }
 
     /// Does everything go on as it was, so that what is over does not come again?

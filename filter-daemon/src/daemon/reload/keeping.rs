@@ -10,7 +10,7 @@ impl Reload {
     /// The next page of it.
     pub(super) fn keep(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
         let Some((turned, at)) = self.rows.kept.get(list) else {
-            return self.glance(blocklist);
+            return self.begin_to_measure(false, blocklist);
         };
         let (page, next) = blocklist.to_release(*turned, after, |_| true);
         let (_, contents) = &mut self.rows.contents[*at];

@@ -40,7 +40,7 @@ use super::error::DaemonError;
 use super::lists::ToKeep;
 use super::pages::{Parts, Turn, Work};
 use crate::blocklist::{
-    Blocklist, Change, Effects, ListId, Polarity, Settings, Targets, Timestamp, Undo, Want,
+    Blocklist, Change, Effects, ListId, Lists, Polarity, Settings, Targets, Timestamp, Undo, Want,
 };
 use crate::clock;
 use crate::config::Config;
@@ -153,12 +153,12 @@ impl Reload {
     }
 
     /// When what it has let go, or given another time, was to end. To be asked at its end: it cannot be undone from then on.
-    pub fn take_ends(&mut self) -> Ends {
+    pub fn take_ends(&mut self, lists: &Lists) -> Ends {
         let pages = std::mem::take(&mut self.applied).into_iter().rev().filter_map(|step| match step {
             Step::Page { undo, .. } => Some(undo),
             Step::Settings | Step::Reach(_) | Step::Anew(_) => None,
         });
-        Ends::of(pages, self.rows.limited())
+        Ends::of(pages, &self.rows.limited(lists))
     }
 
     fn commit(&mut self, change: Change, next: Stage, protection: &mut Protection) -> Stage {

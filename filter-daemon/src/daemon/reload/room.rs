@@ -77,12 +77,8 @@ impl Reload {
         (list, from)
     }
 
-    /// As if nothing of what comes were there: most of the time that is all that must be known.
-    pub(super) fn glance(&self, blocklist: &Blocklist) -> Stage {
-        self.begin_to_measure(false, blocklist)
-    }
-
-    fn begin_to_measure(&self, closely: bool, blocklist: &Blocklist) -> Stage {
+    /// First as if nothing of what comes were there: most of the time that is all that must be known.
+    pub(super) fn begin_to_measure(&self, closely: bool, blocklist: &Blocklist) -> Stage {
         let needs = Needs { counters: self.settings[1].counters, ..needs::of(blocklist) };
         Stage::Measure { list: 0, from: 0, closely, needs }
     }

@@ -12,7 +12,7 @@ use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
 use super::warnings;
 use crate::blocklist::{
-    Accepted, Blocklist, ListId, Meaning, Origin, Polarity, Reading, Targets, Timestamp, Trouble,
+    Accepted, Blocklist, ListId, Lists, Meaning, Origin, Polarity, Reading, Targets, Timestamp, Trouble,
 };
 use crate::clock;
 use crate::command::render::figure::counted_as;
@@ -40,8 +40,6 @@ pub struct Rows {
     restores: bool,
     /// When each of it was to end, as far as that is known.
     ends: Option<Arc<Ends>>,
-    /// Lists that had an end before, as they were called.
-    limited: Vec<(ListId, Arc<str>)>,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -98,10 +96,6 @@ impl Rows {
         let lists = blocklist.lists_mut();
         let name_of = |id: &ListId| (*id, lists.get(*id).name.clone());
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
-        let has_end = |(id, _): &&(ListId, Arc<str>)| {
-            lists.get(*id).reading.as_ref().is_some_and(|reading| reading.ttl.is_some())
-        };
-        let limited = names_before.iter().filter(has_end).cloned().collect();
         let renamed: Vec<(ListId, Arc<str>)> =
             loaded.lists.iter().filter_map(|list| Some((list.before?, list.name.clone()))).collect();
         // What is gone must not stand in the way of a new list of its name.
@@ -120,7 +114,6 @@ impl Rows {
             stays,
             restores,
             ends: None,
-            limited,
             found,
             made,
             names_before,
@@ -152,7 +145,7 @@ impl Rows {
                 id
             }
         };
-        let known = blocklist.lists().get(id).reading.as_ref().and_then(|reading| reading.ttl);
+        let known = blocklist.lists().get(id).ttl();
         let is_new = known != ttl;
         self.stays.extend(ttl.map(|ttl| (id, Stay { ttl, is_new })));
         let targets = match &mut found {
@@ -207,9 +200,10 @@ impl Rows {
         self.ends = ends;
     }
 
-    /// Lists that had an end before, as they were called.
-    pub fn limited(&self) -> &[(ListId, Arc<str>)] {
-        &self.limited
+    /// Lists whose entries had an end before, as they were called. Until it is settled that is what stands in their rows.
+    pub fn limited(&self, lists: &Lists) -> Vec<(ListId, Arc<str>)> {
+        let has_end = |(id, _): &&(ListId, Arc<str>)| lists.get(*id).ttl().is_some();
+        self.names_before.iter().filter(has_end).cloned().collect()
     }
 
     /// When each entry that is put back onto this list was to end, if that is known.

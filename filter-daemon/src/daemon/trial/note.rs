@@ -127,7 +127,7 @@ impl Place {
     /// It stands there, and is on disk, when this returns.
     pub fn write(&self, note: &Note) -> Result<(), String> {
         let written = self.replace(note).or_else(|error| self.overwrite(note).map_err(|_| error));
-        written.map_err(|error| format!("{}: {error}", printable::path(&self.0)))
+        written.map_err(|error| self.refused(&error))
     }
 
     /// Over the one that stands there, where there is no room for another: it takes none. What is half written says nothing,
@@ -162,9 +162,11 @@ impl Place {
         }
         let removed = fs::remove_file(&self.0).and_then(|()| self.sync());
         let is_harmless = || self.read().is_none_or(|note| note.stage == Stage::Confirmed);
-        removed.or_else(|error| {
-            if is_harmless() { Ok(()) } else { Err(format!("{}: {error}", printable::path(&self.0))) }
-        })
+        removed.or_else(|error| if is_harmless() { Ok(()) } else { Err(self.refused(&error)) })
+    }
+
+    fn refused(&self, error: &io::Error) -> String {
+        format!("{}: {error}", printable::path(&self.0))
     }
 
     fn sync(&self) -> io::Result<()> {

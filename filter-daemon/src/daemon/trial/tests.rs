@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use super::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -6,6 +8,16 @@ fn begun(state: &Path) -> Trial {
     let mut trial = Trial::none(state);
     trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()]).unwrap();
     trial
+}
+
+/// One that is on, and of which nothing can be noted any more: what is in the way is where its note was.
+fn unnoted(state: &Path) -> (Trial, PathBuf) {
+    let mut trial = begun(state);
+    trial.is_in_force(MINUTE, Vec::new()).unwrap();
+    let note = state.join("trial");
+    std::fs::remove_file(&note).unwrap();
+    std::fs::create_dir_all(note.join("in the way")).unwrap();
+    (trial, note)
 }
 
 fn next_start(state: &Path) -> AtStart {
@@ -82,11 +94,7 @@ fn one_that_nobody_wants_is_rolled_back_by_the_next_start_too() {
 #[test]
 fn that_one_was_rolled_back_and_nobody_will_know_is_told() {
     let place = tempfile::tempdir().unwrap();
-    let mut trial = begun(place.path());
-    trial.is_in_force(MINUTE, Vec::new()).unwrap();
-    let note = place.path().join("trial");
-    std::fs::remove_file(&note).unwrap();
-    std::fs::create_dir_all(note.join("in the way")).unwrap();
+    let (mut trial, note) = unnoted(place.path());
     trial.is_over(true);
     assert_eq!(trial.unnoted(), None, "it is not rolled back yet");
     trial.has_rolled_back();
@@ -112,11 +120,7 @@ fn that_one_was_rolled_back_and_nobody_will_know_is_told() {
 #[test]
 fn that_one_was_confirmed_and_nobody_will_know_is_told_until_it_is_noted() {
     let place = tempfile::tempdir().unwrap();
-    let mut trial = begun(place.path());
-    trial.is_in_force(MINUTE, Vec::new()).unwrap();
-    let note = place.path().join("trial");
-    std::fs::remove_file(&note).unwrap();
-    std::fs::create_dir_all(note.join("in the way")).unwrap();
+    let (mut trial, note) = unnoted(place.path());
     assert!(trial.confirm().is_some());
     trial.forget();
     let told = trial.unnoted().expect("it is told");

@@ -148,7 +148,6 @@ fn a_copy_that_has_become_old_is_made_anew_if_there_is_something_new() {
     assert_eq!(journal.copied, Some(LATER), "nothing is new");
 }
 
-/// What a filterd that was killed while it copied leaves.
 /// As a kill within the first milliseconds leaves it: its first bytes are written last. A file in which anything ever was has
 /// a mark beside it.
 #[test]
@@ -168,6 +167,7 @@ fn a_file_whose_making_was_cut_short_is_made_anew_without_a_word_of_damage() {
     assert!(open(&directory).2.damage.is_some(), "something was in it");
 }
 
+/// What a filterd that was killed while it copied leaves.
 #[test]
 fn half_a_copy_is_not_in_the_way() {
     let directory = TempDir::new().unwrap();

@@ -15,7 +15,8 @@ pub const LENGTH: usize = 8192;
 /// The first line.
 pub const MAGIC: &str = "filterd copy of a list, 1";
 
-/// The header as it is written at this moment, in whose time it is; none where it is too long, which no path that can be opened makes it.
+/// The header as it is written at this moment, in whose time it is; none where it is too long, which no path that can be
+/// opened makes it.
 pub fn of(accepted: &Accepted, written: &Moment) -> Option<Vec<u8>> {
     let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning } =
         accepted;

@@ -1,7 +1,6 @@
 //! Many copies are made together: written, brought to disk by several at once, given their names, and then the names are brought
 //! to disk at one stroke. One after the other, a thousand of them take many times as long: each waits for the disk twice.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
@@ -11,7 +10,7 @@ use super::{Bytes, Copies, CopyError, ToKeep};
 use crate::blocklist::Accepted;
 
 /// Files that are brought to disk at once: those who wait together share what the disk does. More made it no faster.
-const AT_ONCE: NonZeroUsize = NonZeroUsize::new(4).expect("it is not 0");
+const AT_ONCE: usize = 4;
 
 /// Copies that are made in one go: each is an open file.
 const TOGETHER: usize = 64;
@@ -117,7 +116,7 @@ fn to_disk(mut written: Vec<Written>) -> Vec<Written> {
         }
     };
     thread::scope(|scope| {
-        for _ in 1..AT_ONCE.get() {
+        for _ in 1..AT_ONCE {
             // Where there can be no other thread, this one does it all.
             _ = thread::Builder::new().name("filterd-copies".to_owned()).spawn_scoped(scope, sync);
         }
