@@ -141,6 +141,43 @@ fn what_is_over_is_not_announced_by_diff_where_its_file_is_read_again() {
     net.filterd(["diff"]).exits(1).says(&format!("1 entry would come, 1 would go\n  + {ATTACKER}\n"));
 }
 
+/// It is a new list for the filter, and the same for who wrote it.
+#[test]
+fn a_list_that_blocks_on_other_ports_from_now_on_keeps_the_times_of_what_it_names() {
+    let mut net = Net::new();
+    let list = |more: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: 8s{more}}}]");
+    let but = |port: u16| list(&format!(", except_ports: [{port}]"));
+    let file = net.file("seen.txt", ATTACKER);
+    net.start(&list(""));
+    net.expect(ATTACKER).then_within(SOON).passes();
+    net.file("seen.txt", &format!("{ATTACKER}\n{BYSTANDER}\n"));
+    net.configure(&but(443));
+    net.filterd(["diff"]).exits(1).says(BYSTANDER).is_silent_about(ATTACKER);
+    net.filterd(["reload"]).succeeds();
+    let times = |net: &Net| {
+        let entry = net.filterd(["list", "--json"]).succeeds().says(BYSTANDER).json();
+        (entry["since"].as_u64(), entry["until"].as_u64())
+    };
+    let came = times(&net);
+    std::thread::sleep(Duration::from_secs(2));
+    net.configure(&but(444));
+    net.filterd(["reload"]).succeeds();
+    assert_eq!(times(&net), came);
+    net.expect(BYSTANDER).dropped();
+    net.expect(ATTACKER).passes();
+    // No file says any more what is on it, and it goes on.
+    std::fs::remove_file(file).expect("it was there");
+    net.configure(&but(445));
+    net.filterd(["reload"]).exits(7).complains("seen.txt: there is no such file");
+    assert_eq!(times(&net), came);
+    net.expect(BYSTANDER).then_within(SOON).passes();
+    net.filterd(["status"]).exits(7).says("2 expired");
+    net.configure(&but(446));
+    net.filterd(["reload"]).exits(7).says("nothing entered or left the filter");
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).passes();
+}
+
 #[test]
 fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
     let mut net = Net::new();

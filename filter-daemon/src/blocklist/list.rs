@@ -151,6 +151,11 @@ impl Lists {
         targets.iter().for_each(|target| self.row(id).spent.insert(target));
     }
 
+    /// What is spent of `other` is spent of this one, which takes its place.
+    pub fn take_spent(&mut self, id: ListId, other: ListId) {
+        self.row(id).spent = std::mem::take(&mut self.row(other).spent);
+    }
+
     /// What is spent of a list is forgotten but for what its source names.
     pub fn forget_spent(&mut self, id: ListId, named: &Targets) {
         self.row(id).spent.retain(named);

@@ -76,9 +76,9 @@ impl Blocklist {
         targets.iter().filter(|target| self.claim_of(*target, list).is_some()).collect()
     }
 
-    /// Until when `target` itself is on this list, where that has an end; nothing at all if it is not on it.
-    pub fn until_of(&self, target: Target, list: ListId) -> Option<Option<Timestamp>> {
-        self.claim_of(target, list).map(|claim| claim.until)
+    /// Since when, and until when where that has an end, `target` itself is on this list; nothing at all if it is not on it.
+    pub fn times_of(&self, target: Target, list: ListId) -> Option<(Timestamp, Option<Timestamp>)> {
+        self.claim_of(target, list).map(|claim| (claim.since, claim.until))
     }
 
     /// What covers `target` of what lists of one side name still though its time on them is over, with the names of these.

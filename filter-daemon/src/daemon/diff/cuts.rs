@@ -90,7 +90,7 @@ impl Diff {
             let NamedClaim { list, target, until, .. } = claim;
             let turned = self.turned.iter().find(|turned| turned.list == list);
             let (clause, until) = match turned {
-                Some(turned) => (turned.clause, turned.ttl.map(clock::after)),
+                Some(turned) => (turned.clause, turned.lasting.until(target, blocklist)?),
                 None => (blocklist.clause_of(&list), until),
             };
             lasts(until, moment).then_some(Blocking { list, target, clause })

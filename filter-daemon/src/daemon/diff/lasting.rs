@@ -22,7 +22,7 @@ impl Lasting {
 
     /// As this list has it.
     pub fn on(list: &LoadedList) -> Self {
-        Self { ttl: list.ttl, before: list.before, reach: list.meaning.reach }
+        Self { ttl: list.ttl, before: list.before.or(list.turned), reach: list.meaning.reach }
     }
 
     /// The list of which everything goes on as it was, if it does: with a time to live that is new everything counts anew.
@@ -54,8 +54,8 @@ impl Lasting {
     /// its time is over.
     pub fn until(&self, target: Target, blocklist: &Blocklist) -> Option<Option<Timestamp>> {
         let Some(id) = self.known(blocklist) else { return Some(self.anew()) };
-        match blocklist.until_of(target, id) {
-            Some(until) => Some(until),
+        match blocklist.times_of(target, id) {
+            Some((_, until)) => Some(until),
             None if blocklist.lists().get(id).spent.contains(target) => None,
             None => Some(self.anew()),
         }

@@ -10,7 +10,6 @@ mod peers;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use filter_common::ports::Clause;
 use filter_common::target::Target;
@@ -65,11 +64,11 @@ pub struct Diff {
     reply: Reply,
 }
 
-/// A list of which what is there would be blocked on these ports, and, where it has an end, for so long from then on.
+/// A list of which what is there would be blocked on these ports, and so long.
 struct Turned {
     list: Arc<str>,
     clause: Option<Clause>,
-    ttl: Option<Duration>,
+    lasting: Lasting,
 }
 
 /// How much of what listed sources send is dropped.
@@ -162,7 +161,7 @@ impl Diff {
 
     fn take(&mut self, loaded: Loaded, blocklist: &Blocklist) {
         let rows = blocklist.lists();
-        let now_of = |list: &LoadedList| list.before.or_else(|| on_other_ports(list, blocklist));
+        let now_of = |list: &LoadedList| list.before.or(list.turned);
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(now_of).collect();
         self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, Polarity::Block, loaded.block, blocklist);
         let allow = rows.find(CONFIG_ALLOW_LIST);
@@ -191,7 +190,7 @@ impl Diff {
             self.turned.extend(keeps.map(|id| Turned {
                 list: rows.get(id).name.clone(),
                 clause: list.meaning.ports,
-                ttl: list.ttl,
+                lasting,
             }));
             match targets {
                 Some(targets) => {
@@ -316,11 +315,6 @@ fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let mode = (now.mode != then.mode)
         .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned());
     mode.into_iter().chain(settings::changed(now, then, &reload)).collect()
-}
-
-/// The list whose entries this one is to block on other ports.
-fn on_other_ports(list: &LoadedList, blocklist: &Blocklist) -> Option<ListId> {
-    list.turned.filter(|id| blocklist.lists().get(*id).polarity == list.meaning.polarity)
 }
 
 /// A clause for people, or that there is none.

@@ -26,10 +26,10 @@ struct Known {
 
 /// Entries with one beginning and one end.
 #[derive(Debug)]
-struct Run {
-    since: Timestamp,
-    until: Option<Timestamp>,
-    targets: Targets,
+pub struct Run {
+    pub since: Timestamp,
+    pub until: Option<Timestamp>,
+    pub targets: Targets,
 }
 
 /// Some entries that are put back, and how far that is.

@@ -39,6 +39,9 @@ impl Reload {
         if !parts.capacity.has_room(parts.protection, set, &reach.all_of(&page)) {
             return (Stage::Enter { polarity, list, from }, Turn::Wait);
         }
+        if let Some(turned) = self.rows.turned(*id) {
+            return (self.keep_times((*id, turned), &page, (polarity, list, from), parts.protection), Turn::More);
+        }
         let next = Stage::Enter { polarity, list, from: from + page.len() };
         let since = self.rows.since(*id);
         let change = self.want(*id, page, parts.protection.blocklist());

@@ -1,13 +1,19 @@
-//! A list that is to block on other ports is a new one: where its file is not believed and there is no copy of it, what is on
-//! the old one is what comes onto it.
+//! A list that is to block on other ports is a new one that goes on with the old one: where its file is not believed and there
+//! is no copy of it, what is on the old one is what comes onto it; and where what it names has an end, that stays what it was.
 
 use filter_common::target::Target;
 
+use super::ends::Run;
 use super::{Reload, Stage};
-use crate::blocklist::Blocklist;
+use crate::blocklist::{Blocklist, Change, ListId, Polarity, Targets, Timestamp, Want};
+use crate::clock;
+use crate::daemon::commit::Protection;
+
+/// A page ends where more times than these would be in it: each is a change of its own.
+const MOST_TIMES: usize = 16;
 
 impl Reload {
-    /// The next page of it.
+    /// The next page of what is on the old one.
     pub(super) fn keep(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
         let Some((turned, at)) = self.rows.kept.get(list) else {
             return self.begin_to_measure(false, blocklist);
@@ -20,5 +26,97 @@ impl Reload {
         }
         contents.sort();
         Stage::Keep { list: list + 1, after: None }
+    }
+
+    /// Lets a page in: what is on the old one as long as it is there, what is over there not at all, all else from now on.
+    pub(super) fn keep_times(
+        &mut self,
+        (id, turned): (ListId, ListId),
+        page: &Targets,
+        (polarity, list, from): (Polarity, usize, usize),
+        protection: &mut Protection,
+    ) -> Stage {
+        let ttl = self.rows.stay(id).map(|stay| stay.ttl);
+        let new = (clock::now(), ttl.map(clock::after));
+        let (seen, runs) = times(page, turned, new, protection.blocklist());
+        let row = protection.blocklist().lists().get(id);
+        let (name, origin) = (row.name.clone(), row.origin);
+        let mut next = Stage::Enter { polarity, list, from: from + seen };
+        for Run { since, until, targets } in runs {
+            let want = Want { origin, until, shorten: true, ..Want::live(name.clone(), polarity, targets) };
+            next = self.commit_as_of(since, Change::Want(want), next, protection);
+            if let Stage::Undo(_) = next {
+                break;
+            }
+        }
+        next
+    }
+}
+
+/// The first of these by their times on the old list, and how many that are.
+fn times(
+    page: &Targets,
+    turned: ListId,
+    new: (Timestamp, Option<Timestamp>),
+    blocklist: &Blocklist,
+) -> (usize, Vec<Run>) {
+    let spent = &blocklist.lists().get(turned).spent;
+    let mut runs: Vec<Run> = Vec::new();
+    for (seen, target) in page.iter().enumerate() {
+        if spent.contains(target) {
+            continue;
+        }
+        let (since, until) = blocklist.times_of(target, turned).unwrap_or(new);
+        match runs.iter().position(|run| (run.since, run.until) == (since, until)) {
+            Some(at) => runs[at].targets.push(target),
+            None if runs.len() == MOST_TIMES => return (seen, runs),
+            None => runs.push(Run { since, until, targets: [target].into_iter().collect() }),
+        }
+    }
+    (page.len(), runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use filter_common::target::Prefix;
+
+    use super::*;
+    use crate::blocklist::Origin;
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_page_ends_before_a_time_too_many_and_what_is_over_is_in_none() {
+        let address = |number: usize| Target::V4(Prefix::host(0xc000_0200 + number as u32));
+        let all: Targets = (0..40).map(address).collect();
+        let mut blocklist = Blocklist::default();
+        // Each second one is there, with a time of its own; one is over.
+        for number in (0..40).step_by(2) {
+            let until = Some(at(1000 + number as u32));
+            let targets = [address(number)].into_iter().collect();
+            let want = Want { origin: Origin::File, until, ..Want::live("old", Polarity::Block, targets) };
+            blocklist.apply(&Change::Want(want), at(number as u32)).unwrap();
+        }
+        let old = blocklist.lists().find("old").unwrap();
+        blocklist.lists_mut().spend_all(old, &[address(1)].into_iter().collect());
+        let new = (at(500), Some(at(5000)));
+        let (mut from, mut come) = (0, Vec::new());
+        while from < all.len() {
+            let (seen, runs) = times(&all.page(from, 40), old, new, &blocklist);
+            assert!(seen > 0 && runs.len() <= MOST_TIMES);
+            from += seen;
+            let each = runs.into_iter().flat_map(|Run { since, until, targets }| {
+                targets.iter().map(move |target| (target, since, until)).collect::<Vec<_>>()
+            });
+            come.extend(each);
+        }
+        come.sort();
+        let expected = (0..40).filter(|number| *number != 1).map(|number| match number % 2 {
+            0 => (address(number), at(number as u32), Some(at(1000 + number as u32))),
+            _ => (address(number), new.0, new.1),
+        });
+        assert_eq!(come, expected.collect::<Vec<_>>());
     }
 }

@@ -36,6 +36,8 @@ pub struct Rows {
     pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
     stays: HashMap<ListId, Stay>,
+    /// For lists with an end that block on other ports from now on: the ones of which times go on.
+    turned: HashMap<ListId, ListId>,
     /// What its lists name was there before, and counts from when their copies say.
     restores: bool,
     /// When each of it was to end, as far as that is known.
@@ -104,7 +106,7 @@ impl Rows {
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
         let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());
-        let (stays, found, kept) = (HashMap::new(), Vec::new(), Vec::new());
+        let (stays, turned, found, kept) = (HashMap::new(), HashMap::new(), Vec::new(), Vec::new());
         let (restores, renamed) = (loaded.restores, loaded.renamed());
         let mut this = Self {
             contents,
@@ -112,6 +114,7 @@ impl Rows {
             kept,
             reaching,
             stays,
+            turned,
             restores,
             ends: None,
             found,
@@ -128,7 +131,7 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, meaning, how, before, turned: _, was: _, mut found } = list;
+        let LoadedList { name, path, ttl, meaning, how, before, turned, was: _, mut found } = list;
         let Meaning { polarity, ports, reach } = meaning;
         let id = match before {
             Some(id) => {
@@ -145,9 +148,10 @@ impl Rows {
                 id
             }
         };
-        let known = blocklist.lists().get(id).ttl();
+        let known = blocklist.lists().get(turned.unwrap_or(id)).ttl();
         let is_new = known != ttl;
         self.stays.extend(ttl.map(|ttl| (id, Stay { ttl, is_new })));
+        self.turned.extend(turned.filter(|_| ttl.is_some() && !is_new).map(|turned| (id, turned)));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
@@ -180,6 +184,11 @@ impl Rows {
     /// How long what this list names stays on it, if that has an end.
     pub fn stay(&self, id: ListId) -> Option<Stay> {
         self.stays.get(&id).copied()
+    }
+
+    /// The list of which the times go on on this one.
+    pub fn turned(&self, id: ListId) -> Option<ListId> {
+        self.turned.get(&id).copied()
     }
 
     /// Since when is on this list what comes onto it now?
@@ -233,6 +242,9 @@ impl Rows {
     pub fn settle(mut self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
         reloaded.renamed = std::mem::take(&mut self.renamed);
         [reloaded.new, reloaded.gone] = std::mem::take(&mut self.come_and_gone);
+        for (id, turned) in &self.turned {
+            blocklist.lists_mut().take_spent(*id, *turned);
+        }
         for id in &self.gone {
             blocklist.lists_mut().forget(*id);
         }
