@@ -7,9 +7,9 @@ use std::io::{self, ErrorKind};
 use rtnetlink::packet_core::DefaultNla;
 use rtnetlink::sys::protocols::NETLINK_NETFILTER;
 
-use super::netlink::{self, Message, text, within};
 use super::processes::running;
 use super::{Findings, Subject};
+use crate::netlink::{self, Message, text, within};
 use crate::text::printable;
 
 const CHECK: &str = "blocklists";

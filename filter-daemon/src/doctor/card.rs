@@ -6,7 +6,7 @@ use std::io;
 use rtnetlink::packet_core::DefaultNla;
 use rtnetlink::sys::protocols::NETLINK_GENERIC;
 
-use super::netlink::{self, Message, each, text, within};
+use crate::netlink::{self, Message, each, text, within};
 
 /// What is known of it; nothing where the kernel does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use rtnetlink::packet_route::link::{
 };
 use rtnetlink::sys::protocols::NETLINK_ROUTE;
 
-use super::netlink;
 use crate::kernel::Interface;
 use crate::kernel::interface;
+use crate::netlink;
 
 /// One of them.
 #[derive(Clone, Debug)]

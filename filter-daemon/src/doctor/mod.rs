@@ -19,7 +19,6 @@ mod jit;
 mod kernel;
 mod landlock;
 mod memory;
-mod netlink;
 mod processes;
 mod state;
 mod xdp;

@@ -40,7 +40,10 @@ impl Reload {
             return (Stage::Enter { polarity, list, from }, Turn::Wait);
         }
         if let Some(turned) = self.rows.turned(*id) {
-            return (self.keep_times((*id, turned), &page, (polarity, list, from), parts.protection), Turn::More);
+            return (
+                self.keep_times((*id, turned), &page, (polarity, list, from), parts.protection),
+                Turn::More,
+            );
         }
         let next = Stage::Enter { polarity, list, from: from + page.len() };
         let since = self.rows.since(*id);

@@ -115,7 +115,8 @@ impl LoadedList {
         let turned = before.filter(|before| before.is_turned_by(list)).map(Known::turned);
         let before = turned.as_ref().or(before);
         let found = find(list, before, is_meant, sources);
-        let blocks_as_before = |known: &&Known| known.meaning.is_none_or(|was| !was.is_reverse_of(&meaning_of(list)));
+        let blocks_as_before =
+            |known: &&Known| known.meaning.is_none_or(|was| !was.is_reverse_of(&meaning_of(list)));
         let turned = before.filter(blocks_as_before).and_then(|known| known.turned);
         Self { turned, ..Self::of(list, before.and_then(|known| known.id), found) }
     }

@@ -11,15 +11,13 @@ use std::net::IpAddr;
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
 use nix::libc::{AF_INET, AF_INET6, IPPROTO_TCP, IPPROTO_UDP};
-use rtnetlink::packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use rtnetlink::packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage};
 use rtnetlink::sys::protocols::NETLINK_SOCK_DIAG;
-use rtnetlink::sys::{Socket, SocketAddr};
 
 use opened::Opened;
 pub use ports::{Ports, Range};
 
-/// The most that the kernel sends in one piece.
-const PIECE: usize = 64 * 1024;
+use crate::netlink;
 
 /// What is spoken between two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,17 +130,12 @@ fn ask(asked: &Asked) -> io::Result<Vec<Told>> {
 
 /// Asks, and takes all that is told.
 fn exchange(request: &[u8], found: &mut Vec<Told>) -> io::Result<()> {
-    let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
-    socket.bind_auto()?;
-    socket.connect(&SocketAddr::new(0, 0))?;
-    socket.send(request, 0)?;
-    let mut piece = vec![0; PIECE];
-    loop {
-        let length = socket.recv(&mut &mut piece[..], 0)?;
-        if take(&piece[..length], found)? {
-            return Ok(());
+    netlink::exchange(NETLINK_SOCK_DIAG, request, |message| {
+        if let SockDiagMessage::InetResponse(told) = message {
+            found.push(Told::of(&told));
         }
-    }
+        true
+    })
 }
 
 impl Asked {
@@ -192,24 +185,6 @@ impl Asked {
         }
         bytes
     }
-}
-
-/// Takes what a piece tells. True if that was the last.
-fn take(mut piece: &[u8], found: &mut Vec<Told>) -> io::Result<bool> {
-    while !piece.is_empty() {
-        let message = NetlinkMessage::<SockDiagMessage>::deserialize(piece).map_err(io::Error::other)?;
-        let length = (message.header.length as usize).next_multiple_of(4).max(4);
-        match message.payload {
-            // What goes wrong while the kernel tells stands at the end.
-            NetlinkPayload::Done(end) if end.code < 0 => return Err(io::Error::from_raw_os_error(-end.code)),
-            NetlinkPayload::Done(_) => return Ok(true),
-            NetlinkPayload::Error(error) => return Err(error.to_io()),
-            NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(told)) => found.push(Told::of(&told)),
-            NetlinkPayload::Noop | NetlinkPayload::Overrun(_) | NetlinkPayload::InnerMessage(_) | _ => {}
-        }
-        piece = piece.get(length..).unwrap_or_default();
-    }
-    Ok(false)
 }
 
 impl Told {

@@ -94,14 +94,6 @@ fn where_the_kernel_does_not_tell_rather_an_own_one_is_taken_for_anothers() {
     assert_eq!(own(Protocol::Udp), [true, true, true, false, false]);
 }
 
-#[test]
-fn what_is_no_answer_is_an_error_or_nothing() {
-    let mut found = Vec::new();
-    assert!(take(&[1, 2, 3], &mut found).is_err());
-    assert!(!take(&[], &mut found).unwrap());
-    assert!(found.is_empty());
-}
-
 /// A bare kernel said of its UDP sockets that there was "no such file or directory", and no more.
 #[test]
 fn a_kernel_that_cannot_tell_of_sockets_is_told_with_the_module_that_it_lacks() {

@@ -1,4 +1,4 @@
-//! One question to the kernel by netlink, and all that it answers.
+//! One question to the kernel by netlink, and all that it answers, in the thread that asks.
 
 use std::io;
 
@@ -53,33 +53,51 @@ where
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
+    let mut answers = Vec::new();
+    let goes_on = flags & NLM_F_DUMP == NLM_F_DUMP;
+    exchange(protocol, &bytes, |answer| {
+        answers.push(answer);
+        goes_on && answers.len() <= MOST
+    })?;
+    Ok(answers)
+}
+
+/// Sends a request as it is to be, and shows every answer to `takes`, until that wants no more.
+pub fn exchange<T: NetlinkDeserializable>(
+    protocol: isize,
+    request: &[u8],
+    mut takes: impl FnMut(T) -> bool,
+) -> io::Result<()> {
     let mut socket = Socket::new(protocol)?;
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
-    socket.send(&bytes, 0)?;
-    let (mut piece, mut answers) = (vec![0; PIECE], Vec::new());
+    socket.send(request, 0)?;
+    let mut piece = vec![0; PIECE];
     loop {
         let length = socket.recv(&mut &mut piece[..], 0)?;
-        if take(&piece[..length], &mut answers)? || flags & NLM_F_DUMP != NLM_F_DUMP || answers.len() > MOST {
-            return Ok(answers);
+        if take(&piece[..length], &mut takes)? {
+            return Ok(());
         }
     }
 }
 
-/// Takes what a piece tells. True if that was the last.
-fn take<T: NetlinkDeserializable>(mut piece: &[u8], answers: &mut Vec<T>) -> io::Result<bool> {
+/// Shows what a piece tells. True if that was the last, or no more is wanted.
+fn take<T: NetlinkDeserializable>(mut piece: &[u8], takes: &mut impl FnMut(T) -> bool) -> io::Result<bool> {
+    let mut goes_on = true;
     while !piece.is_empty() {
         let message = NetlinkMessage::<T>::deserialize(piece).map_err(io::Error::other)?;
         let length = (message.header.length as usize).next_multiple_of(4).max(4);
         match message.payload {
+            // What goes wrong while the kernel tells stands at the end.
+            NetlinkPayload::Done(end) if end.code < 0 => return Err(io::Error::from_raw_os_error(-end.code)),
             NetlinkPayload::Done(_) => return Ok(true),
             NetlinkPayload::Error(error) => return Err(error.to_io()),
-            NetlinkPayload::InnerMessage(answer) => answers.push(answer),
+            NetlinkPayload::InnerMessage(answer) => goes_on &= takes(answer),
             NetlinkPayload::Noop | NetlinkPayload::Overrun(_) | _ => {}
         }
         piece = piece.get(length..).unwrap_or_default();
     }
-    Ok(false)
+    Ok(!goes_on)
 }
 
 impl Message {
@@ -164,5 +182,35 @@ mod tests {
         assert_eq!(read, message);
         assert_eq!(read.attribute(2).map(|name| text(&name)).as_deref(), Some("eth0"));
         assert!(Message::deserialize(&header, &bytes[..3]).is_err());
+    }
+    /// What `take` is shown of a piece, and what it says of it.
+    fn taken(piece: &[u8]) -> (io::Result<bool>, usize) {
+        let mut shown = 0;
+        let last = take(piece, &mut |_: Message| {
+            shown += 1;
+            true
+        });
+        (last, shown)
+    }
+
+    /// The end of what a kernel tells, with this number in it.
+    fn end(code: i32) -> Vec<u8> {
+        const DONE: u16 = 3;
+        let head = [20_u32.to_ne_bytes().as_slice(), &DONE.to_ne_bytes(), &[0; 10]].concat();
+        [head, code.to_ne_bytes().to_vec()].concat()
+    }
+
+    #[test]
+    fn what_is_no_answer_is_an_error_or_nothing() {
+        assert!(taken(&[1, 2, 3]).0.is_err());
+        let (last, shown) = taken(&[]);
+        assert_eq!((last.unwrap(), shown), (false, 0));
+    }
+
+    #[test]
+    fn what_went_wrong_while_the_kernel_told_is_an_error_at_the_end() {
+        assert!(taken(&end(0)).0.unwrap());
+        let refused = taken(&end(-nix::libc::EACCES)).0.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
     }
 }
