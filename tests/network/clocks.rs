@@ -53,6 +53,28 @@ fn in_one_boot_the_time_since_boot_ends_what_a_list_names_whatever_was_done_to_t
 }
 
 #[test]
+fn what_a_list_named_and_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_next_one_too() {
+    let mut net = Net::new();
+    net.home().write("soon.txt", ATTACKER);
+    net.home().write("later.txt", BYSTANDER);
+    let config = "lists:\n  - {name: soon, path: $HOME/soon.txt, ttl: 30m}\n  - {name: later, path: $HOME/later.txt, ttl: 90m}\n";
+    net.start(config);
+    net.expect(ATTACKER).dropped();
+    net.stop();
+    net.lives_in(OtherTime::later(HOUR));
+    net.start(config);
+    net.expect(ATTACKER).passes();
+    net.stop();
+    // By the clock on the wall hardly any time has passed since the first one.
+    net.lives_in(OtherTime::of(net.home(), 1, Duration::ZERO));
+    net.start(config);
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+    net.filterd(["list", "--expiring", "31m"]).succeeds().says(BYSTANDER);
+    net.filterd(["list", "--expiring", "20m"]).succeeds().is_silent_about(BYSTANDER);
+}
+
+#[test]
 fn a_newcomer_whose_clock_was_set_knows_when_entries_of_the_one_before_end() {
     let mut net = with_two();
     net.lives_in(OtherTime::later(HOUR));

@@ -64,6 +64,15 @@ impl Moment {
         (self.boot, self.offset, self.begun) == (other.boot, other.offset, other.begun)
     }
 
+    /// Does whoever counts from this one, later and in whatever boot, come to the same as from the `other`?
+    pub fn says_the_same_as(&self, other: &Self) -> bool {
+        let set = |moment: &Self| moment.wall.after(moment.own);
+        self.is_in_the_boot_of(other)
+            && self.shift_to(other).seconds == 0
+            // Both are full seconds, read one after the other.
+            && (set(self) - set(other)).abs() <= 1
+    }
+
     /// From the time that this is in into that of `next`.
     pub fn shift_to(&self, next: &Self) -> Shift {
         if self.is_in_the_time_of(next) {

@@ -36,24 +36,29 @@ pub struct ToKeep {
 /// What became of each copy.
 pub type Outcomes = Vec<Result<(), CopyError>>;
 
+/// Makes these, and keeps those that are there already.
+type Make = fn(&Copies, Vec<copies::ToKeep>, Vec<Accepted>) -> Outcomes;
+
 /// The part of the owner's state that is about copies of lists.
 pub struct Lists {
     copies: Copies,
     /// What is being written.
     writing: Option<Writing>,
     /// What is to be written then.
-    next: VecDeque<(Aim, Vec<ToKeep>)>,
+    next: VecDeque<Aim>,
     /// Copies that could not be made anew, and since when; the older ones stay.
     failed: HashMap<ListId, Failed>,
 }
 
 /// What copies are for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Aim {
     /// They are the last good ones.
-    Keep,
+    Keep(Vec<ToKeep>),
     /// They are of what is on trial: the last good ones stay.
-    TryOut,
+    TryOut(Vec<ToKeep>),
+    /// Those that are there are to say anew when they were written, where that matters.
+    Renew,
 }
 
 struct Writing {
@@ -83,7 +88,18 @@ impl Lists {
 
     /// The same once the owner has begun its work: whoever makes way for it has ended by then.
     pub fn keep_soon(&mut self, lists: Vec<ToKeep>) {
-        self.next.push_back((Aim::Keep, lists));
+        self.next.push_back(Aim::Keep(lists));
+    }
+
+    /// The clock was set: has all copies say anew when they were written.
+    pub fn renew(&mut self) {
+        self.renew_soon();
+        self.write_next();
+    }
+
+    /// The same once the owner has begun its work.
+    pub fn renew_soon(&mut self) {
+        self.next.push_back(Aim::Renew);
     }
 
     /// Has copies of these written beside the last good ones. Tells what is to be kept once they have stood their trial.
@@ -105,7 +121,7 @@ impl Lists {
             }
         });
         let tried = tried.collect();
-        self.next.push_back((Aim::TryOut, lists));
+        self.next.push_back(Aim::TryOut(lists));
         tried
     }
 
@@ -231,7 +247,18 @@ impl Lists {
         if self.writing.is_some() {
             return;
         }
-        let Some((aim, lists)) = self.next.pop_front() else { return };
+        match self.next.pop_front() {
+            None => {}
+            Some(Aim::Keep(lists)) => self.write(lists, Copies::keep),
+            Some(Aim::TryOut(lists)) => self.write(lists, Copies::try_out),
+            Some(Aim::Renew) => self.begin(Vec::new(), |copies| {
+                copies.renew();
+                Vec::new()
+            }),
+        }
+    }
+
+    fn write(&mut self, lists: Vec<ToKeep>, make: Make) {
         // Of those that are as an older copy says again there is one.
         let is_without = |list: &ToKeep| list.bytes.is_some() || !self.copies.says(&list.accepted);
         self.failed.retain(|id, _| lists.iter().any(|list| list.id == *id && is_without(list)));
@@ -247,12 +274,17 @@ impl Lists {
                 None => kept.push(accepted),
             }
         }
+        self.begin(ids, move |copies| make(copies, wanted, kept));
+    }
+
+    fn begin(
+        &mut self,
+        lists: Vec<(ListId, Option<Accepted>)>,
+        work: impl FnOnce(&Copies) -> Outcomes + Send + 'static,
+    ) {
         let copies = self.copies.clone();
-        let task = tokio::task::spawn_blocking(move || match aim {
-            Aim::Keep => copies.keep(wanted, kept),
-            Aim::TryOut => copies.try_out(wanted, kept),
-        });
-        self.writing = Some(Writing { lists: ids, task });
+        let task = tokio::task::spawn_blocking(move || work(&copies));
+        self.writing = Some(Writing { lists, task });
     }
 }
 

@@ -39,8 +39,8 @@ impl Times {
 
     /// Is whoever is `here` in another time than the last row, be it that the clock was set since or in another boot?
     pub fn end_in_another_time(&self, here: &Moment) -> bool {
-        let is_here = |last: &Moment| last.is_in_the_boot_of(here) && last.shift_to(here).seconds == 0;
-        self.runs.last().is_some_and(|run| !run.last.as_ref().is_some_and(is_here))
+        let is_here = |last: Moment| last.says_the_same_as(here);
+        self.runs.last().is_some_and(|run| !run.last.is_some_and(is_here))
     }
 
     /// Brings `changes`, all that were added, into the time of whoever is `here`. Tells by how many seconds the clock lies

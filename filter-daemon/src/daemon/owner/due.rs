@@ -56,6 +56,7 @@ impl Owner {
         self.tell_manager();
         if self.time.look() {
             self.persistence.note_time();
+            self.lists.renew();
         }
         self.mind_sleep();
         if self.guard.until_due().is_zero() {

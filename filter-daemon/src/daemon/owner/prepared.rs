@@ -50,6 +50,8 @@ impl Prepared {
         } else {
             lists.keep_soon(to_keep);
         }
+        // Perhaps this is another boot than that in which they were written.
+        lists.renew_soon();
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
         let (readings, alarm) = (Readings::of(sources), Alarm::new()?);
         Ok(Self { config, protection, configuration, readings, lists, alarm, guard, feeds })

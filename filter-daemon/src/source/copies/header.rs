@@ -48,12 +48,22 @@ pub fn of(accepted: &Accepted, written: &Moment) -> Option<Vec<u8>> {
 
 /// Reads the header, in the time of whoever is `here`; what follows is the list.
 pub fn read(input: &mut impl Read, here: &Moment) -> io::Result<Accepted> {
-    let mut header = vec![0; LENGTH];
-    input.read_exact(&mut header)?;
-    parse(&header, here).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    read_with_moment(input, here).map(|(accepted, _)| accepted)
 }
 
-fn parse(header: &[u8], here: &Moment) -> Option<Accepted> {
+/// The same with the moment at which it was written. An earlier filterd did not say it.
+pub fn read_with_moment(input: &mut impl Read, here: &Moment) -> io::Result<(Accepted, Option<Moment>)> {
+    let mut header = vec![0; LENGTH];
+    input.read_exact(&mut header)?;
+    let (accepted, written) = parse(&header).ok_or(io::ErrorKind::InvalidData)?;
+    // Else its times are taken for those on the wall.
+    let by = written.map_or(0, |written| written.shift_to(here).seconds);
+    let term = accepted.term.map(|term| Term { from: term.from.later_by(by), ..term });
+    Ok((Accepted { term, at: accepted.at.later_by(by), ..accepted }, written))
+}
+
+/// As it was written.
+fn parse(header: &[u8]) -> Option<(Accepted, Option<Moment>)> {
     let mut rest = header.strip_prefix(MAGIC.as_bytes())?.strip_prefix(b"\n")?;
     let sum = value(&mut rest, "sum")?;
     let (sum, length) = sum.split_once(' ')?;
@@ -74,12 +84,10 @@ fn parse(header: &[u8], here: &Moment) -> Option<Accepted> {
     rest = rest.get(length..)?.strip_prefix(b"\n")?;
     let term = value(&mut rest, "term").and_then(term);
     let meaning = value(&mut rest, "means").and_then(|words| words.parse().ok());
-    // An earlier filterd did not say it: its times are taken for those on the wall.
-    let written: Option<Moment> = value(&mut rest, "written").and_then(|words| words.parse().ok());
-    let by = written.map_or(0, |written| written.shift_to(here).seconds);
-    let term = term.map(|term| Term { from: term.from.later_by(by), ..term });
-    let at = at.later_by(by);
-    Some(Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning })
+    let written = value(&mut rest, "written").and_then(|words| words.parse().ok());
+    let accepted =
+        Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning };
+    Some((accepted, written))
 }
 
 fn term(words: &str) -> Option<Term> {

@@ -9,6 +9,7 @@ mod draft;
 pub mod header;
 mod held;
 mod making;
+mod renew;
 mod tried;
 
 use std::collections::HashSet;

@@ -325,3 +325,39 @@ fn a_copy_in_hand_is_read_whatever_becomes_of_the_directory() {
     }
     assert!(place.copies.hold(&accepted).is_err());
 }
+
+/// A machine without a clock of its own: it is 1970 until somebody tells it the time, and 1970 again when it boots.
+#[test]
+fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_then() {
+    let place = Place::new();
+    let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
+    let before = place.keep("drop", "203.0.113.7\n");
+    let limited = Accepted { term, ..before.clone() };
+    let again = ToKeep { accepted: limited.clone(), bytes: Bytes::Before(before), before: None };
+    let draft = place.draft("for good", "203.0.113.8\n");
+    let for_good = draft.accepted.clone();
+    let made = place.copies.keep(vec![again, draft], Vec::new());
+    made.into_iter().for_each(|outcome| outcome.unwrap());
+    let written = |accepted: &Accepted| {
+        let mut file = open(&place.copies.path(accepted)).unwrap();
+        header::read_with_moment(&mut file, &clock::moment()).unwrap()
+    };
+    let here = clock::moment();
+    // The clock has been set forward since, by an hour; the daemon has not, so what it knows is the same.
+    let old = Moment { wall: here.wall.later_by(-3600), ..here };
+    for accepted in [&limited, &for_good] {
+        let file = OpenOptions::new().write(true).open(place.copies.path(accepted)).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &header::of(accepted, &old).unwrap(), 0).unwrap();
+    }
+    place.copies.renew();
+    let (found, moment) = written(&limited);
+    assert_eq!(found, limited);
+    assert!(moment.unwrap().says_the_same_as(&here), "{moment:?}");
+    assert_eq!(written(&for_good), (for_good, Some(old)), "what has no end need not know");
+    assert_eq!(place.copies.read(&limited, &How::default()).unwrap().targets.len(), 1);
+    let is_same = || std::fs::metadata(place.copies.path(&limited)).unwrap().modified().unwrap();
+    let before = is_same();
+    place.copies.renew();
+    assert_eq!(is_same(), before, "it is not written again");
+    assert_eq!(place.files(), 2);
+}
