@@ -20,6 +20,14 @@ impl SmallDisk {
         Self { at: at.to_owned() }
     }
 
+    /// Takes nothing any more, or does again. Nobody may have a file of it open to write.
+    #[track_caller]
+    pub fn is_read_only(&self, is_so: bool) {
+        let how = if is_so { "remount,ro" } else { "remount,rw" };
+        let done = Command::new("mount").args(["-o", how, &self.at]).status();
+        assert!(done.expect("mount can be run").success());
+    }
+
     /// Fills it, by a file of which filterd believes that it is its own: it is to start beside it.
     pub fn fill(&self) {
         // Until it is full, which it says by an error.

@@ -203,6 +203,29 @@ fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
     net.filterd(["status"]).is_silent_about("damaged").is_silent_about("would not survive a restart");
 }
 
+/// Nothing in the state directory could tell the next start of it.
+#[test]
+fn what_a_read_only_state_directory_did_not_take_is_told_by_the_start_after_a_kill() {
+    let mut net = Net::new();
+    let state = net.home().path("state");
+    fs::create_dir(&state).expect("a home can be written");
+    let disk = SmallDisk::mount(&state.display().to_string());
+    disk.is_read_only(true);
+    net.start("");
+    net.filterd(["add", ATTACKER]).exits(7).complains("would not survive a restart");
+    net.expect(ATTACKER).dropped();
+    net.end(Signal::SIGKILL);
+    disk.is_read_only(false);
+    net.start("");
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    net.filterd(["add", ATTACKER]).succeeds();
+    fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.filterd(["status"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
 /// Where Landlock or its user keeps the daemon from making it anew, that is for the operator to do.
 #[test]
 fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {

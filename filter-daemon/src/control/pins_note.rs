@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::fcntl::OFlag;
 
@@ -33,6 +34,7 @@ struct Noted {
 /// Notes it, for when this daemon is dead. `unsaved` says since when live entries of an earlier one were not on disk, until
 /// that is noted elsewhere. What is noted of a trial stays, and of a filter that is attached, if its pins are these.
 pub fn write(claim: &File, pins: &Path, unsaved: Option<u64>) -> io::Result<()> {
+    let _alone = alone();
     let pins = std::path::absolute(pins)?.into_os_string().into_vec();
     // One that was opened by an earlier filterd cannot be read.
     let before = Noted::of(&read_from(claim).unwrap_or_default());
@@ -40,13 +42,24 @@ pub fn write(claim: &File, pins: &Path, unsaved: Option<u64>) -> io::Result<()> 
     Noted { pins, unsaved, trial: before.trial, attached }.write(claim)
 }
 
+/// Notes since when live entries are not on disk, where nothing else can say it, or that all are; what is noted of earlier ones
+/// counts from then.
+pub fn write_unsaved(claim: &File, since: Option<u64>) -> io::Result<()> {
+    let _alone = alone();
+    let before = Noted::of(&read_from(claim)?);
+    let unsaved = since.map(|since| before.unsaved.map_or(since, |before| before.min(since)));
+    Noted { unsaved, ..before }.write(claim)
+}
+
 /// Notes what is to be said of a trial if its record in the state directory is not found, or that there is none.
 pub fn write_trial(claim: &File, trial: Option<&str>) -> io::Result<()> {
+    let _alone = alone();
     Noted { trial: trial.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
 }
 
 /// Notes in which boot the filter was attached, or that it is not.
 pub fn write_attached(claim: &File, boot: Option<&str>) -> io::Result<()> {
+    let _alone = alone();
     Noted { attached: boot.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
 }
 
@@ -59,6 +72,12 @@ pub fn detached(socket: &Path, pins: &Path) -> io::Result<()> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let claim = File::options().read(true).write(true).custom_flags(flags).open(beside(socket))?;
     Noted { attached: None, ..noted }.write(&claim)
+}
+
+/// The owner and the journal's thread note things in one file: what the one reads before is what the other has written.
+fn alone() -> MutexGuard<'static, ()> {
+    static NOTING: Mutex<()> = Mutex::new(());
+    NOTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Noted {
@@ -156,6 +175,10 @@ mod tests {
         assert_eq!(attached(&socket, pins).as_deref(), Some("this boot"));
         write_trial(&claim, None).unwrap();
         assert_eq!(told(), (pins.to_owned(), None, None));
+        for (since, is_noted) in [(Some(9), Some(9)), (Some(8), Some(8)), (Some(10), Some(8)), (None, None)] {
+            write_unsaved(&claim, since).unwrap();
+            assert_eq!(told(), (pins.to_owned(), is_noted, None));
+        }
         detached(&socket, Path::new("/sys/fs/bpf/other")).unwrap();
         assert_eq!(attached(&socket, pins).as_deref(), Some("this boot"), "another one's was taken off");
         detached(&socket, pins).unwrap();

@@ -162,6 +162,11 @@ impl Handle {
         pins_note::write(&self.claim.try_clone()?.into(), pins, unsaved)
     }
 
+    /// Notes since when live entries are not on disk, where nothing else can say it, or that all are.
+    pub fn note_unsaved(&self, since: Option<u64>) -> io::Result<()> {
+        pins_note::write_unsaved(&self.claim.try_clone()?.into(), since)
+    }
+
     /// Notes what is to be said of a trial whose record is not found.
     pub fn note_trial(&self, trial: Option<&str>) -> io::Result<()> {
         pins_note::write_trial(&self.claim.try_clone()?.into(), trial)

@@ -252,7 +252,12 @@ impl Lists {
             Some(Aim::Keep(lists)) => self.write(lists, Copies::keep),
             Some(Aim::TryOut(lists)) => self.write(lists, Copies::try_out),
             Some(Aim::Renew) => self.begin(Vec::new(), |copies| {
-                copies.renew();
+                for (Accepted { name, .. }, error) in copies.renew() {
+                    error!(
+                        "the copy of list {name} cannot say that the clock was set: {error}; after a reboot its `ttl` may \
+                         end too early or too late"
+                    );
+                }
                 Vec::new()
             }),
         }

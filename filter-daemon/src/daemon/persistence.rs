@@ -12,6 +12,7 @@ use tracing::warn;
 
 use crate::blocklist::{Blocklist, Bookmark, Record, Timestamp};
 use crate::clock;
+use crate::control::Handle;
 use crate::control::wire::{About, Fault};
 use crate::journal::{Done, Journal, Lost, NotWritten};
 use crate::state_directory::IF_REPLACED;
@@ -96,6 +97,12 @@ impl Persistence {
             let outcome = outcome.clone();
             self.journal.write(records, Box::new(move |written| outcome.note(written)));
         }
+    }
+
+    /// Where nothing in the state directory can say that something is not on disk, it is said beside the socket.
+    pub fn is_noted_beside(&mut self, socket: Handle) {
+        let note = move |since: Option<Timestamp>| socket.note_unsaved(since.map(Timestamp::secs));
+        self.journal.has_beside(Box::new(note));
     }
 
     /// Lets whoever reads the journal in another boot know what the clock on the wall says now.

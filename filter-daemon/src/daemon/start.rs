@@ -94,6 +94,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     owner.configuration.trial.is_noted_beside(server.handle()?, tried.as_deref());
     owner.pause.has_begun();
     owner.pinned.are_noted_beside(server.handle()?);
+    owner.persistence.is_noted_beside(server.handle()?);
     owner.note_attached();
     // From here on nobody goes back to what was before.
     owner.let_go();

@@ -31,7 +31,7 @@ use behind::Behind;
 pub use behind::Lost;
 pub use error::{JournalError, NotWritten};
 pub use found::{Damage, Found, Instead};
-use sign::Sign;
+use sign::{Beside, Sign};
 use store::Store;
 use writer::{Order, Writer};
 
@@ -202,6 +202,11 @@ impl Journal {
     /// That it was behind when its last filterd ended is noted where it lasts.
     pub fn has_noted(&mut self) {
         self.order(Order::Noted);
+    }
+
+    /// Where else it can be said that something is not on disk.
+    pub fn has_beside(&mut self, beside: Beside) {
+        self.order(Order::Beside(beside));
     }
 
     /// Sees to it that the file is looked at: somebody may have removed it, or its disk may have become read-only.

@@ -1,8 +1,8 @@
 //! A word for whoever starts next: was all on disk when this one ended?
 //!
 //! It stands in a file of its own, made while there is room, and is overwritten in place: a disk that is full has no other
-//! block to give. Only what a client was not told to be on disk can be missing, and the word is there before the client is
-//! told.
+//! block to give. Where even that is refused, the word stands beside the socket. Only what a client was not told to be on disk
+//! can be missing, and the word is there before the client is told.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -25,10 +25,17 @@ const LENGTH: usize = 64;
 const WHOLE: &str = "all is on disk";
 const BEHIND: &str = "behind since ";
 
+/// Another place for it, where the state directory takes nothing at all: since when, or that all is on disk.
+pub type Beside = Box<dyn Fn(Option<Timestamp>) -> io::Result<()> + Send>;
+
 /// The file, and what it says.
 pub struct Sign {
     path: PathBuf,
     says: Says,
+    /// The other place, once it is known.
+    beside: Option<Beside>,
+    /// It stands there.
+    is_beside: bool,
     /// What it said at the start is noted nowhere else yet.
     must_stay: bool,
     /// That it cannot be written is told once.
@@ -49,7 +56,8 @@ impl Sign {
     pub fn find(directory: &Path) -> (Self, Option<Timestamp>) {
         let path = directory.join(FILE);
         let (says, since) = read(&path).unwrap_or((Says::Unknown, None));
-        let mut sign = Self { path, says, must_stay: since.is_some(), is_refused: false };
+        let (must_stay, is_refused) = (since.is_some(), false);
+        let mut sign = Self { path, says, beside: None, is_beside: false, must_stay, is_refused };
         if says == Says::Unknown
             && let Err(error) = sign.make()
         {
@@ -63,11 +71,12 @@ impl Sign {
 
     /// The journal is behind from now on.
     pub fn begin(&mut self, now: Timestamp) {
-        if self.says == Says::Behind {
+        if self.says == Says::Behind || self.is_beside {
             return;
         }
         match self.write(&format!("{BEHIND}{}", now.secs())) {
             Ok(()) => self.says = Says::Behind,
+            Err(_) if self.say_beside(Some(now)) => self.is_beside = true,
             Err(error) if !self.is_refused => {
                 self.is_refused = true;
                 let path = printable::path(&self.path);
@@ -79,9 +88,24 @@ impl Sign {
         }
     }
 
+    /// From here on there is another place.
+    pub fn has_beside(&mut self, beside: Beside, behind: Option<Timestamp>) {
+        self.beside = Some(beside);
+        if let Some(since) = behind {
+            self.begin(since);
+        }
+    }
+
+    fn say_beside(&self, since: Option<Timestamp>) -> bool {
+        self.beside.as_ref().is_some_and(|say| say(since).is_ok())
+    }
+
     /// All of it is on disk again.
     pub fn end(&mut self) {
         self.is_refused = false;
+        if self.is_beside && self.say_beside(None) {
+            self.is_beside = false;
+        }
         if self.says == Says::Whole || self.must_stay {
             return;
         }

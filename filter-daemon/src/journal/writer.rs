@@ -6,7 +6,7 @@ use tracing::{error, info};
 
 use super::behind::Behind;
 use super::copy::Copier;
-use super::sign::Sign;
+use super::sign::{Beside, Sign};
 use super::store::Rows;
 use super::{Done, NotWritten};
 use crate::blocklist::{Record, Timestamp};
@@ -29,6 +29,8 @@ pub enum Order {
     LetGo(Sender<()>),
     /// What was not on disk when the last filterd ended is noted elsewhere.
     Noted,
+    /// There is another place to say what is not on disk.
+    Beside(Beside),
     /// See whether rows could still be written, and tell when that is known.
     Check(Sender<()>),
 }
@@ -75,6 +77,10 @@ impl<R: Rows> Writer<R> {
                 Order::Copy(now) => self.copy(now),
                 Order::LetGo(told) => self.let_go(&told),
                 Order::Noted => self.has_noted(),
+                Order::Beside(beside) => {
+                    let behind = self.behind.get().map(|_| clock::moment().wall);
+                    self.sign.has_beside(beside, behind);
+                }
                 Order::Check(told) => self.check(&told),
             }
         }
@@ -98,6 +104,7 @@ impl<R: Rows> Writer<R> {
                     | Order::Trim(..)
                     | Order::Copy(_)
                     | Order::Noted
+                    | Order::Beside(_)
                     | Order::Check(_)
                     | Order::LetGo(_)),
                 ) => {

@@ -34,6 +34,29 @@ fn what_was_behind_at_the_end_is_told_since_its_beginning_and_nothing_else_is() 
 }
 
 #[test]
+fn where_the_state_directory_takes_nothing_it_is_said_beside_and_taken_back_there() {
+    let place = place();
+    let file = place.path().join(FILE);
+    let (mut sign, _) = Sign::find(place.path());
+    fs::remove_file(&file).unwrap();
+    // Nothing can be written to it, by root neither.
+    fs::create_dir(&file).unwrap();
+    // What is behind before there is another place is said there once there is one.
+    sign.begin(THEN);
+    let (say, said) = std::sync::mpsc::channel();
+    let beside = |say: &std::sync::mpsc::Sender<_>| -> Beside {
+        let say = say.clone();
+        Box::new(move |since| say.send(since).map_err(io::Error::other))
+    };
+    sign.has_beside(beside(&say), Some(THEN));
+    sign.begin(LATER);
+    sign.end();
+    sign.end();
+    sign.begin(LATER);
+    assert_eq!(said.try_iter().collect::<Vec<_>>(), [Some(THEN), None, Some(LATER)]);
+}
+
+#[test]
 fn no_word_needs_more_room_than_another() {
     let place = place();
     let file = place.path().join(FILE);

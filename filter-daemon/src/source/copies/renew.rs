@@ -10,22 +10,18 @@ use crate::blocklist::Accepted;
 use crate::clock::{self, Moment};
 
 impl Copies {
-    /// Writes copies anew, those on trial, too, from whose moment others would not count as from this one.
-    pub fn renew(&self) {
+    /// Writes copies anew, those on trial, too, from whose moment others would not count as from this one. Tells
+    /// of which lists that failed.
+    #[must_use]
+    pub fn renew(&self) -> Vec<(Accepted, CopyError)> {
         let here = clock::moment();
         let old = self.files().into_iter().filter_map(|path| Some((self.old(&path, &here)?, path)));
         let old: Vec<(Accepted, PathBuf)> = old.collect();
         let mut outcomes: Vec<_> =
             old.iter().map(|(accepted, path)| self.write_anew(accepted, path.clone())).collect();
         self.sync_names(&mut outcomes);
-        for ((accepted, _), outcome) in old.iter().zip(outcomes) {
-            let Err(error) = outcome else { continue };
-            let Accepted { name, .. } = accepted;
-            tracing::error!(
-                "the copy of list {name} cannot be told that the clock was set: {error}; after a reboot its `ttl` may end \
-                 too soon or too late"
-            );
-        }
+        let failed = old.into_iter().zip(outcomes);
+        failed.filter_map(|((accepted, _), outcome)| Some((accepted, outcome.err()?))).collect()
     }
 
     /// What is known of the copy there, if its moment is no good any more and matters.
