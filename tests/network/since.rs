@@ -48,3 +48,17 @@ fn what_a_file_names_has_its_own_since_through_reloads_and_as_far_as_its_copy_te
         assert_eq!(again["or_before"], true);
     }
 }
+
+#[test]
+fn a_list_that_blocks_on_some_ports_from_now_on_knows_since_when_it_names_its_entries() {
+    let mut net = Net::new();
+    net.file("drop.txt", "203.0.113.7\n");
+    net.start(CONFIG);
+    let since = entry(&net, ATTACKER)["since"].as_u64().unwrap();
+    into_the_next_second(&net, since);
+    net.file("drop.txt", "203.0.113.7\n192.0.2.9\n");
+    net.configure("lists: [{name: drop, path: $HOME/drop.txt, ports: [22]}]");
+    net.filterd(["reload"]).succeeds();
+    assert_eq!(entry(&net, ATTACKER)["since"], since);
+    assert!(entry(&net, LATER)["since"].as_u64() > Some(since));
+}

@@ -1,5 +1,5 @@
 //! A list that is to block on other ports is a new one that goes on with the old one: where its file is not believed and there
-//! is no copy of it, what is on the old one is what comes onto it; and where what it names has an end, that stays what it was.
+//! is no copy of it, what is on the old one is what comes onto it; and what it names keeps since when and until when it is there.
 
 use filter_common::target::Target;
 
@@ -43,7 +43,8 @@ impl Reload {
         let (name, origin) = (row.name.clone(), row.origin);
         let mut next = Stage::Enter { polarity, list, from: from + seen };
         for Run { since, until, targets } in runs {
-            let want = Want { origin, until, shorten: true, ..Want::live(name.clone(), polarity, targets) };
+            let shorten = until.is_some();
+            let want = Want { origin, until, shorten, ..Want::live(name.clone(), polarity, targets) };
             next = self.commit_as_of(since, Change::Want(want), next, protection);
             if let Stage::Undo(_) = next {
                 break;

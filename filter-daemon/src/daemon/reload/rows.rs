@@ -36,7 +36,7 @@ pub struct Rows {
     pub reaching: Reaching,
     /// How long what lists name stays on them, where that has an end, and whether it has been so before.
     stays: HashMap<ListId, Stay>,
-    /// For lists with an end that block on other ports from now on: the ones of which times go on.
+    /// For lists that block on other ports from now on: those of which the times go on.
     turned: HashMap<ListId, ListId>,
     /// What its lists name was there before, and counts from when their copies say.
     restores: bool,
@@ -151,7 +151,7 @@ impl Rows {
         let known = blocklist.lists().get(turned.unwrap_or(id)).ttl();
         let is_new = known != ttl;
         self.stays.extend(ttl.map(|ttl| (id, Stay { ttl, is_new })));
-        self.turned.extend(turned.filter(|_| ttl.is_some() && !is_new).map(|turned| (id, turned)));
+        self.turned.extend(turned.filter(|_| !is_new).map(|turned| (id, turned)));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
             Found::Doubted { targets, .. } => targets.take(),
