@@ -292,3 +292,27 @@ fn a_file_that_is_not_believed_is_not_believed_either_because_its_list_does_the_
         }
     }
 }
+
+/// It counts anew, whether filterd runs meanwhile or not.
+#[test]
+fn what_is_over_on_a_list_that_allowed_is_blocked_once_it_blocks() {
+    for runs in [true, false] {
+        let mut net = Net::new();
+        net.file("partners.txt", ATTACKER);
+        let list = |allow: bool| {
+            format!("lists: [{{name: partners, path: $HOME/partners.txt, allow: {allow}, ttl: 4s}}]")
+        };
+        net.start(&format!("block: [{INLINE}]\n{}", list(true)));
+        wait_for_copies(&net, "means allow\n");
+        net.expect(ATTACKER).then_within(Duration::from_secs(30)).dropped();
+        net.configure(&list(false));
+        if runs {
+            net.filterd(["reload"]).succeeds();
+        } else {
+            net.end(Signal::SIGKILL);
+            net.start(&list(false));
+        }
+        net.expect(ATTACKER).dropped();
+        net.expect(ATTACKER).then_within(Duration::from_secs(30)).passes();
+    }
+}

@@ -295,3 +295,36 @@ fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
     // Whoever may read the file is shown it.
     net.filterd(["check", net.home().path("filterd.yaml").to_str().unwrap()]).succeeds().complains("hidden");
 }
+
+/// Whoever finds a list empty may try to have it read otherwise: that is no reason to believe it.
+#[test]
+fn a_list_that_was_emptied_or_cut_off_is_held_back_however_it_is_to_be_read_from_then_on() {
+    let mut net = Net::new();
+    let whole: String = (0..200).map(|last| format!("11.0.0.{last}\n")).collect();
+    let list = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
+    net.file("drop.txt", &whole);
+    net.start(&list(""));
+    for spoilt in ["", "# nothing\n", "11.0.0.7\n"] {
+        for otherwise in ["format: plain", "include_special: true", "include_wide: true"] {
+            net.file("drop.txt", spoilt);
+            net.configure(&list(&format!(", {otherwise}")));
+            net.filterd(["diff"]).exits(7).complains("held back");
+            net.filterd(["reload"]).exits(7).complains("list drop is held back");
+            net.expect("11.0.0.100").dropped();
+            net.filterd(["reload"]).exits(7).complains("list drop is held back");
+            net.expect("11.0.0.100").dropped();
+            net.configure(&list(""));
+            net.file("drop.txt", &whole);
+            net.filterd(["reload"]).succeeds();
+        }
+    }
+    // Less of the same file is no spoilt one.
+    net.file("ipsum.txt", "11.0.0.1\t9\n11.0.0.2\t1\n11.0.0.3\t1\n11.0.0.4\t1\n");
+    net.configure("lists: [{name: ipsum, path: $HOME/ipsum.txt, format: ipsum}]");
+    net.filterd(["reload"]).succeeds();
+    net.expect("11.0.0.2").dropped();
+    net.configure("lists: [{name: ipsum, path: $HOME/ipsum.txt, format: ipsum, min_score: 5}]");
+    net.filterd(["reload"]).succeeds();
+    net.expect("11.0.0.1").dropped();
+    net.expect("11.0.0.2").passes();
+}

@@ -189,6 +189,11 @@ fn a_pause_lasts_as_long_in_another_time() {
     signal(both, Signal::SIGSTOP);
     net.expect(ATTACKER).then_within(PATIENCE).dropped();
     signal(both, Signal::SIGCONT);
+    net.wait_for_log("the pause is over");
+    net.filterd(["pause", "2s"]).succeeds();
+    signal(both, Signal::SIGKILL);
+    net.wait_for_the_end();
+    net.expect(ATTACKER).then_within(PATIENCE).dropped();
 }
 
 fn daemon_and_broker(net: &Net) -> [i32; 2] {

@@ -178,6 +178,34 @@ fn a_list_that_blocks_on_other_ports_from_now_on_keeps_the_times_of_what_it_name
     net.expect(BYSTANDER).passes();
 }
 
+/// Its file is missing: what the copy says is there as long as the configuration says, as it would be after a start.
+#[test]
+fn a_list_that_is_held_back_takes_another_ttl_at_once() {
+    let mut net = Net::new();
+    let list = |ttl: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt{ttl}}}]");
+    let file = net.file("seen.txt", ATTACKER);
+    net.start(&list(", ttl: 1h"));
+    net.expect(ATTACKER).dropped();
+    std::fs::remove_file(file).expect("it was there");
+    let until =
+        |net: &Net| net.filterd(["list", "--json"]).succeeds().says(ATTACKER).json()["until"].as_u64();
+    net.configure(&list(""));
+    net.filterd(["diff"]).exits(7).says("list seen: no ttl: what is on it stays");
+    net.filterd(["reload"]).exits(7).says("list seen: no ttl: what is on it stays");
+    assert_eq!(until(&net), None);
+    net.end(Signal::SIGKILL);
+    net.start(&list(""));
+    assert_eq!(until(&net), None);
+    net.configure(&list(", ttl: 3s"));
+    net.filterd(["reload"]).exits(7).says("list seen: ttl 3 s, counted anew from now on");
+    net.expect(ATTACKER).then_within(SOON).passes();
+    net.filterd(["status"]).exits(7).says("stays in force; all of it has expired since");
+    // What is over begins anew with another time, from its copy, too.
+    net.configure(&list(", ttl: 2h"));
+    net.filterd(["reload"]).exits(7);
+    net.expect(ATTACKER).dropped();
+}
+
 #[test]
 fn since_when_a_file_names_an_entry_is_known_after_a_restart() {
     let mut net = Net::new();

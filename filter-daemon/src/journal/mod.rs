@@ -75,13 +75,13 @@ impl Journal {
     ) -> Result<(Self, Found, Option<JournalError>), JournalError> {
         match recover::open(directory, here, take) {
             Ok((store, mut found)) => {
-                let (is_made, sign);
-                (is_made, (sign, found.behind)) = (store.is_made(), Sign::find(directory));
+                let (is_open, sign);
+                (is_open, (sign, found.behind)) = (store.is_open(), Sign::find(directory));
                 let mut journal = Self::start(Ok(store), sign, directory)?;
                 journal.written = found.targets;
                 journal.is_whole = found.damaged_rows == 0;
-                if !is_made {
-                    // So that it is known from here on what could not be made, and why.
+                if !is_open {
+                    // So that it is known from here on that nothing can be written, and why.
                     journal.write(Vec::new(), Box::new(drop));
                 }
                 if found.targets > 0 && journal.is_whole {

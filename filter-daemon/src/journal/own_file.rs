@@ -1,7 +1,7 @@
 //! A file that is filterd's own, beside others in the state directory.
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::io;
+use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -21,12 +21,27 @@ pub fn open_our_own(path: &Path) -> io::Result<File> {
         .custom_flags(flags.bits())
         .open(path)?;
     let found = file.metadata()?;
-    if !found.is_file() || found.uid() != geteuid().as_raw() {
-        // An error of the system's, since the file is not damaged.
-        return Err(Errno::EPERM.into());
-    }
+    must_be_ours(&found)?;
     if found.mode() & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
     Ok(file)
+}
+
+/// What is in it, where it can only be read.
+pub fn read_our_own(path: &Path) -> io::Result<Vec<u8>> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    must_be_ours(&file.metadata()?)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn must_be_ours(found: &Metadata) -> io::Result<()> {
+    if found.is_file() && found.uid() == geteuid().as_raw() {
+        return Ok(());
+    }
+    // An error of the system's, since the file is not damaged.
+    Err(Errno::EPERM.into())
 }

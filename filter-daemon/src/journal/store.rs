@@ -6,14 +6,14 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::panic;
 use std::path::{Path, PathBuf};
 
-use redb::backends::FileBackend;
+use redb::backends::{FileBackend, InMemoryBackend};
 use redb::{
-    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
-    TableError, WriteTransaction,
+    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, StorageError,
+    TableDefinition, TableError, WriteTransaction,
 };
 
 use super::mark::{self, Row};
-use super::own_file::open_our_own;
+use super::own_file::{open_our_own, read_our_own};
 use super::record;
 use super::times::Times;
 use super::{JournalError, NotWritten};
@@ -84,7 +84,12 @@ impl Store {
     }
 
     fn read_unguarded(path: &Path) -> Result<(Self, Contents), Unusable> {
-        let database = open(path).map_err(|error| Unusable::new(path, error))?;
+        let opened = open(path).map_err(|error| Unusable::new(path, error));
+        let (database, is_memory) = match opened {
+            // What is in it can be known all the same, and it is opened again with whatever is to be written.
+            Err(refused) if refused.is_refused() => (in_memory(path).ok_or(refused)?, true),
+            opened => (opened?, false),
+        };
         let file = fs::metadata(path).map(|found| number(&found)).unwrap_or_default();
         let mut store =
             Self { path: path.to_owned(), database: None, file, format: FIRST_FORMAT, next: 0, last: None };
@@ -93,7 +98,7 @@ impl Store {
             let (path, found) = (path.to_owned(), store.format);
             return Err(Unusable::Other(JournalError::Newer { path, found, known: FORMAT }));
         }
-        store.database = Some(database);
+        store.database = Some(database).filter(|_| !is_memory);
         Ok((store, contents))
     }
 
@@ -136,8 +141,8 @@ impl Store {
         is_known && mark::is_a_commit_behind(&self.path, self.last)
     }
 
-    /// Is there a file? Else it is still to be made.
-    pub const fn is_made(&self) -> bool {
+    /// Could something be written? Else it is still to be made, or the system lets nobody write to it.
+    pub const fn is_open(&self) -> bool {
         self.database.is_some()
     }
 
@@ -286,6 +291,15 @@ pub fn open(path: &Path) -> Result<Database, DatabaseError> {
         _ = fs::remove_file(path);
     }
     opened
+}
+
+/// What this file holds, in memory: where the system lets nobody write to it, redb could not even open what a killed filterd
+/// has left. Nothing where it cannot be read either, or holds nothing.
+fn in_memory(path: &Path) -> Option<Database> {
+    let bytes = read_our_own(path).ok().filter(|bytes| !bytes.is_empty())?;
+    let memory = InMemoryBackend::new();
+    memory.set_len(bytes.len() as u64).and_then(|()| memory.write(0, &bytes)).ok()?;
+    Builder::new().set_check_integrity_on_open(true).create_with_backend(memory).ok()
 }
 
 fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {

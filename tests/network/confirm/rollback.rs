@@ -358,3 +358,17 @@ fn after_a_rollback_another_is_tried_though_what_a_list_names_is_over() {
     net.filterd(["reload", "--confirm", "1h"]).succeeds();
     net.filterd(["confirm"]).succeeds();
 }
+
+/// What a reload on trial was told to accept is taken back with it: the interface is missed as before.
+#[test]
+fn what_was_accepted_on_trial_is_missed_again_after_a_rollback() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    net.configure("interfaces: [eth0, usb0]\nblock: [203.0.113.7]");
+    net.filterd(["reload"]).exits(7).complains("usb0");
+    net.filterd(["reload", "--accept", "usb0", "--confirm", "1h"]).succeeds();
+    net.filterd(["rollback"]).exits(7).complains("usb0");
+    net.filterd(["reload"]).exits(7).complains("usb0");
+    net.filterd(["reload", "--accept", "usb0", "--confirm", "1h"]).succeeds();
+    net.filterd(["confirm"]).succeeds();
+    net.filterd(["reload"]).succeeds();
+}
