@@ -305,10 +305,15 @@ pub fn has_no_copy(list: &List) -> Explanation {
 pub fn held_back(blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
     blocklist.lists().iter().filter_map(|(_, list)| {
         let trouble = list.reading.as_ref()?.trouble.as_ref()?;
+        let has_expired = list.entries == 0 && !list.spent.is_empty();
+        let message = match &trouble.message {
+            message if has_expired => format!("{message}; all of it has expired since"),
+            message => message.clone(),
+        };
         Some(HeldBack {
             list: list.name.to_string(),
             since: clock::on_the_wall(trouble.since),
-            told: Explanation::new(trouble.message.clone(), trouble.remedy.clone()),
+            told: Explanation::new(message, trouble.remedy.clone()),
         })
     })
 }

@@ -197,7 +197,9 @@ impl Owner {
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
-        let held_back = reloaded.held_back.iter().map(|held| held.list.as_str()).collect();
+        let held_back =
+            reloaded.held_back.iter().map(|held| (held.list.as_str(), self.stays_as_said(&held.list)));
+        let held_back = held_back.collect();
         let (restores, renamed) = (self.readings.is_rollback(), &reloaded.renamed);
         let reload = super::settings::Reload { mood: Mood::Is, restores, renamed, held_back };
         reloaded.settings = super::settings::changed(&before, &self.config, &reload);
@@ -211,15 +213,29 @@ impl Owner {
         reloaded
     }
 
+    /// Does what is on this list stay as long as the configuration says?
+    fn stays_as_said(&self, name: &str) -> bool {
+        let lists = self.protection.blocklist().lists();
+        let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
+        let there = lists.find(name).map(|id| lists.get(id).ttl());
+        said.zip(there).is_some_and(|(said, there)| said.ttl == there)
+    }
+
     /// What it says of interfaces; and what became of them.
     async fn follow_interfaces(&mut self, reloaded: &mut Reloaded) {
-        let before = self.interfaces.filtered();
+        let (before, accepted) = (self.interfaces.filtered(), self.interfaces.accepted());
+        if self.readings.is_rollback() {
+            self.interfaces.take_back();
+        }
         let (names, accept) = (self.interface_names(), self.readings.accept());
         let refused = match self.interfaces.follow(names, &accept, self.protection.filter_mut()) {
             Ok(()) => self.look_again().await,
             Err(error) => vec![error],
         };
         reloaded.warnings.extend(self.interfaces.accepted_in_vain(&accept));
+        if self.readings.trial().is_some() {
+            self.interfaces.try_out(&accepted);
+        }
         let after = self.interfaces.filtered();
         reloaded.attached = beyond(&before, &after);
         reloaded.detached = beyond(&after, &before);

@@ -18,11 +18,18 @@ pub struct Reload<'a> {
     pub restores: bool,
     /// Lists that go on by another name.
     pub renamed: &'a [Renamed],
-    /// Lists that are what they were, whatever is said of them.
-    pub held_back: Vec<&'a str>,
+    /// Lists that are what they were, whatever is said of them but, where that is so, how long what is on them stays.
+    pub held_back: Vec<(&'a str, bool)>,
 }
 
 impl Reload<'_> {
+    fn since(&self) -> &'static str {
+        match self.mood {
+            Mood::Is => "from now on",
+            Mood::Would => "from then on",
+        }
+    }
+
     /// What the list of this name was called before, if it goes on: it may have the name of one that goes, or goes on as another.
     fn name_before<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         let was = self.renamed.iter().find(|list| list.to == name).map(|list| list.from.as_str());
@@ -71,11 +78,15 @@ pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<Stri
 
 /// Lists that go on, by whatever name, and of which more than their entries is other: how long these stay, or what is believed.
 fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
-    let lists = after.lists.iter().filter(|list| !reload.held_back.contains(&list.name.as_str()));
-    let told = lists.filter_map(|list| {
+    let told = after.lists.iter().filter_map(|list| {
         let was = reload.name_before(list.name.as_str())?;
         let before = before.lists.iter().find(|before| before.name.as_str() == was)?;
-        let told = read_otherwise(before, list, reload);
+        let held_back = reload.held_back.iter().find(|(name, _)| *name == list.name.as_str());
+        let told = match held_back {
+            None => read_otherwise(before, list, reload),
+            Some((_, true)) => stays_otherwise(before, list, reload).into_iter().collect(),
+            Some((_, false)) => Vec::new(),
+        };
         (!told.is_empty()).then(|| format!("list {}: {}", list.name, told.join(", ")))
     });
     told.chain(live_lists_read_otherwise(before, after)).collect()
@@ -84,10 +95,7 @@ fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) ->
 fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<String> {
     // What would become of entries is told of each list.
     let is_told = reload.mood == Mood::Is;
-    let since = match reload.mood {
-        Mood::Is => "from now on",
-        Mood::Would => "from then on",
-    };
+    let since = reload.since();
     let is_moved = before.feed.is_some() != after.feed.is_some();
     // Whether it may begin empty goes with where it comes from, too.
     let limits =
@@ -103,11 +111,7 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
             Some(clause) => format!("blocks {clause} {since}"),
             None => format!("blocks on all ports {since}"),
         }),
-        (before.ttl != after.ttl).then(|| match after.ttl {
-            Some(ttl) if reload.restores => format!("ttl {} s, as it was", ttl.as_secs()),
-            Some(ttl) => format!("ttl {} s, counted anew {since}", ttl.as_secs()),
-            None => "no ttl: what is on it stays".to_owned(),
-        }),
+        stays_otherwise(before, after, reload),
         (before.ipv6_prefix != after.ipv6_prefix).then(|| widens(after.ipv6_prefix)),
         is_moved.then(|| {
             let from = printable::path(&after.path);
@@ -124,6 +128,14 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
             .then(|| "fetched otherwise".to_owned()),
     ];
     told.into_iter().flatten().collect()
+}
+
+fn stays_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Option<String> {
+    (before.ttl != after.ttl).then(|| match after.ttl {
+        Some(ttl) if reload.restores => format!("ttl {} s, as it was", ttl.as_secs()),
+        Some(ttl) => format!("ttl {} s, counted anew {}", ttl.as_secs(), reload.since()),
+        None => "no ttl: what is on it stays".to_owned(),
+    })
 }
 
 fn live_lists_read_otherwise(before: &Config, after: &Config) -> Vec<String> {

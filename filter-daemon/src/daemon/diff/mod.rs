@@ -308,8 +308,11 @@ impl Work for Diff {
 /// Settings beside `enforce` that would be others.
 fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let then = &loaded.config;
-    let held_back = loaded.lists.iter().filter(|list| matches!(list.found, Found::Doubted { .. }));
-    let held_back = held_back.map(|list| &*list.name).collect();
+    let held_back = loaded.lists.iter().filter_map(|list| match &list.found {
+        Found::Doubted { targets, .. } => Some((&*list.name, targets.is_some())),
+        Found::Accepted { .. } | Found::Unchanged | Found::Awaited => None,
+    });
+    let held_back = held_back.collect();
     let renamed = loaded.renamed();
     let reload = settings::Reload { mood: Mood::Would, restores: false, renamed: &renamed, held_back };
     let mode = (now.mode != then.mode)

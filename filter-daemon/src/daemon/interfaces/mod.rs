@@ -30,6 +30,8 @@ const LOOK: Duration = Duration::from_secs(5);
 /// The part of the owner's state that is about interfaces.
 pub struct Interfaces {
     watched: Vec<Watched>,
+    /// Those of which a reload on trial has accepted that they are not there.
+    tried: Vec<String>,
     /// When all interfaces were last looked at.
     looked: Instant,
     /// When the links were last asked for.
@@ -50,7 +52,7 @@ impl Interfaces {
     /// None yet.
     pub fn new() -> Self {
         let now = clock::instant();
-        Self { watched: Vec::new(), looked: now, asked: now, seen: now }
+        Self { watched: Vec::new(), tried: Vec::new(), looked: now, asked: now, seen: now }
     }
 
     /// All of them.
@@ -100,6 +102,25 @@ impl Interfaces {
     /// nothing at all is.
     fn is_well_without(&self, one: &Watched) -> bool {
         one.is_accepted_as_absent() && self.protects()
+    }
+
+    /// Those of which somebody has accepted that they are not there.
+    pub fn accepted(&self) -> Vec<String> {
+        let accepted = self.watched.iter().filter(|one| one.is_accepted_as_absent());
+        accepted.map(|one| one.name().to_owned()).collect()
+    }
+
+    /// What has been accepted since is so on trial.
+    pub fn try_out(&mut self, before: &[String]) {
+        self.tried = self.accepted();
+        self.tried.retain(|name| !before.contains(name));
+    }
+
+    /// What was accepted on trial is missed as before.
+    pub fn take_back(&mut self) {
+        let tried = std::mem::take(&mut self.tried);
+        let tried = self.watched.iter_mut().filter(|one| tried.iter().any(|name| name == one.name()));
+        tried.for_each(Watched::is_to_be_there);
     }
 
     /// What was to be accepted just now, and is not: what is there, and that nothing at all is filtered.

@@ -92,9 +92,13 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     let nothing = if sources.has_lost_one { Instead::Lost } else { Instead::Nothing };
     let judging = Judging { list, before, is_meant, sources, nothing };
     let is_denied = matches!(found, Err(FileError::Denied { .. }));
-    // What is read in another way is no change of the file; what is to be allowed is read in another way than what is blocked.
+    // What is read in another way is no change of the file, unless that has changed, too: it is looked at closely then. What is
+    // to be allowed is read in another way than what is blocked.
+    let stamp = found.as_ref().ok().and_then(|(_, stamp, _)| *stamp);
     let is_alike = |before: &&Known| match before.id {
-        Some(_) if before.reversed_by(list).is_none() => before.reading.how == list.how.to_string(),
+        Some(_) if before.reversed_by(list).is_none() && before.reading.how != list.how.to_string() => {
+            before.is_of_another_file(stamp) && !before.is_of_another_choice(list)
+        }
         Some(_) | None => !before.is_of_another_choice(list),
     };
     // A row that was made for a list of which nothing came yet is nothing that was loaded.
@@ -308,7 +312,8 @@ impl Judging<'_> {
         match self.accepted() {
             None if entries > 0 => stays(Instead::Stays(entries)),
             None => stays(self.nothing),
-            Some(accepted) if is_running => stays(accepted.into()),
+            // With another time to live all of it counts anew, what was over included: only the copy knows that.
+            Some(accepted) if is_running && !self.stays_otherwise() => stays(accepted.into()),
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
                     told: self.explain(&why, accepted.into()),
@@ -318,10 +323,18 @@ impl Judging<'_> {
                 },
                 Err(error) => {
                     self.log(&error);
-                    if goes_on { stays(accepted.into()) } else { self.without_copy(read, &error) }
+                    if goes_on || is_running {
+                        stays(accepted.into())
+                    } else {
+                        self.without_copy(read, &error)
+                    }
                 }
             },
         }
+    }
+
+    fn stays_otherwise(&self) -> bool {
+        self.before.is_some_and(|before| before.reading.ttl != self.list.ttl)
     }
 
     fn log(&self, error: &CopyError) {

@@ -10,6 +10,7 @@ use super::matching::{self, Known, meaning_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
 use crate::blocklist::{Blocklist, ListId, Lists, Meaning, Origin, Targets};
+use crate::clock;
 use crate::config::{Config, List};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
@@ -101,7 +102,11 @@ impl LoadedList {
     /// Reads this list, which was `before`.
     fn read(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Self {
         if let Some(was) = before.filter(|before| before.reversed_by(list).is_some()) {
-            let found = find(list, Some(&was.unread()), is_meant, sources);
+            let mut found = find(list, Some(&was.unread()), is_meant, sources);
+            // Whoever is allowed from now on is so since now, and so is who is blocked.
+            if let Found::Accepted { accepted, .. } = &mut found {
+                (accepted.at, accepted.term) = (clock::now(), None);
+            }
             let says_it = matches!(
                 found,
                 Found::Accepted { .. } | Found::Doubted { targets: Some(_), accepted: None, .. }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::blocklist::{ListId, Meaning, Polarity, Reach, Reading};
+use crate::blocklist::{ListId, Meaning, Polarity, Reach, Reading, Stamp};
 use crate::config::List;
 use crate::source::database;
 use crate::source::trouble::Instead;
@@ -51,6 +51,11 @@ impl Known {
         let stamp = self.reading.accepted.as_ref().and_then(|accepted| accepted.stamp);
         let chosen = list.how.database.as_ref().zip(stamp);
         chosen.is_some_and(|(database, stamp)| database::is_of_another_choice(stamp, database))
+    }
+
+    /// Was it another file that was believed, or the same before it was changed?
+    pub fn is_of_another_file(&self, stamp: Option<Stamp>) -> bool {
+        self.reading.accepted.as_ref().is_some_and(|accepted| accepted.stamp != stamp)
     }
 
     /// Does `list` mean something else for those on it than this one did? What a copy does not say is no other thing.
