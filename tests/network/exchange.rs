@@ -35,6 +35,32 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
     }
 }
 
+/// Who loads such an export elsewhere has less blocked there: a script learns it by the exit code, with `-q` too.
+#[test]
+fn an_export_that_leaves_out_what_is_in_force_is_a_part() {
+    let mut net = Net::new();
+    net.file("ssh.txt", &format!("{ATTACKER}\n"));
+    net.start("lists: [{name: ssh, path: $HOME/ssh.txt, ports: [22]}]");
+    for format in ["plain", "nft", "ipset"] {
+        net.filterd(["export", "--format", format])
+            .exits(7)
+            .complains("left out, for it blocks on port 22 only");
+        net.filterd(["-q", "export", "--format", format]).exits(7).is_silent_about(ATTACKER);
+        net.filterd(["export", "--format", format, "--live"]).succeeds();
+    }
+    net.filterd(["export", "--format", "json"]).succeeds().says("on port 22 only");
+    net.filterd(["add", "198.51.100.0/24", "198.51.100.7"]).succeeds();
+    let within = |exits| {
+        net.filterd(["export", "--format", "nft", "--live"])
+            .exits(exits)
+            .complains("lies within a wider one");
+    };
+    // It is blocked all the same.
+    within(0);
+    net.filterd(["add", "198.51.100.0/24", "--ttl", "1h", "--shorten"]).succeeds();
+    within(7);
+}
+
 #[test]
 fn an_import_leaves_alone_what_it_must_and_tells_it() {
     let mut net = Net::new();

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Net, Random, Refusal};
+use serde_json::Value;
 
 /// As long as a grace period is made to take here.
 const GRACE: Duration = Duration::from_millis(500);
@@ -72,4 +73,47 @@ fn whom_both_configurations_let_pass_is_dropped_at_no_moment() {
         }
     });
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
+}
+
+/// The list that goes and the one that comes in its place are both there for a while, and both are called as people call them.
+#[test]
+fn a_list_that_a_reload_takes_away_is_told_by_the_name_that_it_had() {
+    let config = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
+    let mut net = Net::new();
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.start(&config(""));
+    for more in [", ports: [22]", ", allow: true"] {
+        net.configure(&config(more));
+        let slow = Refusal::delay(net.daemon().id(), "membarrier", 2 * GRACE);
+        let home = net.home();
+        let both = thread::scope(|scope| {
+            let reloading = scope.spawn(|| home.filterd(["reload"]).succeeds());
+            let mut both = 0;
+            while !reloading.is_finished() {
+                let export = home.filterd(["export", "--format", "json"]).succeeds().output;
+                let test = home.filterd(["test", ATTACKER, "--json"]).json();
+                let lists = home.filterd(["lists", "--json"]).json();
+                let status = home.filterd(["status"]).output;
+                for told in [&export, &test.to_string(), &lists.to_string(), &status] {
+                    assert!(!told.contains("removed"), "{more}: {told}");
+                }
+                assert_eq!(named(&lists), 1, "a name stands there once: {lists}");
+                let because = test["tested"][0]["because"].as_array().map_or(0, Vec::len);
+                let files = test["tested"][0]["files"].as_array().map_or(0, Vec::len);
+                assert_eq!(because.min(1), files, "who has it is told to be a file: {test}");
+                both += usize::from(export.matches("\"list\":\"drop\"").count() == 2);
+                let entries = home.filterd(["list", "--list", "drop", "--json"]).output;
+                assert!(entries.contains(ATTACKER) || more.contains("allow"), "{entries}");
+            }
+            both
+        });
+        slow.end();
+        assert!(both > 0, "{more}: nobody has seen both");
+    }
+}
+
+/// How many lists of the answer are called so.
+fn named(lists: &Value) -> usize {
+    let all = lists["lists"].as_array().expect("there are some");
+    all.iter().filter(|list| list["name"] == "drop").count()
 }

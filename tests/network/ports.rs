@@ -265,6 +265,27 @@ fn a_prefix_of_which_a_clause_has_a_part_only_is_not_said_to_be_dropped_there_as
 
 /// On port 22 alone it was blocked before an `add`, and is after a `remove`.
 #[test]
+fn of_a_prefix_no_ports_are_told_where_what_a_clause_has_of_it_is_dropped_on_all() {
+    let net = with_lists(&["ports: [22]"], "");
+    net.filterd(["add", "203.0.113.0/24"]).succeeds();
+    net.filterd(["allow", "add", "203.0.113.248/29"]).succeeds();
+    let ports = |target: &str| {
+        let told = net.filterd(["test", target, "--json"]).json();
+        (told["tested"][0]["partly"].clone(), told["tested"][0]["ports"].clone())
+    };
+    assert_eq!(ports("203.0.113.0/24"), (true.into(), Value::Null));
+    let around = ports("2001:db8:bad::/64");
+    assert_eq!(
+        around,
+        (true.into(), serde_json::json!(["on port 22 only"])),
+        "nothing of it is dropped on all"
+    );
+    net.filterd(["add", "2001:db8:bad::1"]).succeeds();
+    let beside = serde_json::json!(["a part of it on port 22 only"]);
+    assert_eq!(ports("2001:db8:bad::/64"), (true.into(), beside));
+}
+
+#[test]
 fn add_and_remove_know_that_a_list_blocks_on_its_ports_only() {
     let net = with_lists(&["ports: [22]"], "");
     const WHERE: &str = "on port 22 only";

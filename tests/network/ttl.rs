@@ -116,6 +116,23 @@ fn what_a_file_names_expires_and_does_not_come_again_while_the_file_names_it() {
     net.filterd(["status"]).succeeds().is_silent_about("expired");
 }
 
+/// What was allowed for a while and is dropped again says why.
+#[test]
+fn test_tells_that_the_time_of_what_a_file_allowed_is_over() {
+    let mut net = Net::new();
+    net.file("partners.txt", ATTACKER);
+    net.start(
+        "block: [203.0.113.0/24]\nlists: [{name: partners, path: $HOME/partners.txt, allow: true, ttl: 2s}]",
+    );
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    let words = format!("list `partners` names {ATTACKER} as allowed still, but its time there is over");
+    net.filterd(["test", ATTACKER]).succeeds().says("list `config`").says(&words);
+    let told = net.filterd(["test", ATTACKER, "--json"]).succeeds().json();
+    let over = &told["tested"][0]["expired"][0];
+    assert_eq!((&over["list"], &over["allows"]), (&"partners".into(), &true.into()), "{told}");
+    net.filterd(["test", "203.0.113.8"]).succeeds().is_silent_about("over");
+}
+
 /// Whatever the reason that the file is read again for: that the time of what it names is over stays so.
 #[test]
 fn what_is_over_is_not_announced_by_diff_where_its_file_is_read_again() {

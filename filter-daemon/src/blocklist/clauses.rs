@@ -25,9 +25,9 @@ impl Blocklist {
         Meaning { polarity: list.polarity, ports: self.clause(list), reach: list.reach.settled() }
     }
 
-    /// On which ports the entries of the list of this name are blocked, if there is one.
-    pub fn clause_of(&self, name: &str) -> Option<Clause> {
-        self.clause(self.lists.get(self.lists.find(name)?))
+    /// On which ports the entries of the list of this number are blocked; on all if none.
+    pub fn clause_of(&self, list: ListId) -> Option<Clause> {
+        self.clause(self.lists.get(list))
     }
 
     /// Whoever comes onto this list, on which nothing is yet, is blocked on the ports of this clause.

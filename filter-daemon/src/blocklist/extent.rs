@@ -29,6 +29,11 @@ impl Extent {
         self.dropped.is_empty()
     }
 
+    /// Is all that is dropped of it in `other`, too?
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.is_complete && without(&self.dropped, &other.dropped).is_empty()
+    }
+
     /// Up to so many addresses of it, each with whether it is dropped: those at which that changes, on both sides.
     pub fn edges(&self, most: usize) -> Vec<(u128, bool)> {
         let Some((first, last)) = self.whole else { return Vec::new() };

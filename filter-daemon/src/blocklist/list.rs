@@ -63,8 +63,10 @@ impl Origin {
 /// One list.
 #[derive(Clone, Debug)]
 pub struct List {
-    /// Its name.
+    /// Its name: nobody else has it.
     pub name: Arc<str>,
+    /// What it was called, once it is to go: another one may be called so by now.
+    pub(super) was: Option<Arc<str>>,
     /// Where it comes from.
     pub origin: Origin,
     /// What it means to be on it.
@@ -209,6 +211,7 @@ impl Lists {
         let age = self.made;
         let row = List {
             name,
+            was: None,
             origin,
             polarity,
             slot: None,
@@ -279,7 +282,8 @@ impl Lists {
         }
         for (id, name) in renamed {
             self.names.insert(name.clone(), id);
-            self.row(id).name = name;
+            let row = self.row(id);
+            (row.name, row.was) = (name, None);
         }
         self.is_order_old = true;
     }
@@ -310,7 +314,7 @@ impl Lists {
         *entries = entries.saturating_add_signed(more);
     }
 
-    fn row(&mut self, id: ListId) -> &mut List {
+    pub(super) fn row(&mut self, id: ListId) -> &mut List {
         self.rows.get_mut(&id).expect("whoever has a number has a row")
     }
 }

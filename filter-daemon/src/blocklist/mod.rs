@@ -13,6 +13,7 @@ mod deadline;
 mod difference;
 mod effect;
 mod extent;
+mod going;
 mod label;
 mod list;
 mod meaning;

@@ -18,8 +18,10 @@ pub struct NamedClaim {
     pub target: Target,
     /// What is blocked, or allowed, for its sake: the target itself, or a wider one.
     pub blocks: Target,
-    /// The list's name.
+    /// The list's name, as people know it: while a reload is at work, another list may have it, too.
     pub list: Arc<str>,
+    /// Its number: who compares lists, or asks what one means, goes by it.
+    pub id: ListId,
     /// Since when.
     pub since: Timestamp,
     /// Perhaps for longer: it was there when this blocklist began to be judged by.
@@ -86,7 +88,7 @@ impl Blocklist {
         let lists = self.lists.iter().filter(|(_, list)| list.polarity == polarity && !list.spent.is_empty());
         let all = lists.flat_map(|(_, list)| {
             let covers = list.spent.covering(target);
-            covers.map(|one| (one, list.name.clone())).collect::<Vec<_>>()
+            covers.map(|one| (one, list.called().clone())).collect::<Vec<_>>()
         });
         all.collect()
     }
@@ -97,10 +99,10 @@ impl Blocklist {
     }
 
     pub(super) fn named(&self, target: Target, claim: &Claim) -> NamedClaim {
-        let list = self.lists.get(claim.list).name.clone();
-        let Claim { since, or_before, until, note, by, reach, .. } = claim.clone();
+        let Claim { list: id, since, or_before, until, note, by, reach } = claim.clone();
+        let list = self.lists.get(id).called().clone();
         let blocks = reach.of(target).next().unwrap_or(target);
-        NamedClaim { target, blocks, list, since, or_before, until, note, by }
+        NamedClaim { target, blocks, list, id, since, or_before, until, note, by }
     }
 }
 

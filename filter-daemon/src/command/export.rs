@@ -31,6 +31,9 @@ Examples:
   filterd export --format ipset --list ssh | ipset restore -exist
   filterd export --format nft > /etc/nftables.d/filterd.nft
 
+Exit status: 7 if entries in force are left out because the format cannot carry them, such as a block on some ports only in
+any format but json; standard error tells which.
+
 What an import of it does not bring back: since when an entry is there, and by whom. What this host is guarded by is not exported.")]
 pub struct Export {
     /// plain, ipset, nft or json [default: plain; with --json: json]
@@ -68,7 +71,7 @@ impl Export {
             console.note("there is nothing to export");
         }
         writer.lost().told().for_each(|lost| console.note(&format!("warning: {lost}")));
-        Ok(Exit::Done)
+        Ok(if writer.lost().is_whole() { Exit::Done } else { Exit::Partly })
     }
 
     fn means(&self, list: &List) -> bool {

@@ -19,8 +19,14 @@ pub struct Read {
 /// More repairs than anybody waits for: each reads the document again.
 const MOST_REPAIRS: usize = 100;
 
+/// What editors on Windows write before UTF-8: no part of the text, and to the parser a column of its first line.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The text of the file, if it is text.
-pub fn text(path: &Path, bytes: Vec<u8>) -> Result<String, ConfigError> {
+pub fn text(path: &Path, mut bytes: Vec<u8>) -> Result<String, ConfigError> {
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let shown = String::from_utf8_lossy(error.as_bytes()).into_owned();

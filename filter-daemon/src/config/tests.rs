@@ -78,6 +78,16 @@ fn a_file_that_says_nothing_is_no_configuration() {
     }
 }
 
+/// As Notepad saves it.
+#[test]
+fn a_mark_before_the_text_says_nothing() {
+    let text = "interfaces: [eth0]\nblock: [192.0.2.1]\nlists:\n- {name: a, path: a.txt}\n";
+    for text in [text.to_owned(), text.replace('\n', "\r\n")] {
+        assert_eq!(config(&format!("\u{feff}{text}")), config(&text));
+    }
+    assert!(told("\u{feff}mode: auto\nblck: []\n").starts_with("f.yaml:2:1: error: unknown key `blck`"));
+}
+
 #[test]
 fn a_range_becomes_prefixes() {
     assert_eq!(config("block: [10.0.0.0-10.0.0.2]").block, targets(&["10.0.0.0/31", "10.0.0.2"]));

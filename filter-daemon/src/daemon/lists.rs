@@ -296,7 +296,7 @@ impl Lists {
 /// What is to be told of a list of which there is no copy as it is in force.
 pub fn has_no_copy(list: &List) -> Explanation {
     Explanation::new(
-        format!("there is no copy of list {} as it is in force", list.name),
+        format!("there is no copy of list {} as it is in force", list.called()),
         "put its file back, and `filterd reload` makes one",
     )
 }
@@ -311,7 +311,7 @@ pub fn held_back(blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
             message => message.clone(),
         };
         Some(HeldBack {
-            list: list.name.to_string(),
+            list: list.called().to_string(),
             since: clock::on_the_wall(trouble.since),
             told: Explanation::new(message, trouble.remedy.clone()),
         })

@@ -31,7 +31,7 @@ pub const FAMILIES: [Family; 12] = [
     ),
     Family::counter(
         "filterd_list_packets_total",
-        "Packets counted for a list: of what several lists have, for the first of these.",
+        "Packets counted for a list: of what several lists have, for the first of these, those without ports before those with.",
         |snapshot, series| {
             for list in &snapshot.lists {
                 list.hits.iter().for_each(|hits| tell_hits(series, Some(&list.name), hits));

@@ -11,6 +11,7 @@ use crate::control::wire::Entry;
 #[derive(Debug, Default)]
 pub struct Lost {
     reasons: BTreeMap<String, u64>,
+    left_out: u64,
     of_lists: BTreeSet<String>,
 }
 
@@ -18,6 +19,17 @@ impl Lost {
     /// One entry more of which this is to be said.
     pub fn note(&mut self, why: impl Into<String>) {
         *self.reasons.entry(why.into()).or_default() += 1;
+    }
+
+    /// One entry more is left out for this, though it is in force: whoever loads the export lacks it.
+    pub fn leave_out(&mut self, why: impl Into<String>) {
+        self.left_out += 1;
+        self.note(why);
+    }
+
+    /// Is what was written all that is in force?
+    pub fn is_whole(&self) -> bool {
+        self.left_out == 0
     }
 
     /// This is to be said of a list, once.
@@ -28,7 +40,7 @@ impl Lost {
     /// What a set can have of an entry, if anything.
     pub fn element(&mut self, entry: &Entry) -> Option<Target> {
         if let Some(ports) = &entry.ports {
-            self.note(format!("left out, for it blocks {ports}, and a set has no ports"));
+            self.leave_out(format!("left out, for it blocks {ports}, and a set has no ports"));
             return None;
         }
         if entry.blocks.is_some() {

@@ -63,10 +63,16 @@ impl Nft {
         match self.widest.get(name) {
             Some((wide, wide_until)) if wide.covers(&target) => {
                 let lasts = wide_until.is_none_or(|end| until.is_some_and(|until| until <= end));
-                self.lost.note(match lasts {
-                    true => "left out, for it lies within a wider one, which lasts as long: no element of nft overlaps another",
-                    false => "left out, for it lies within a wider one, though that ends sooner: no element of nft overlaps another",
-                });
+                const WHY: &str = "no element of nft overlaps another";
+                if lasts {
+                    self.lost.note(format!(
+                        "left out, for it lies within a wider one, which lasts as long: {WHY}"
+                    ));
+                } else {
+                    self.lost.leave_out(format!(
+                        "left out, for it lies within a wider one, though that ends sooner: {WHY}"
+                    ));
+                }
                 true
             }
             _ => {

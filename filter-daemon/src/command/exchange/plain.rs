@@ -35,7 +35,7 @@ impl Writer for Plain {
 
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
         if let Some(ports) = &entry.ports {
-            self.lost.note(format!("left out, for it blocks {ports}, and plain has no ports"));
+            self.lost.leave_out(format!("left out, for it blocks {ports}, and plain has no ports"));
             return Ok(());
         }
         let allow = if allow { ALLOW } else { "" };

@@ -97,7 +97,9 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
     let told = if wider.is_empty() {
         String::new()
     } else {
-        format!(", which unblocks all of {}", wider.into_iter().collect::<Vec<_>>().join(" and "))
+        let wider = wider.into_iter().collect::<Vec<_>>().join(" and ");
+        // What lies beside the target asked for was not asked for.
+        format!(", which unblocks all of {wider} that nothing else blocks")
     };
     Some(format!("`filterd remove {}`{told}", targets.into_iter().collect::<Vec<_>>().join(" ")))
 }
@@ -158,7 +160,7 @@ mod tests {
             all(&tested(vec![own, wider])),
             [
                 "`filterd allow add 203.0.113.7` lets it alone pass",
-                "or end what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24",
+                "or end what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24 that nothing else blocks",
             ]
         );
         assert_eq!(all(&tested(Vec::new())), [""; 0]);
@@ -193,7 +195,7 @@ mod tests {
         let tested = Tested { address: "2001:db8::7".into(), ..tested(because) };
         assert_eq!(
             all(&tested)[1],
-            "or end what blocks it: `filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64"
+            "or end what blocks it: `filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64 that nothing else blocks"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use super::remedy;
 use crate::command::render::moment::Clock;
-use crate::control::wire::test::{Reply, Tested};
+use crate::control::wire::test::{Expired, Reply, Tested};
 use crate::control::wire::{Entry, Idle};
 use crate::text::printable;
 
@@ -76,7 +76,9 @@ fn beside(one: &Tested) -> Vec<String> {
         format!("but not on {}: nothing is filtered there (`filterd status` tells why)", names.join(", "))
     });
     let expired = one.expired.iter().map(|over| {
-        format!("list `{}` names {} still, but its time there is over (`ttl:`)", over.list, over.target)
+        let Expired { list, target, allows } = over;
+        let named = if *allows { " as allowed" } else { "" };
+        format!("list `{list}` names {target}{named} still, but its time there is over (`ttl:`)")
     });
     let disagrees = one.disagrees.as_ref().map(|address| {
         format!(
@@ -109,7 +111,6 @@ fn entry(entry: &Entry, clock: &Clock) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::wire::test::Expired;
 
     /// 2026-11-21 21:28:00 UTC.
     const NOW: u64 = 1_795_296_480;
@@ -266,13 +267,16 @@ mod tests {
 
     #[test]
     fn what_is_out_of_step_or_over_and_what_to_do_is_told() {
-        let expired = vec![Expired { target: "192.0.2.1".into(), list: "seen".into() }];
+        let over =
+            |target: &str, list: &str, allows| Expired { target: target.into(), list: list.into(), allows };
+        let expired = vec![over("192.0.2.1", "seen", false), over("192.0.2.0/24", "partners", true)];
         let remedies = vec!["`filterd remove 192.0.2.1`".to_owned()];
         let disagrees = Some("192.0.2.1".to_owned());
         let one = Tested { address: "192.0.2.1".into(), expired, disagrees, remedies, ..Tested::default() };
         let expected = "\
 192.0.2.1  passes   no list names it
                     list `seen` names 192.0.2.1 still, but its time there is over (`ttl:`)
+                    list `partners` names 192.0.2.0/24 as allowed still, but its time there is over (`ttl:`)
                     THE KERNEL AND THE BLOCKLIST DISAGREE about 192.0.2.1: this is what the kernel does; please report it (a filterd that is started anew, or with `--take-over`, builds its tables anew)
                     to unblock it: `filterd remove 192.0.2.1`
 ";

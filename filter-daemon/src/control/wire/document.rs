@@ -108,7 +108,11 @@ fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             // What every parameter says of itself, and sizes of Rust's numbers.
-            fields.retain(|name, value| name != "format" && !(name == "minimum" && *value == json!(0)));
+            let of_rust = |name: &str, value: &Value| {
+                // A field of a type may be called so, too; what is said of that is no word.
+                name == "format" && value.is_string() || name == "minimum" && *value == json!(0)
+            };
+            fields.retain(|name, value| !of_rust(name, value));
             for (name, value) in fields {
                 if let (Value::String(text), "description") = (&mut *value, name.as_str()) {
                     *text = without_links(text);

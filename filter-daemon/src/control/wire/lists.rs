@@ -70,7 +70,7 @@ pub struct List {
     /// Entries that its file still names though their time on the list is over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub expired: u64,
-    /// Packets that are counted for it. Of what several lists have, they are counted for the first of these.
+    /// Packets that are counted for it. Of what several lists have, they are counted for the first of these, those without `ports` before those with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<Hits>,
     /// Since when they are counted for this name, in seconds since 1970.

@@ -77,7 +77,7 @@ pub struct Tested {
     /// An address of which the kernel and the blocklist do not say the same, and that the kernel is right about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disagrees: Option<String>,
-    /// Files that name it still though its time on their lists is over.
+    /// Files that name it still though its time on their lists is over: on those that block, and then on those that allow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expired: Vec<Expired>,
     /// The files of the lists among `because`.
@@ -97,6 +97,9 @@ pub struct Expired {
     pub target: String,
     /// The list.
     pub list: String,
+    /// Does the list allow? What blocks the target then blocks it again.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub allows: bool,
 }
 
 /// Where a list of the configuration is read.

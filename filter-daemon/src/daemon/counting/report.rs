@@ -1,5 +1,7 @@
 //! What is told of lists.
 
+use std::collections::HashSet;
+
 use filter_common::labels::{Label, OTHER};
 
 use super::{Counting, Counts, On, recent};
@@ -25,7 +27,9 @@ impl Counting {
         let told = self.on.as_ref().map(|on| on.told(&protection.filter().list_counters()));
         let blocklist = protection.blocklist();
         let lists = blocklist.lists().in_order();
-        let rows = lists.iter().map(|id| row(blocklist, *id, told.as_ref())).collect();
+        // One that goes while another has its name is told in that one's row.
+        let is_told = |id: &&ListId| !blocklist.lists().is_replaced(blocklist.lists().get(**id));
+        let rows = lists.iter().filter(is_told).map(|id| row(blocklist, *id, told.as_ref())).collect();
         lists::Reply {
             version: wire::VERSION,
             counted_since: told.as_ref().map(|told| told.since),
@@ -61,32 +65,31 @@ impl Told {
 
     /// Of those whose numbers others have by now, and of those whose numbers nobody has needed since.
     fn of_gone(&self, blocklist: &Blocklist) -> Counts {
+        let lists = blocklist.lists();
+        let told = lists.iter().map(|(_, list)| list).filter(|list| !lists.is_replaced(list));
+        let blocks = told.filter(|list| list.polarity == Polarity::Block);
+        let names: HashSet<&str> = blocks.map(|list| &**list.called()).collect();
+        let is_gone = |label| blocklist.number(label).is_none_or(|number| !names.contains(&*number.name));
         let labels = (0..=Label::MAX).zip(&self.counted).skip(usize::from(OTHER) + 1);
-        let gone = labels.filter(|(label, _)| holder(blocklist, *label).is_none());
+        let gone = labels.filter(|(label, _)| is_gone(*label));
         gone.fold(self.gone, |all, (_, counts)| recent::sum(all, *counts))
     }
-}
-
-/// The list that this number is counted for.
-fn holder(blocklist: &Blocklist, label: Label) -> Option<ListId> {
-    let id = blocklist.lists().find(&blocklist.number(label)?.name)?;
-    (blocklist.lists().get(id).polarity == Polarity::Block).then_some(id)
 }
 
 fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
     let list = blocklist.lists().get(id);
     let reading = list.reading.as_ref();
     let blocks = list.polarity == Polarity::Block;
-    let number = blocklist.number_of(&list.name).filter(|_| blocks);
+    let number = blocklist.number_of(list.called()).filter(|_| blocks);
     let counted = told.zip(number);
     let read = reading.and_then(|reading| reading.accepted.as_ref());
     lists::List {
-        name: list.name.to_string(),
+        name: list.called().to_string(),
         kind: list.origin.name().to_owned(),
         allows: !blocks,
         ports: blocklist.clause(list).map(|clause| clause.to_string()),
         guarded: 0,
-        entries: list.entries,
+        entries: blocklist.lists().entries_called(list),
         shared: blocklist.shared_by(id),
         rejected: reading.map_or(0, |reading| reading.rejected),
         examples: reading.map(|reading| reading.examples.clone()).unwrap_or_default(),

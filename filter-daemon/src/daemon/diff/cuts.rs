@@ -48,7 +48,7 @@ impl Diff {
             self.drops.without(moment)
         };
         let by = blocks.iter().filter(|claim| lasts(claim.until, moment));
-        let by: Vec<_> = by.map(|claim| blocklist.clause_of(&claim.list)).collect();
+        let by: Vec<_> = by.map(|claim| blocklist.clause_of(claim.id)).collect();
         let is_cut_anyway = |is: &Is| drops(without, is) && by.iter().any(|clause| wants(*clause, is));
         let cut = |is: &&Is| drops(self.drops.then, is) && !is_cut_anyway(is);
         let mut is: Vec<_> = peer.is.iter().filter(cut).collect();
@@ -87,11 +87,11 @@ impl Diff {
         });
         let reached = self.reached(peer.address.into(), moment, blocklist);
         let stay = now.into_iter().filter(|claim| self.stays(claim)).chain(reached).filter_map(|claim| {
-            let NamedClaim { list, target, until, .. } = claim;
-            let turned = self.turned.iter().find(|turned| turned.list == list);
+            let NamedClaim { list, id, target, until, .. } = claim;
+            let turned = self.turned.iter().find(|turned| turned.list == id);
             let (clause, until) = match turned {
                 Some(turned) => (turned.clause, turned.lasting.until(target, blocklist)?),
-                None => (blocklist.clause_of(&list), until),
+                None => (blocklist.clause_of(id), until),
             };
             lasts(until, moment).then_some(Blocking { list, target, clause })
         });
@@ -100,18 +100,18 @@ impl Diff {
 
     /// Does this stay as it is?
     fn stays(&self, claim: &NamedClaim) -> bool {
-        let reaches_otherwise = self.reaching.iter().any(|(name, _)| *name == claim.list);
-        !self.replaced.contains(&claim.list) && !reaches_otherwise
+        let reaches_otherwise = self.reaching.iter().any(|(list, _)| *list == claim.id);
+        !self.replaced.contains(&claim.id) && !reaches_otherwise
     }
 
     /// What is on a list already, and would cover this at that moment once it reaches otherwise.
     fn reached(&self, peer: Target, moment: Timestamp, blocklist: &Blocklist) -> Option<NamedClaim> {
-        self.reaching.iter().filter(|(name, _)| !self.replaced.contains(name)).find_map(|(name, reach)| {
+        self.reaching.iter().filter(|(list, _)| !self.replaced.contains(list)).find_map(|(list, reach)| {
             let wide = reach.of(peer).next()?;
             let own = blocklist.covering(Polarity::Block, peer).into_iter();
             let covers = |claim: &NamedClaim| reach.of(claim.target).any(|one| one.covers(&peer));
             own.chain(blocklist.within(Polarity::Block, wide))
-                .find(|claim| claim.list == *name && covers(claim) && lasts(claim.until, moment))
+                .find(|claim| claim.id == *list && covers(claim) && lasts(claim.until, moment))
         })
     }
 }

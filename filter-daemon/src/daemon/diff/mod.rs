@@ -9,7 +9,6 @@ mod lasting;
 mod peers;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use filter_common::ports::Clause;
 use filter_common::target::Target;
@@ -55,9 +54,9 @@ pub struct Diff {
     stage: Stage,
     peers: Vec<Peer>,
     /// The names of lists of which nothing stays as it is.
-    replaced: HashSet<Arc<str>>,
+    replaced: HashSet<ListId>,
     /// Lists of which what is there would reach otherwise.
-    reaching: Vec<(Arc<str>, Reach)>,
+    reaching: Vec<(ListId, Reach)>,
     /// Lists of which what is there would be blocked on other ports.
     turned: Vec<Turned>,
     drops: Drops,
@@ -66,7 +65,7 @@ pub struct Diff {
 
 /// A list of which what is there would be blocked on these ports, and so long.
 struct Turned {
-    list: Arc<str>,
+    list: ListId,
     clause: Option<Clause>,
     lasting: Lasting,
 }
@@ -163,10 +162,10 @@ impl Diff {
         let rows = blocklist.lists();
         let now_of = |list: &LoadedList| list.before.or(list.turned);
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(now_of).collect();
-        self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, Polarity::Block, loaded.block, blocklist);
+        self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, Polarity::Block, loaded.block);
         let allow = rows.find(CONFIG_ALLOW_LIST);
         if allow.is_some() || !loaded.allow.is_empty() {
-            self.compare(allow, CONFIG_ALLOW_LIST, Polarity::Allow, loaded.allow, blocklist);
+            self.compare(allow, CONFIG_ALLOW_LIST, Polarity::Allow, loaded.allow);
         }
         for list in loaded.lists {
             let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), Lasting::on(&list));
@@ -187,14 +186,10 @@ impl Diff {
             };
             let was = list.was.filter(|was| *was != list.name).map(|was| was.to_string());
             let ports = list.meaning.ports.map(|clause| clause.to_string());
-            self.turned.extend(keeps.map(|id| Turned {
-                list: rows.get(id).name.clone(),
-                clause: list.meaning.ports,
-                lasting,
-            }));
+            self.turned.extend(keeps.map(|id| Turned { list: id, clause: list.meaning.ports, lasting }));
             match targets {
                 Some(targets) => {
-                    self.compare(before, &list.name, list.meaning.polarity, targets, blocklist);
+                    self.compare(before, &list.name, list.meaning.polarity, targets);
                     if let Some(compared) = self.lists.last_mut() {
                         let told = &mut compared.told;
                         (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
@@ -221,22 +216,15 @@ impl Diff {
         }
         let gone = rows.iter().filter(|(id, list)| list.origin == Origin::File && !continued.contains(id));
         for (id, list) in gone {
-            self.compare(Some(id), &list.name, list.polarity, Targets::default(), blocklist);
+            self.compare(Some(id), list.called(), list.polarity, Targets::default());
             if let Some(compared) = self.lists.last_mut() {
                 compared.told.gone = true;
             }
         }
     }
 
-    fn compare(
-        &mut self,
-        id: Option<ListId>,
-        name: &str,
-        polarity: Polarity,
-        targets: Targets,
-        blocklist: &Blocklist,
-    ) {
-        self.replaced.extend(id.map(|id| blocklist.lists().get(id).name.clone()));
+    fn compare(&mut self, id: Option<ListId>, name: &str, polarity: Polarity, targets: Targets) {
+        self.replaced.extend(id);
         let told = ListDifference {
             name: name.to_owned(),
             allows: polarity == Polarity::Allow,
@@ -326,18 +314,17 @@ fn ports_told(clause: Option<Clause>) -> String {
 }
 
 /// Lists that are there and would reach otherwise.
-fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(Arc<str>, Reach)> {
+fn reaching(loaded: &Loaded, blocklist: &Blocklist) -> Vec<(ListId, Reach)> {
     let rows = blocklist.lists();
-    let files = loaded.lists.iter().filter_map(|list| {
-        Some((rows.get(list.before.or_else(|| list.keeps_entries_of())?), list.meaning.reach))
-    });
+    let files = loaded
+        .lists
+        .iter()
+        .filter_map(|list| Some((list.before.or_else(|| list.keeps_entries_of())?, list.meaning.reach)));
     let live = rows.live(Polarity::Block).map(|id| {
-        let list = rows.get(id);
-        let said = loaded.config.live.iter().find(|said| said.name.as_str() == &*list.name);
-        (list, said.map_or(Reach::AS_GIVEN, |said| Reach::to(said.ipv6_prefix)))
+        let said = loaded.config.live.iter().find(|said| said.name.as_str() == &*rows.get(id).name);
+        (id, said.map_or(Reach::AS_GIVEN, |said| Reach::to(said.ipv6_prefix)))
     });
-    let others = files.chain(live).filter(|(list, reach)| list.reach != *reach);
-    others.map(|(list, reach)| (list.name.clone(), reach)).collect()
+    files.chain(live).filter(|(list, reach)| rows.get(*list).reach != *reach).collect()
 }
 
 fn note(reply: &mut Reply, list: &ListDifference, targets: &Targets, comes: bool) {

@@ -98,11 +98,10 @@ impl Rows {
         let lists = blocklist.lists_mut();
         let name_of = |id: &ListId| (*id, lists.get(*id).name.clone());
         let names_before: Vec<_> = continued.iter().chain(&gone).map(name_of).collect();
-        let renamed: Vec<(ListId, Arc<str>)> =
+        let renamed =
             loaded.lists.iter().filter_map(|list| Some((list.before?, list.name.clone()))).collect();
         // What is gone must not stand in the way of a new list of its name.
-        let parted = gone.iter().map(|id| (*id, format!("{} (removed)", lists.get(*id).name).into()));
-        lists.rename(renamed.into_iter().chain(parted).collect::<Vec<_>>());
+        lists.rename_and_part(renamed, &gone);
         let mut contents = vec![(config, std::mem::take(&mut loaded.block))];
         contents.extend(allow.map(|allow| (allow, std::mem::take(&mut loaded.allow))));
         let reaching = Reaching::live(&loaded.config.live, blocklist.lists_mut());

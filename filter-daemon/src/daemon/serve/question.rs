@@ -42,17 +42,19 @@ impl Owner {
         let list::Request { list, family, within, expiring, allow, after, most } = request;
         let blocklist = self.protection.blocklist();
         let polarity = if allow { Polarity::Allow } else { Polarity::Block };
-        let only = list.as_ref().map(|name| blocklist.lists().find(name.as_str()));
-        if let Some(other) =
-            only.flatten().map(|id| blocklist.lists().get(id)).filter(|list| list.polarity != polarity)
-        {
-            return Err(listed_elsewhere(&other.name, other.polarity));
+        // Two of them, while a reload puts one in the place of the other.
+        let called =
+            list.as_ref().map(|name| blocklist.lists().all_called(name.as_str()).collect::<Vec<_>>());
+        let is_meant = |id: &ListId| blocklist.lists().get(*id).polarity == polarity;
+        let only = called.as_ref().map(|called| called.iter().copied().filter(is_meant).collect::<Vec<_>>());
+        if only.as_ref().is_some_and(Vec::is_empty) {
+            // A live list comes with its first entry and goes with its last: one that is not there has none.
+            return match called.unwrap_or_default().first().map(|id| blocklist.lists().get(*id)) {
+                None => Ok(list::Reply::default()),
+                Some(other) => Err(listed_elsewhere(other.called(), other.polarity)),
+            };
         }
-        // A live list comes with its first entry and goes with its last: one that is not there has none.
-        if only == Some(None) {
-            return Ok(list::Reply::default());
-        }
-        let is_on = |list: ListId| only.is_none_or(|only| only == Some(list));
+        let is_on = |list: ListId| only.as_ref().is_none_or(|only| only.contains(&list));
         let is_within = |target: &Target| within.is_none_or(|wide| wide.covers(target));
         let keep = |target: Target, list: ListId| is_on(list) && is_of(target, family) && is_within(&target);
         let (page, next) = match expiring {
@@ -93,13 +95,13 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
     let by = all().take(covering.len() + MOST_NAMED_WITHIN).map(|claim| HeldBy {
         target: claim.target.to_string(),
         list: claim.list.to_string(),
-        origin: origin(blocklist, &claim.list).unwrap_or_default().to_owned(),
+        origin: origin(blocklist, claim).to_owned(),
         ports: ports(blocklist, claim),
         blocks: widened_to(claim),
     });
     // Where one blocks on all ports, it does not matter on which the others do.
     let on_ports: Option<BTreeSet<_>> = all().map(|claim| ports(blocklist, claim)).collect();
-    let clauses: Vec<_> = covering.iter().filter_map(|claim| blocklist.clause_of(&claim.list)).collect();
+    let clauses: Vec<_> = covering.iter().filter_map(|claim| blocklist.clause_of(claim.id)).collect();
     let on_ports = on_ports.filter(|_| !want_everything(&clauses));
     let lists: BTreeSet<_> = all().map(|claim| claim.list.to_string()).collect();
     (!lists.is_empty()).then(|| Held {
@@ -162,13 +164,13 @@ pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets
     (count, entries)
 }
 
-fn origin(blocklist: &Blocklist, list: &str) -> Option<&'static str> {
-    blocklist.lists().find(list).map(|id| blocklist.lists().get(id).origin.name())
+fn origin(blocklist: &Blocklist, claim: &NamedClaim) -> &'static str {
+    blocklist.lists().get(claim.id).origin.name()
 }
 
 /// On which ports an entry blocks, if not on all.
 fn ports(blocklist: &Blocklist, claim: &NamedClaim) -> Option<String> {
-    blocklist.clause_of(&claim.list).map(|clause| clause.to_string())
+    blocklist.clause_of(claim.id).map(|clause| clause.to_string())
 }
 
 /// What is blocked for the sake of an entry, if that is more than it names.
@@ -177,10 +179,9 @@ fn widened_to(claim: &NamedClaim) -> Option<String> {
 }
 
 pub(super) fn entry(blocklist: &Blocklist, claim: NamedClaim) -> Entry {
-    let origin = origin(blocklist, &claim.list);
     Entry {
         or_before: claim.or_before,
-        origin: origin.map(str::to_owned),
+        origin: Some(origin(blocklist, &claim).to_owned()),
         blocks: widened_to(&claim),
         ports: ports(blocklist, &claim),
         target: claim.target.to_string(),

@@ -1,6 +1,8 @@
 //! `test`: what packets from an address or a prefix meet, and why.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use filter_common::packet::Source;
 use filter_common::ports::Clause;
@@ -9,7 +11,7 @@ use filter_common::sets::{SetName, Slot};
 use filter_common::target::Target;
 
 use super::question::entry;
-use crate::blocklist::{Blocklist, Extent, NamedClaim, Polarity, Strictness, want_everything};
+use crate::blocklist::{Blocklist, Extent, ListId, NamedClaim, Polarity, Strictness, want_everything};
 use crate::clock;
 use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
 use crate::daemon::owner::Owner;
@@ -50,8 +52,10 @@ impl Owner {
 
     fn test_one(&self, target: Target, left: &mut usize) -> Tested {
         let blocklist = self.protection.blocklist();
-        let met = if target.is_host() { self.meets(target) } else { self.meet_parts(target, left) };
-        let met = if met.whole { met } else { self.meet_ports(target, left, met) };
+        let on_all = (!target.is_host()).then(|| blocklist.extent(SetName::Block, target, left));
+        let met =
+            on_all.as_ref().map_or_else(|| self.meets(target), |extent| self.meet_parts(target, extent));
+        let met = if met.whole { met } else { self.meet_ports(target, left, met, on_all.as_ref()) };
         if let Some(address) = met.disagrees {
             tracing::error!("{address}: the tables and the blocklist disagree, please report this");
         }
@@ -67,9 +71,14 @@ impl Owner {
         [&mut within, &mut allowed_within].into_iter().for_each(|within| within.truncate(MOST_WITHIN));
         let is_dropped = met.whole || met.partly;
         let idle = self.idle();
-        let expired = blocklist.spent_covering(Polarity::Block, target).into_iter();
-        let expired =
-            expired.map(|(target, list)| Expired { target: target.to_string(), list: list.to_string() });
+        let expired = Polarity::ALL.into_iter().flat_map(|polarity| {
+            let all = blocklist.spent_covering(polarity, target).into_iter();
+            all.map(move |(target, list)| Expired {
+                target: target.to_string(),
+                list: list.to_string(),
+                allows: polarity == Polarity::Allow,
+            })
+        });
         let entries =
             |claims: Vec<NamedClaim>| claims.into_iter().map(|claim| entry(blocklist, claim)).collect();
         Tested {
@@ -106,18 +115,18 @@ impl Owner {
 
     /// Nobody can ask for each address of a prefix: the blocklist says where the answer changes, and the tables are asked
     /// there.
-    fn meet_parts(&self, target: Target, left: &mut usize) -> Met {
-        let extent = self.protection.blocklist().extent(SetName::Block, target, left);
+    fn meet_parts(&self, target: Target, extent: &Extent) -> Met {
         let filter = self.protection.filter();
         let is_dropped = |source| matches!(filter.judge(source), Verdict::Drop(_));
         let (whole, is_complete) = (extent.is_whole(), extent.is_complete);
         let partly = !whole && !extent.is_nothing();
         let met = Met { whole, partly, is_complete, ports: Vec::new(), disagrees: None };
-        met.told_by_tables(&extent, target, is_dropped)
+        met.told_by_tables(extent, target, is_dropped)
     }
 
-    /// And what is dropped of it on some ports only: by each clause, as far as any goes.
-    fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met) -> Met {
+    /// And what is dropped of it on some ports only: by each clause, as far as any goes. What a clause has within what is dropped
+    /// on all ports is dropped on these.
+    fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met, on_all: Option<&Extent>) -> Met {
         let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
         let mut some = Vec::new();
         for (slot, clause) in Slot::all().zip(blocklist.clauses()) {
@@ -133,12 +142,16 @@ impl Owner {
             met.is_complete &= of_clause.is_complete;
             met.whole |= of_clause.whole;
             met.partly |= of_clause.partly || of_clause.whole;
-            some.extend((of_clause.partly || of_clause.whole).then_some((clause, of_clause.whole)));
+            if on_all.is_none_or(|on_all| !extent.is_within(on_all)) && (of_clause.partly || of_clause.whole)
+            {
+                some.push((clause, of_clause.whole));
+            }
         }
         let all: Vec<_> = some.iter().filter(|(_, is_whole)| *is_whole).map(|(clause, _)| *clause).collect();
         if !want_everything(&all) {
-            // Of what is dropped as a whole, it is told which clause has a part of it only.
-            let told = |(clause, is_whole): &(Clause, bool)| match met.whole && !is_whole {
+            // Where more is dropped, it is told which clause has a part of it only.
+            let is_more = met.whole || on_all.is_some_and(|on_all| !on_all.is_nothing());
+            let told = |(clause, is_whole): &(Clause, bool)| match is_more && !is_whole {
                 true => format!("a part of it {clause}"),
                 false => clause.to_string(),
             };
@@ -182,13 +195,13 @@ fn of6(address: u128) -> (IpAddr, Source) {
 
 /// Where the lists of these are read, each once.
 fn files<'a>(blocklist: &Blocklist, claims: impl Iterator<Item = &'a NamedClaim>) -> Vec<File> {
-    let lists = blocklist.lists();
-    let mut names: Vec<_> = claims.map(|claim| &claim.list).collect();
-    names.sort();
-    names.dedup();
-    let file = |name: &str| {
-        let reading = lists.get(lists.find(name)?).reading.as_ref()?;
-        Some(File { list: name.to_owned(), path: printable::path(&reading.path).to_string() })
+    let lists: BTreeSet<_> = claims.map(|claim| (&claim.list, claim.id)).collect();
+    let file = |(name, id): (&Arc<str>, ListId)| {
+        let reading = blocklist.lists().get(id).reading.as_ref()?;
+        Some(File { list: name.to_string(), path: printable::path(&reading.path).to_string() })
     };
-    names.into_iter().filter_map(|name| file(name)).collect()
+    let mut files: Vec<_> = lists.into_iter().filter_map(file).collect();
+    // While a reload puts one in the place of another, both are called so.
+    files.dedup();
+    files
 }
