@@ -53,7 +53,7 @@ pub struct Diff {
     lists: Vec<Compared>,
     stage: Stage,
     peers: Vec<Peer>,
-    /// The names of lists of which nothing stays as it is.
+    /// Lists of which nothing stays as it is.
     replaced: HashSet<ListId>,
     /// Lists of which what is there would reach otherwise.
     reaching: Vec<(ListId, Reach)>,
