@@ -153,9 +153,10 @@ impl Lists {
         targets.iter().for_each(|target| self.row(id).spent.insert(target));
     }
 
-    /// What is spent of `other` is spent of this one, which takes its place.
+    /// What is spent of `other` is spent of this one, too, which takes its place.
     pub fn take_spent(&mut self, id: ListId, other: ListId) {
-        self.row(id).spent = std::mem::take(&mut self.row(other).spent);
+        let spent = std::mem::take(&mut self.row(other).spent);
+        self.row(id).spent.extend(spent);
     }
 
     /// What is spent of a list is forgotten but for what its source names.

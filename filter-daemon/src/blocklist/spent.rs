@@ -53,6 +53,12 @@ impl Spent {
         }
     }
 
+    /// The time of these is over, too.
+    pub fn extend(&mut self, other: Self) {
+        self.addresses.extend(other.addresses);
+        self.others.extend(other.others);
+    }
+
     /// Forgets what is not named any more: should it be named again, it comes anew.
     pub fn retain(&mut self, named: &Targets) {
         self.addresses.retain(|address| named.contains(Target::V4(Prefix::host(*address))));
