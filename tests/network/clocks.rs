@@ -35,43 +35,44 @@ fn in_one_boot_the_time_since_boot_ends_what_was_added_before_a_restart() {
     net.filterd(["status"]).succeeds();
 }
 
-#[test]
-fn in_one_boot_the_time_since_boot_ends_what_a_list_names_whatever_was_done_to_the_clock() {
+/// A list whose entries stay for half an hour, and one whose stay for one hour more.
+const TWO_LISTS: &str = "lists:\n  - {name: soon, path: $HOME/soon.txt, ttl: 30m}\n  - {name: later, path: $HOME/later.txt, ttl: 90m}\n";
+
+/// The first of them names `ATTACKER`, the other `BYSTANDER`, and another filterd of the same boot has begun an hour later.
+fn with_two_lists_an_hour_later() -> Net {
     let mut net = Net::new();
     net.home().write("soon.txt", ATTACKER);
     net.home().write("later.txt", BYSTANDER);
-    let config = "lists:\n  - {name: soon, path: $HOME/soon.txt, ttl: 30m}\n  - {name: later, path: $HOME/later.txt, ttl: 90m}\n";
-    net.start(config);
+    net.start(TWO_LISTS);
     net.expect(ATTACKER).dropped();
     net.stop();
     net.lives_in(OtherTime::later(HOUR));
-    net.start(config);
+    net.start(TWO_LISTS);
     net.expect(ATTACKER).passes();
+    net
+}
+
+#[track_caller]
+fn half_an_hour_is_left(net: &Net) {
     net.expect(BYSTANDER).dropped();
     net.filterd(["list", "--expiring", "31m"]).succeeds().says(BYSTANDER);
     net.filterd(["list", "--expiring", "20m"]).succeeds().is_silent_about(BYSTANDER);
 }
 
 #[test]
+fn in_one_boot_the_time_since_boot_ends_what_a_list_names_whatever_was_done_to_the_clock() {
+    half_an_hour_is_left(&with_two_lists_an_hour_later());
+}
+
+#[test]
 fn what_a_list_named_and_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_next_one_too() {
-    let mut net = Net::new();
-    net.home().write("soon.txt", ATTACKER);
-    net.home().write("later.txt", BYSTANDER);
-    let config = "lists:\n  - {name: soon, path: $HOME/soon.txt, ttl: 30m}\n  - {name: later, path: $HOME/later.txt, ttl: 90m}\n";
-    net.start(config);
-    net.expect(ATTACKER).dropped();
-    net.stop();
-    net.lives_in(OtherTime::later(HOUR));
-    net.start(config);
-    net.expect(ATTACKER).passes();
+    let mut net = with_two_lists_an_hour_later();
     net.stop();
     // By the clock on the wall hardly any time has passed since the first one.
     net.lives_in(OtherTime::of(net.home(), 1, Duration::ZERO));
-    net.start(config);
+    net.start(TWO_LISTS);
     net.expect(ATTACKER).passes();
-    net.expect(BYSTANDER).dropped();
-    net.filterd(["list", "--expiring", "31m"]).succeeds().says(BYSTANDER);
-    net.filterd(["list", "--expiring", "20m"]).succeeds().is_silent_about(BYSTANDER);
+    half_an_hour_is_left(&net);
 }
 
 #[test]
