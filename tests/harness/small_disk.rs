@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use crate::Home;
+
 /// A file system of two mebibytes.
 #[derive(Debug)]
 pub struct SmallDisk {
@@ -10,14 +12,17 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts it there.
+    /// It is the state directory of this home, in which there was none.
     #[track_caller]
-    pub fn mount(at: &str) -> Self {
+    pub fn of_state(home: &Home) -> Self {
+        let at = home.path("state");
+        fs::create_dir(&at).expect("a home can be written");
+        let at = at.display().to_string();
         let done = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=2m,mode=0700", "filterd-test", at])
+            .args(["-t", "tmpfs", "-o", "size=2m,mode=0700", "filterd-test", &at])
             .status();
         assert!(done.expect("mount can be run").success());
-        Self { at: at.to_owned() }
+        Self { at }
     }
 
     /// Takes nothing any more, or does again. Nobody may have a file of it open to write.

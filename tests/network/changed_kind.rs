@@ -300,7 +300,7 @@ fn what_is_over_on_a_list_that_allowed_is_blocked_once_it_blocks() {
         let mut net = Net::new();
         net.file("partners.txt", ATTACKER);
         let list = |allow: bool| {
-            format!("lists: [{{name: partners, path: $HOME/partners.txt, allow: {allow}, ttl: 4s}}]")
+            format!("lists: [{{name: partners, path: $HOME/partners.txt, allow: {allow}, ttl: 8s}}]")
         };
         net.start(&format!("block: [{INLINE}]\n{}", list(true)));
         wait_for_copies(&net, "means allow\n");

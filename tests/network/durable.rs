@@ -180,9 +180,7 @@ fn a_full_disk_is_told_and_made_up_for() {
 #[test]
 fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
     let mut net = Net::new();
-    let state = net.home().path("state");
-    fs::create_dir(&state).expect("a home can be written");
-    let disk = SmallDisk::mount(&state.display().to_string());
+    let disk = SmallDisk::of_state(net.home());
     disk.fill();
     net.start("");
     net.wait_for_log("would not survive a restart");
@@ -201,56 +199,6 @@ fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
     net.start("");
     net.expect(ATTACKER).dropped();
     net.filterd(["status"]).is_silent_about("damaged").is_silent_about("would not survive a restart");
-}
-
-/// A disk that has failed is made read-only by the system, and a supervisor starts filterd on it.
-#[test]
-fn what_was_added_live_is_there_after_a_start_on_a_read_only_state_directory_too() {
-    let mut net = Net::new();
-    let state = net.home().path("state");
-    fs::create_dir(&state).expect("a home can be written");
-    let disk = SmallDisk::mount(&state.display().to_string());
-    net.start("block: [203.0.113.64/26]");
-    net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["allow", "add", "203.0.113.70"]).succeeds();
-    net.end(Signal::SIGKILL);
-    disk.is_read_only(true);
-    net.start("block: [203.0.113.64/26]");
-    net.expect(ATTACKER).dropped();
-    net.expect("203.0.113.70").passes();
-    net.filterd(["status"]).exits(7).says("would not survive a restart").is_silent_about("is not blocked");
-    net.filterd(["add", BYSTANDER]).exits(7).complains("filterd writes it as soon as it can");
-    disk.is_read_only(false);
-    net.wait_for_log("live entries are on disk again");
-    net.filterd(["status"]).succeeds();
-    net.end(Signal::SIGKILL);
-    net.start("block: [203.0.113.64/26]");
-    net.expect_each([ATTACKER, BYSTANDER]).dropped();
-    net.expect("203.0.113.70").passes();
-    net.filterd(["status"]).succeeds();
-}
-
-/// Nothing in the state directory could tell the next start of it.
-#[test]
-fn what_a_read_only_state_directory_did_not_take_is_told_by_the_start_after_a_kill() {
-    let mut net = Net::new();
-    let state = net.home().path("state");
-    fs::create_dir(&state).expect("a home can be written");
-    let disk = SmallDisk::mount(&state.display().to_string());
-    disk.is_read_only(true);
-    net.start("");
-    net.filterd(["add", ATTACKER]).exits(7).complains("would not survive a restart");
-    net.expect(ATTACKER).dropped();
-    net.end(Signal::SIGKILL);
-    disk.is_read_only(false);
-    net.start("");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
-    net.filterd(["add", ATTACKER]).succeeds();
-    fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
-    net.end(Signal::SIGKILL);
-    net.start("");
-    net.filterd(["status"]).succeeds();
-    net.expect(ATTACKER).dropped();
 }
 
 /// Where Landlock or its user keeps the daemon from making it anew, that is for the operator to do.
@@ -431,9 +379,7 @@ fn with_a_full_disk_nothing_is_called_done_that_was_so_before() {
 
 fn with_a_full_disk() -> (Net, SmallDisk) {
     let mut net = Net::new();
-    let state = net.home().path("state");
-    fs::create_dir(&state).expect("a home can be written");
-    let disk = SmallDisk::mount(&state.display().to_string());
+    let disk = SmallDisk::of_state(net.home());
     net.start("");
     net.filterd(["add", BYSTANDER]).succeeds();
     disk.fill();

@@ -282,9 +282,7 @@ fn a_secret_that_systemd_hands_over_is_sent_and_one_that_it_does_not_is_told() {
 #[test]
 fn a_state_directory_that_is_full_keeps_what_was_good_and_is_told() {
     let mut net = Net::new();
-    let state = net.home().path("state");
-    fs::create_dir_all(&state).expect("it is ours");
-    let disk = SmallDisk::mount(&state.display().to_string());
+    let disk = SmallDisk::of_state(net.home());
     let site = Site::up(&net);
     site.has(&format!("{ATTACKER}\n"));
     net.start(&config().replace("refresh", "include_special: true, refresh"));

@@ -69,6 +69,7 @@ mod places;
 mod ports;
 mod prefixes;
 mod privilege;
+mod read_only;
 mod reality;
 mod refusals;
 mod reload;

@@ -162,7 +162,7 @@ fn what_is_over_is_not_announced_by_diff_where_its_file_is_read_again() {
 #[test]
 fn a_list_that_blocks_on_other_ports_from_now_on_keeps_the_times_of_what_it_names() {
     let mut net = Net::new();
-    let list = |more: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: 8s{more}}}]");
+    let list = |more: &str| format!("lists: [{{name: seen, path: $HOME/seen.txt, ttl: 15s{more}}}]");
     let but = |port: u16| list(&format!(", except_ports: [{port}]"));
     let file = net.file("seen.txt", ATTACKER);
     net.start(&list(""));

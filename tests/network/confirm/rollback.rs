@@ -136,9 +136,7 @@ fn a_slip_in_the_configuration_does_not_bring_what_was_rolled_back() {
 fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         let mut net = Net::new();
-        let state = net.home().path("state");
-        fs::create_dir(&state).expect("a home can be written");
-        let disk = SmallDisk::mount(&state.display().to_string());
+        let disk = SmallDisk::of_state(net.home());
         let [before, after] = [ATTACKER, BYSTANDER].map(|blocked| format!("block: [{blocked}]"));
         let is_before = |net: &Net| {
             net.expect(ATTACKER).dropped();
