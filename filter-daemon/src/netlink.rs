@@ -183,6 +183,7 @@ mod tests {
         assert_eq!(read.attribute(2).map(|name| text(&name)).as_deref(), Some("eth0"));
         assert!(Message::deserialize(&header, &bytes[..3]).is_err());
     }
+
     /// What `take` is shown of a piece, and what it says of it.
     fn taken(piece: &[u8]) -> (io::Result<bool>, usize) {
         let mut shown = 0;

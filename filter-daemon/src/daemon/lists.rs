@@ -305,11 +305,10 @@ pub fn has_no_copy(list: &List) -> Explanation {
 pub fn held_back(blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
     blocklist.lists().iter().filter_map(|(_, list)| {
         let trouble = list.reading.as_ref()?.trouble.as_ref()?;
-        let has_expired = list.entries == 0 && !list.spent.is_empty();
-        let message = match &trouble.message {
-            message if has_expired => format!("{message}; all of it has expired since"),
-            message => message.clone(),
-        };
+        let mut message = trouble.message.clone();
+        if list.entries == 0 && !list.spent.is_empty() {
+            message.push_str("; all of it has expired since");
+        }
         Some(HeldBack {
             list: list.called().to_string(),
             since: clock::on_the_wall(trouble.since),

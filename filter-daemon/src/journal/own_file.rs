@@ -28,10 +28,15 @@ pub fn open_our_own(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Whosever it is, to be read; through no link, and without waiting for whoever writes to it.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
 /// What is in it, where it can only be read.
 pub fn read_our_own(path: &Path) -> io::Result<Vec<u8>> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let mut file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    let mut file = open_to_read(path)?;
     must_be_ours(&file.metadata()?)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;

@@ -4,15 +4,14 @@
 //! block to give. Where even that is refused, the word stands beside the socket. Only what a client was not told to be on disk
 //! can be missing, and the word is there before the client is told.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::OFlag;
 use tracing::{error, warn};
 
-use super::own_file::open_our_own;
+use super::own_file::{open_our_own, open_to_read};
 use crate::blocklist::Timestamp;
 use crate::text::printable;
 
@@ -147,8 +146,7 @@ impl Sign {
 
 /// What it says. Anything else than a word of ours is none.
 fn read(path: &Path) -> Option<(Says, Option<Timestamp>)> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).ok()?;
+    let file = open_to_read(path).ok()?;
     let mut text = String::new();
     file.take(LENGTH as u64).read_to_string(&mut text).ok()?;
     let word = text.trim_end();

@@ -50,8 +50,25 @@ impl Copies {
         outcomes
     }
 
+    /// Makes the copies of these out of what is there of them, each `at` its path. Tells of which that failed.
+    pub(super) fn make_anew(
+        &self,
+        copies: Vec<Accepted>,
+        bytes: fn(Accepted) -> Bytes,
+        at: fn(&Self, &Accepted) -> PathBuf,
+    ) -> Vec<(Accepted, CopyError)> {
+        let wanted = copies.iter().map(|accepted| ToKeep {
+            accepted: accepted.clone(),
+            bytes: bytes(accepted.clone()),
+            before: None,
+        });
+        let outcomes = self.make_all(wanted.collect(), &mut Vec::new(), at);
+        let all = copies.into_iter().zip(outcomes);
+        all.filter_map(|(accepted, outcome)| Some((accepted, outcome.err()?))).collect()
+    }
+
     /// A name is on disk when its directory is: else none is that was given.
-    pub(super) fn sync_names(&self, outcomes: &mut [Result<(), CopyError>]) {
+    fn sync_names(&self, outcomes: &mut [Result<(), CopyError>]) {
         if outcomes.iter().all(Result::is_err) {
             return;
         }

@@ -37,13 +37,7 @@ impl Copies {
     /// All that was tried has come to stay, by a filterd that died before it had done so. Tells of which lists that failed.
     #[must_use]
     pub fn take_all_tried(&self) -> Vec<(Accepted, CopyError)> {
-        let tried = self.find_tried().copies;
-        let wanted =
-            tried.iter().map(|tried| ToKeep { accepted: tried.clone(), bytes: Bytes::Tried, before: None });
-        let outcomes = self.make_all(wanted.collect(), &mut Vec::new(), Self::path);
-        let failed =
-            tried.into_iter().zip(outcomes).filter_map(|(tried, outcome)| Some((tried, outcome.err()?)));
-        failed.collect()
+        self.make_anew(self.find_tried().copies, |_| Bytes::Tried, Self::path)
     }
 
     /// Where the copy of this is, if it is on trial.
