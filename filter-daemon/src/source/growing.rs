@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use memchr::{memchr_iter, memrchr};
+
 use super::patience::Progress;
 use super::rejected::{Reason, Rejected};
 use crate::clock;
@@ -40,7 +42,7 @@ impl Unfinished {
 }
 
 /// Waits so long.
-type Wait = Box<dyn FnMut(Duration)>;
+type Wait = Box<dyn FnMut(Duration) + Send>;
 
 /// Reads a file to its end, and at its end the last line only if the file is at rest.
 pub struct Growing {
@@ -107,8 +109,8 @@ impl Growing {
             return self.finish();
         }
         let new = &self.buffer[self.end..self.end + read];
-        self.lines += new.iter().map(|byte| u64::from(*byte == b'\n')).sum::<u64>();
-        let last = new.iter().rposition(|byte| *byte == b'\n');
+        self.lines += memchr_iter(b'\n', new).count() as u64;
+        let last = memrchr(b'\n', new);
         self.read += read as u64;
         self.whole = last.map_or(0, |at| self.end + at + 1);
         self.end += read;
@@ -183,17 +185,15 @@ fn sleep(time: Duration, progress: &Progress) {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
     use std::fs::OpenOptions;
     use std::io::Write;
-    use std::rc::Rc;
     use std::time::SystemTime;
 
     use super::*;
 
     struct Written {
         file: tempfile::NamedTempFile,
-        waited: Rc<Cell<Duration>>,
+        waited: Arc<Mutex<Duration>>,
     }
 
     impl Written {
@@ -202,15 +202,19 @@ mod tests {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), text).unwrap();
             file.as_file().set_modified(SystemTime::now() - age).unwrap();
-            Self { file, waited: Rc::default() }
+            Self { file, waited: Arc::default() }
+        }
+
+        fn waited(&self) -> Duration {
+            *self.waited.lock().unwrap()
         }
 
         /// What is read of it, where this happens to it while it is waited for.
-        fn read(&self, meanwhile: impl Fn(&Path) + 'static) -> (io::Result<Vec<u8>>, Vec<String>) {
+        fn read(&self, meanwhile: impl Fn(&Path) + Send + 'static) -> (io::Result<Vec<u8>>, Vec<String>) {
             let (unfinished, waited) = (Unfinished::default(), self.waited.clone());
             let path = self.file.path().to_owned();
             let wait = move |time| {
-                waited.set(waited.get() + time);
+                *waited.lock().unwrap() += time;
                 meanwhile(&path);
             };
             let file = self.file.reopen().unwrap();
@@ -242,16 +246,16 @@ mod tests {
             let written = Written::ago(b"192.0.2.1\n10.0.0.1", age);
             let (read, told) = written.read(|_| {});
             assert_eq!((read.unwrap(), told), (b"192.0.2.1\n10.0.0.1".to_vec(), vec![]));
-            assert_eq!(!written.waited.get().is_zero(), waits);
-            assert!(written.waited.get() <= REST);
+            assert_eq!(!written.waited().is_zero(), waits);
+            assert!(written.waited() <= REST);
         }
         let ended = Written::ago(b"192.0.2.1\n", Duration::ZERO);
         assert_eq!(ended.read(|_| {}).0.unwrap(), b"192.0.2.1\n");
-        assert!(ended.waited.get().is_zero(), "a line with an end is whole");
+        assert!(ended.waited().is_zero(), "a line with an end is whole");
         let ahead = Written::ago(b"10.0.0.1", Duration::ZERO);
         ahead.file.as_file().set_modified(SystemTime::now() + Duration::from_secs(600)).unwrap();
         assert_eq!(ahead.read(|_| {}).0.unwrap(), b"10.0.0.1");
-        assert_eq!(ahead.waited.get(), REST, "a clock that is ahead is no reason to wait longer");
+        assert_eq!(ahead.waited(), REST, "a clock that is ahead is no reason to wait longer");
     }
 
     #[test]

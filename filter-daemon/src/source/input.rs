@@ -12,11 +12,11 @@ use super::patience::Progress;
 
 /// An open file, or the files of a folder, that may be a list.
 pub struct Input<'a> {
-    file: Box<dyn Read>,
+    file: Box<dyn Read + Send>,
     left_out: Vec<String>,
     unfinished: Unfinished,
     left: u64,
-    copy: Option<&'a mut dyn Write>,
+    copy: Option<&'a mut (dyn Write + Send)>,
     progress: Progress,
 }
 
@@ -69,14 +69,14 @@ impl<'a> Input<'a> {
 
     /// Also writes what is read into `copy`.
     #[must_use]
-    pub fn copied_to(mut self, copy: Option<&'a mut dyn Write>) -> Self {
+    pub fn copied_to(mut self, copy: Option<&'a mut (dyn Write + Send)>) -> Self {
         self.copy = copy;
         self
     }
 }
 
 /// What is read, how long it is, and what was left out of it.
-type Opened = (Box<dyn Read>, u64, Vec<String>);
+type Opened = (Box<dyn Read + Send>, u64, Vec<String>);
 
 fn plain(path: &Path) -> Result<(File, u64), FileError> {
     let file = file::open(path)?;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::gathering::Gathering;
+use super::ahead::ahead;
 use super::file::FileError;
 use super::format::{self, Format, How, Lack, Rows, head, nft};
 use super::input::Input;
@@ -84,7 +85,8 @@ pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Resu
 /// When the input fails.
 pub fn read_opened(path: &Path, input: Input, limits: &Limits, how: &How) -> Result<ListFile, FileError> {
     let (left_out, unfinished) = (input.left_out(), input.unfinished());
-    let mut list = ListFile { left_out, ..parse(path, input, limits.max_entries, how)? };
+    let list = ahead(input, |input| parse(path, input, limits.max_entries, how))?;
+    let mut list = ListFile { left_out, ..list };
     unfinished.take().into_iter().for_each(|line| list.reject(line));
     Ok(list)
 }

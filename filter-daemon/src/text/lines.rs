@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 
+use memchr::memchr;
+
 /// The longest line that is given whole. No target needs a tenth of it.
 pub const LONGEST: usize = 4096;
 
@@ -115,7 +117,7 @@ impl<R: Read> Lines<R> {
     }
 
     fn line_end(&self) -> Option<usize> {
-        self.buffer[self.start..self.end].iter().position(|byte| *byte == b'\n')
+        memchr(b'\n', &self.buffer[self.start..self.end])
     }
 
     /// Moves what is left to the front and reads behind it; false at the end of the input.

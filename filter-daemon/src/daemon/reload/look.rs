@@ -66,7 +66,7 @@ impl Looking {
         }
         let is_copied = stamp.is_some() && stamp == self.copied;
         let mut draft = self.copies.filter(|_| !is_copied).map(|copies| copies.draft());
-        let read = |copy: Option<&mut dyn Write>| match &how.database {
+        let read = |copy: Option<&mut (dyn Write + Send)>| match &how.database {
             Some(database) => database::list(database, limits, how, copy, &progress),
             None => {
                 // What was fetched was whole before it had its name.

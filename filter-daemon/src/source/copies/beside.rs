@@ -13,7 +13,7 @@ const LONG: usize = 1 << 20;
 const AHEAD: usize = 8;
 
 /// Reads, while what it hands over is written into `copy`. All of that is there when this returns.
-pub fn beside<T>(copy: impl Write + Send, read: impl FnOnce(&mut dyn Write) -> T) -> T {
+pub fn beside<T>(copy: impl Write + Send, read: impl FnOnce(&mut (dyn Write + Send)) -> T) -> T {
     let copy = Mutex::new(copy);
     thread::scope(|scope| read(&mut Beside { scope, copy: &copy, length: 0, thread: Thread::Later }))
 }

@@ -63,7 +63,7 @@ pub fn list(
     database: &Database,
     limits: &Limits,
     how: &How,
-    copy: Option<&mut dyn Write>,
+    copy: Option<&mut (dyn Write + Send)>,
     progress: &Progress,
 ) -> Result<ListFile, FileError> {
     let path = database.path();

@@ -1,0 +1,170 @@
+//! A long list is read by a thread of its own, ahead of whoever understands its lines: the one waits for the file system, looks
+//! for what is whole, and has it written down; the other has enough to do.
+
+use std::io::{self, ErrorKind, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Scope};
+
+/// A list of fewer bytes is read sooner than a thread is there.
+const LONG: usize = 1 << 20;
+
+/// Few enough that an allocator has them at hand, and a processor in its caches.
+const BLOCK: usize = 64 * 1024;
+
+/// So many blocks may wait for whoever understands them.
+const AHEAD: usize = 8;
+
+/// Reads `input` ahead of what `read` asks for. Nothing of it is read any more when this returns.
+pub fn ahead<T>(input: impl Read + Send, read: impl FnOnce(&mut dyn Read) -> T) -> T {
+    let input = Mutex::new(input);
+    thread::scope(|scope| read(&mut Ahead { scope, input: &input, length: 0, thread: Thread::Later }))
+}
+
+struct Ahead<'scope, 'env, R> {
+    scope: &'scope Scope<'scope, 'env>,
+    input: &'env Mutex<R>,
+    length: usize,
+    thread: Thread,
+}
+
+enum Thread {
+    /// It is not worth one yet.
+    Later,
+    /// It reads, and of what came from it last so much is given out.
+    Reads(Receiver<io::Result<Vec<u8>>>, Vec<u8>, usize),
+    /// There is none to be had.
+    None,
+}
+
+impl<R: Read + Send> Ahead<'_, '_, R> {
+    fn begin(&self) -> Thread {
+        let (blocks, come) = sync_channel(AHEAD);
+        let input = self.input;
+        let thread = thread::Builder::new().name("ahead".to_owned());
+        match thread.spawn_scoped(self.scope, move || read_all(input, &blocks)) {
+            Ok(_) => Thread::Reads(come, Vec::new(), 0),
+            Err(_) => Thread::None,
+        }
+    }
+}
+
+impl<R: Read + Send> Read for Ahead<'_, '_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if matches!(self.thread, Thread::Later) && self.length > LONG {
+            self.thread = self.begin();
+        }
+        let Thread::Reads(come, block, given) = &mut self.thread else {
+            let read = read(self.input, into)?;
+            self.length = self.length.saturating_add(read);
+            return Ok(read);
+        };
+        if *given == block.len() {
+            // It ends before us where there is no more, or when it has panicked, and then its scope does, too.
+            let Ok(next) = come.recv() else { return Ok(0) };
+            (*block, *given) = (next?, 0);
+        }
+        let read = (&block[*given..]).read(into)?;
+        *given += read;
+        Ok(read)
+    }
+}
+
+/// Until there is no more, it fails, or nobody wants any.
+fn read_all(input: &Mutex<impl Read>, blocks: &SyncSender<io::Result<Vec<u8>>>) {
+    loop {
+        let mut block = vec![0; BLOCK];
+        let result = match read(input, &mut block) {
+            Ok(0) => return,
+            Ok(read) => {
+                block.truncate(read);
+                Ok(block)
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
+        let is_over = result.is_err();
+        if blocks.send(result).is_err() || is_over {
+            return;
+        }
+    }
+}
+
+fn read(input: &Mutex<impl Read>, into: &mut [u8]) -> io::Result<usize> {
+    input.lock().unwrap_or_else(PoisonError::into_inner).read(into)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::thread::ThreadId;
+
+    use super::*;
+
+    /// So many bytes, then perhaps an error; tells who asked for them.
+    struct Bytes<'a> {
+        given: usize,
+        length: usize,
+        then: Option<ErrorKind>,
+        asked: &'a Mutex<HashSet<ThreadId>>,
+    }
+
+    impl Read for Bytes<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.asked.lock().unwrap().insert(thread::current().id());
+            let count = into.len().min(self.length - self.given).min(10_007);
+            if count == 0 {
+                return self.then.take().map_or(Ok(0), |kind| Err(kind.into()));
+            }
+            into[..count].iter_mut().zip(self.given..).for_each(|(byte, at)| *byte = byte_at(at));
+            self.given += count;
+            Ok(count)
+        }
+    }
+
+    const fn byte_at(at: usize) -> u8 {
+        (at % 251) as u8
+    }
+
+    const LENGTHS: [usize; 6] = [0, 1, LONG - 1, LONG, LONG + 1, 3 * LONG + 7];
+
+    /// What comes of so many bytes, and who asked for them.
+    fn read_of(length: usize, then: Option<ErrorKind>) -> (Vec<u8>, io::Result<()>, HashSet<ThreadId>) {
+        let asked = Mutex::default();
+        let mut bytes = Vec::new();
+        let input = Bytes { given: 0, length, then, asked: &asked };
+        let result = ahead(input, |input| input.read_to_end(&mut bytes).map(drop));
+        (bytes, result, asked.into_inner().unwrap())
+    }
+
+    #[test]
+    fn all_of_it_comes_in_order_and_of_a_long_list_by_a_thread_of_its_own() {
+        for length in LENGTHS {
+            let (bytes, result, asked) = read_of(length, None);
+            assert!(result.is_ok() && bytes.len() == length, "{} of {length} bytes", bytes.len());
+            assert!(bytes.iter().enumerate().all(|(at, byte)| *byte == byte_at(at)), "{length} bytes");
+            assert_eq!(asked.len(), if length > LONG { 2 } else { 1 }, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn what_fails_is_told_behind_what_came_before_it_and_what_was_interrupted_goes_on() {
+        for length in LENGTHS {
+            let (bytes, result, _) = read_of(length, Some(ErrorKind::FileTooLarge));
+            assert_eq!((bytes.len(), result.unwrap_err().kind()), (length, ErrorKind::FileTooLarge));
+            let (bytes, result, _) = read_of(length, Some(ErrorKind::Interrupted));
+            assert!(result.is_ok() && bytes.len() == length, "{} of {length} bytes", bytes.len());
+        }
+    }
+
+    #[test]
+    fn whoever_wants_no_more_is_not_kept_by_what_is_left() {
+        let asked = Mutex::default();
+        let input = Bytes { given: 0, length: usize::MAX, then: None, asked: &asked };
+        let read = ahead(input, |input| {
+            let mut some = vec![0; 2 * LONG];
+            input.read_exact(&mut some).map(|()| some.len())
+        });
+        assert_eq!(read.unwrap(), 2 * LONG);
+    }
+}
