@@ -15,15 +15,16 @@ const BLOCK: usize = 64 * 1024;
 /// So many blocks may wait for whoever understands them.
 const AHEAD: usize = 8;
 
-/// Reads `input` ahead of what `read` asks for. Nothing of it is read any more when this returns.
-pub fn ahead<T>(input: impl Read + Send, read: impl FnOnce(&mut dyn Read) -> T) -> T {
-    let input = Mutex::new(input);
-    thread::scope(|scope| read(&mut Ahead { scope, input: &input, length: 0, thread: Thread::Later }))
+/// Reads `input` ahead of what `read` asks for. It is dropped as soon as nobody wants more of it, be it that whoever read it has
+/// other things to do yet; nothing of it is read any more when this returns.
+pub fn ahead<T>(input: impl Read + Send, read: impl FnOnce(Box<dyn Read + '_>) -> T) -> T {
+    let input = Mutex::new(Some(input));
+    thread::scope(|scope| read(Box::new(Ahead { scope, input: &input, length: 0, thread: Thread::Later })))
 }
 
-struct Ahead<'scope, 'env, R> {
+struct Ahead<'scope, 'env, R: Read + Send> {
     scope: &'scope Scope<'scope, 'env>,
-    input: &'env Mutex<R>,
+    input: &'env Mutex<Option<R>>,
     length: usize,
     thread: Thread,
 }
@@ -70,12 +71,20 @@ impl<R: Read + Send> Read for Ahead<'_, '_, R> {
     }
 }
 
+impl<R: Read + Send> Drop for Ahead<'_, '_, R> {
+    fn drop(&mut self) {
+        if !matches!(self.thread, Thread::Reads(..)) {
+            drop_input(self.input);
+        }
+    }
+}
+
 /// Until there is no more, it fails, or nobody wants any.
-fn read_all(input: &Mutex<impl Read>, blocks: &SyncSender<io::Result<Vec<u8>>>) {
+fn read_all(input: &Mutex<Option<impl Read>>, blocks: &SyncSender<io::Result<Vec<u8>>>) {
     loop {
         let mut block = vec![0; BLOCK];
         let result = match read(input, &mut block) {
-            Ok(0) => return,
+            Ok(0) => break,
             Ok(read) => {
                 block.truncate(read);
                 Ok(block)
@@ -85,19 +94,27 @@ fn read_all(input: &Mutex<impl Read>, blocks: &SyncSender<io::Result<Vec<u8>>>) 
         };
         let is_over = result.is_err();
         if blocks.send(result).is_err() || is_over {
-            return;
+            break;
         }
     }
+    drop_input(input);
 }
 
-fn read(input: &Mutex<impl Read>, into: &mut [u8]) -> io::Result<usize> {
-    input.lock().unwrap_or_else(PoisonError::into_inner).read(into)
+fn read(input: &Mutex<Option<impl Read>>, into: &mut [u8]) -> io::Result<usize> {
+    let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+    input.as_mut().map_or(Ok(0), |input| input.read(into))
+}
+
+fn drop_input(input: &Mutex<Option<impl Read>>) {
+    drop(input.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::mpsc;
     use std::thread::ThreadId;
+    use std::time::Duration;
 
     use super::*;
 
@@ -133,7 +150,7 @@ mod tests {
         let asked = Mutex::default();
         let mut bytes = Vec::new();
         let input = Bytes { given: 0, length, then, asked: &asked };
-        let result = ahead(input, |input| input.read_to_end(&mut bytes).map(drop));
+        let result = ahead(input, |mut input| input.read_to_end(&mut bytes).map(drop));
         (bytes, result, asked.into_inner().unwrap())
     }
 
@@ -161,10 +178,39 @@ mod tests {
     fn whoever_wants_no_more_is_not_kept_by_what_is_left() {
         let asked = Mutex::default();
         let input = Bytes { given: 0, length: usize::MAX, then: None, asked: &asked };
-        let read = ahead(input, |input| {
+        let read = ahead(input, |mut input| {
             let mut some = vec![0; 2 * LONG];
             input.read_exact(&mut some).map(|()| some.len())
         });
         assert_eq!(read.unwrap(), 2 * LONG);
+    }
+
+    /// Whoever is told by it that no more is to come.
+    struct Ends<'a>(Bytes<'a>, mpsc::Sender<()>);
+
+    impl Read for Ends<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.0.read(into)
+        }
+    }
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            _ = self.1.send(());
+        }
+    }
+
+    #[test]
+    fn whoever_sorts_what_was_read_holds_no_file_open() {
+        for (length, wanted) in [(LONG, LONG), (3 * LONG, 3 * LONG), (usize::MAX, 2 * LONG), (usize::MAX, 1)]
+        {
+            let asked = Mutex::default();
+            let (ends, ended) = mpsc::channel();
+            let input = Ends(Bytes { given: 0, length, then: None, asked: &asked }, ends);
+            ahead(input, |input| {
+                io::copy(&mut input.take(wanted as u64), &mut io::sink()).unwrap();
+                ended.recv_timeout(Duration::from_secs(60)).expect("it is dropped");
+            });
+        }
     }
 }

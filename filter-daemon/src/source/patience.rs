@@ -40,7 +40,7 @@ impl Progress {
     }
 }
 
-/// Reads files in threads of their own. Remembers those that were given up: there is never more than one thread a file.
+/// Reads files in threads of their own. Remembers those that were given up: no file is read twice at the same time.
 pub struct Patience<T> {
     hanging: HashMap<PathBuf, Receiver<T>>,
     first: Duration,
