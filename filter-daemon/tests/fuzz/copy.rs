@@ -60,7 +60,7 @@ fn how() -> How {
 }
 
 fn written(accepted: &Accepted, list: &[u8]) -> Vec<u8> {
-    let header = header::of(accepted, &clock::moment())
+    let header = header::of(accepted, &clock::moment(), None)
         .expect("a header that was read fits, and so does what it says");
     [&header, list].concat()
 }

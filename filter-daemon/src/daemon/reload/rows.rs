@@ -10,6 +10,7 @@ use super::ends::Ends;
 use super::find::{Found, ReadAs};
 use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
+use super::timed::Timed;
 use super::warnings;
 use crate::blocklist::{
     Accepted, Blocklist, ListId, Lists, Meaning, Origin, Polarity, Reading, Targets, Timestamp, Trouble,
@@ -40,8 +41,10 @@ pub struct Rows {
     turned: HashMap<ListId, ListId>,
     /// What its lists name was there before, and counts from when their copies say.
     restores: bool,
-    /// When each of it was to end, as far as that is known.
-    ends: Option<Arc<Ends>>,
+    /// When each of it was to end, as far as that is known: to the filterd that tried, or else to its copies.
+    ends: [Option<Arc<Ends>>; 2],
+    /// When what its lists name came, and ends.
+    pub timed: Timed,
     found: Vec<FoundList>,
     made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
@@ -115,7 +118,8 @@ impl Rows {
             stays,
             turned,
             restores,
-            ends: None,
+            ends: [None, None],
+            timed: Timed::default(),
             found,
             made,
             names_before,
@@ -130,7 +134,7 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, meaning, how, before, turned, was: _, mut found } = list;
+        let LoadedList { name, path, ttl, meaning, how, before, turned, times, was: _, mut found } = list;
         let Meaning { polarity, ports, reach } = meaning;
         let id = match before {
             Some(id) => {
@@ -150,6 +154,7 @@ impl Rows {
         let known = blocklist.lists().get(turned.unwrap_or(id)).ttl();
         let is_new = known != ttl;
         self.stays.extend(ttl.map(|ttl| (id, Stay { ttl, is_new })));
+        times.into_iter().for_each(|times| self.timed.tells(id, name.clone(), times));
         self.turned.extend(turned.filter(|_| !is_new).map(|turned| (id, turned)));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
@@ -205,7 +210,8 @@ impl Rows {
 
     /// What is put back ends when it was to end.
     pub fn end_as(&mut self, ends: Option<Arc<Ends>>) {
-        self.ends = ends;
+        let copied = self.timed.take_ends(&self.contents);
+        self.ends = [ends, Some(Arc::new(copied))];
     }
 
     /// Lists whose entries had an end before, as they were called. Until it is settled that is what stands in their rows.
@@ -216,7 +222,13 @@ impl Rows {
 
     /// When each entry that is put back onto this list was to end, if that is known.
     pub fn ends(&self, list: &str) -> Option<&Arc<Ends>> {
-        self.ends.as_ref().filter(|ends| ends.know(list))
+        self.ends.iter().flatten().find(|ends| ends.know(list))
+    }
+
+    /// Does the copy of this list stay as it is, as far as its bytes go?
+    pub fn stays_copied(&self, id: ListId) -> bool {
+        let is_new = |found: &Found| matches!(found, Found::Accepted { draft: Some(_), .. });
+        !self.found.iter().any(|found| found.id == id && is_new(&found.found))
     }
 
     /// Is the time of what is put back onto this list over by now?
@@ -269,8 +281,12 @@ impl Rows {
             blocklist.lists_mut().forget(allow);
         }
         let now = clock::now();
-        let found = self.found.into_iter();
-        found.filter_map(|found| note(blocklist, found, now, reloaded)).collect()
+        let (found, mut timed) = (self.found.into_iter(), self.timed);
+        let to_keep = found.filter_map(|found| {
+            let times = timed.take_noted(found.id);
+            Some(ToKeep { times, ..note(blocklist, found, now, reloaded)? })
+        });
+        to_keep.collect()
     }
 }
 
@@ -336,7 +352,7 @@ fn note(
         Some(draft) => Some(Bytes::Draft(draft)),
         None => is_other(&read, &accepted).then(|| Bytes::Before(read.clone())),
     };
-    Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
+    Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes, times: None })
 }
 
 fn note_read(reading: &mut Reading, read: ReadAs) {
