@@ -130,7 +130,8 @@ impl<W: Write> Summed<W> {
     }
 }
 
-fn parse(mut rest: &[u8]) -> Option<Times> {
+/// Reads what was written, if that is what it is.
+pub fn parse(mut rest: &[u8]) -> Option<Times> {
     let spent = targets(&mut rest)?;
     let mut runs = Vec::new();
     while !rest.is_empty() {

@@ -4,7 +4,7 @@
 //! A copy is a file of its own, named by a hash of all that is known of it. So a new one never overwrites an old one: it
 //! is written beside, brought to disk, gets its name, and only then does the old one go.
 
-mod behind;
+pub mod behind;
 mod beside;
 mod draft;
 pub mod header;
