@@ -228,8 +228,10 @@ fn difference(before: &Configured, after: &Configured) -> Vec<Prefix> {
             one.iter().flat_map(|(name, wanted)| wanted.effects().map(move |(target, _)| (name, target)));
         let has = |other: &Wanted, target| other.leases_of_effect(target).next().is_some();
         let missing = lists.filter(|(name, target)| {
-            let ports = one[*name].ports;
-            !other.get(*name).is_some_and(|wanted| wanted.ports == ports && has(wanted, *target))
+            let Wanted { ports, ttl, .. } = &one[*name];
+            // With another time to live what was over comes again.
+            let is_alike = |wanted: &Wanted| (&wanted.ports, &wanted.ttl) == (ports, ttl);
+            !other.get(*name).is_some_and(|wanted| is_alike(wanted) && has(wanted, *target))
         });
         missing.map(|(_, target)| target).collect()
     };

@@ -40,13 +40,14 @@ pub struct Rows {
     /// For lists that block on other ports from now on: those of which the times go on.
     turned: HashMap<ListId, ListId>,
     /// What its lists name was there before, and counts from when their copies say.
-    restores: bool,
+    pub restores: bool,
     /// When each of it was to end, as far as that is known: to the filterd that tried, or else to its copies.
     ends: [Option<Arc<Ends>>; 2],
     /// When what its lists name came, and ends.
     pub timed: Timed,
-    found: Vec<FoundList>,
-    made: Vec<ListId>,
+    pub found: Vec<FoundList>,
+    /// Those of which there was none.
+    pub made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
     renamed: Vec<Renamed>,
     /// By name: those that the configuration did not name before, and those that it names no longer.
@@ -54,12 +55,12 @@ pub struct Rows {
 }
 
 /// How the file of a list was found; its targets are among the contents.
-struct FoundList {
-    id: ListId,
+pub struct FoundList {
+    pub id: ListId,
     path: PathBuf,
-    how: How,
+    pub how: How,
     ttl: Option<Duration>,
-    found: Found,
+    pub found: Found,
 }
 
 /// How long what a list names stays on it.
@@ -223,12 +224,6 @@ impl Rows {
     /// When each entry that is put back onto this list was to end, if that is known.
     pub fn ends(&self, list: &str) -> Option<&Arc<Ends>> {
         self.ends.iter().flatten().find(|ends| ends.know(list))
-    }
-
-    /// Does the copy of this list stay as it is, as far as its bytes go?
-    pub fn stays_copied(&self, id: ListId) -> bool {
-        let is_new = |found: &Found| matches!(found, Found::Accepted { draft: Some(_), .. });
-        !self.found.iter().any(|found| found.id == id && is_new(&found.found))
     }
 
     /// Is the time of what is put back onto this list over by now?
