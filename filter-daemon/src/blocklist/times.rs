@@ -75,22 +75,26 @@ pub struct Gathering {
     times: Times,
     /// Where the run with these is.
     places: HashMap<(Timestamp, Option<Timestamp>), usize>,
+    /// That of the target before: mostly the next one's, too.
+    last: usize,
 }
 
 impl Gathering {
     /// Those of a page of what the source of `list` names; pages come in order. What is not on the list is over.
     pub fn look_up(&mut self, page: &Targets, list: ListId, blocklist: &Blocklist) {
-        let Self { times: Times { runs, spent }, places } = self;
+        let Self { times: Times { runs, spent }, places, last } = self;
         for target in page.iter() {
             let Some((since, until)) = blocklist.times_of(target, list) else {
                 spent.push(target);
                 continue;
             };
-            let at = *places.entry((since, until)).or_insert_with(|| {
-                runs.push(Run { since, until, targets: Targets::default() });
-                runs.len() - 1
-            });
-            runs[at].targets.push(target);
+            if runs.get(*last).is_none_or(|run| (run.since, run.until) != (since, until)) {
+                *last = *places.entry((since, until)).or_insert_with(|| {
+                    runs.push(Run { since, until, targets: Targets::default() });
+                    runs.len() - 1
+                });
+            }
+            runs[*last].targets.push(target);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::hold::Reader;
 use crate::words;
 
 /// The buffer that is written through.
-const FIXED: usize = 32 << 10;
+const FIXED: usize = 80 << 10;
 
 /// A run of nothing has twenty bytes and takes more than eighty, in a vector that doubles; what was read is read twice.
 const PER_BYTE: usize = 32;

@@ -4,7 +4,7 @@
 //! Little-endian words: targets that are over, and then run after run, its beginning, its end (0 for none) and its targets. Those
 //! are three counts, of addresses, /64s and others, and as many of each.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use filter_common::target::{Prefix, Target};
@@ -16,6 +16,9 @@ use crate::clock;
 
 /// A prefix: its family, its length and its address.
 const PREFIX: usize = 18;
+
+/// Bytes that are written at once.
+const BUFFER: usize = 64 << 10;
 
 impl Copies {
     /// What the copy of this says of when its entries came, and end; none if it says nothing of that.
@@ -79,29 +82,30 @@ fn length_of(targets: &Targets) -> u64 {
 
 /// Writes these.
 pub fn write(times: &Times, into: impl Write) -> io::Result<Extent> {
-    let mut out = Summed { into: io::BufWriter::new(into), sum: crc32fast::Hasher::new(), bytes: 0 };
+    // Summed up by whole buffers.
+    let mut out = BufWriter::with_capacity(BUFFER, Summed { into, sum: crc32fast::Hasher::new(), bytes: 0 });
     write_targets(&times.spent, &mut out)?;
     for Run { since, until, targets } in &times.runs {
-        out.put(&word(*since).to_le_bytes())?;
-        out.put(&until.map_or(0, word).to_le_bytes())?;
+        out.write_all(&word(*since).to_le_bytes())?;
+        out.write_all(&until.map_or(0, word).to_le_bytes())?;
         write_targets(targets, &mut out)?;
     }
-    out.into.flush()?;
-    Ok(Extent { bytes: out.bytes, checksum: out.sum.finalize() })
+    let Summed { bytes, sum, .. } = out.into_inner()?;
+    Ok(Extent { bytes, checksum: sum.finalize() })
 }
 
 fn word(time: Timestamp) -> u32 {
     u32::try_from(time.secs()).unwrap_or(u32::MAX)
 }
 
-fn write_targets<W: Write>(targets: &Targets, out: &mut Summed<W>) -> io::Result<()> {
+fn write_targets(targets: &Targets, out: &mut impl Write) -> io::Result<()> {
     for count in targets.counts() {
         // There are never so many: a list has tens of millions at most.
-        out.put(&u32::try_from(count).map_err(io::Error::other)?.to_le_bytes())?;
+        out.write_all(&u32::try_from(count).map_err(io::Error::other)?.to_le_bytes())?;
     }
-    targets.addresses.iter().try_for_each(|address| out.put(&address.to_le_bytes()))?;
-    targets.nets64.iter().try_for_each(|net| out.put(&net.to_le_bytes()))?;
-    targets.others.iter().try_for_each(|target| out.put(&bytes_of(*target)))
+    targets.addresses.iter().try_for_each(|address| out.write_all(&address.to_le_bytes()))?;
+    targets.nets64.iter().try_for_each(|net| out.write_all(&net.to_le_bytes()))?;
+    targets.others.iter().try_for_each(|target| out.write_all(&bytes_of(*target)))
 }
 
 fn bytes_of(target: Target) -> [u8; PREFIX] {
@@ -122,11 +126,16 @@ struct Summed<W> {
     bytes: u64,
 }
 
-impl<W: Write> Summed<W> {
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.sum.update(bytes);
-        self.bytes += bytes.len() as u64;
-        self.into.write_all(bytes)
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.into.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
     }
 }
 
