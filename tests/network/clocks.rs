@@ -75,6 +75,35 @@ fn what_a_list_named_and_ended_in_a_boot_by_the_time_since_it_has_ended_in_the_n
     half_an_hour_is_left(&net);
 }
 
+/// The file is another one each time: what tells when its entries end is its copy, and that was written in another time.
+#[test]
+fn what_a_list_names_ends_when_it_was_to_end_though_its_file_has_changed_in_another_time() {
+    let later = "lists: [{name: later, path: $HOME/later.txt, ttl: 90m}]";
+    let mut net = Net::new();
+    net.file("later.txt", BYSTANDER);
+    net.start(later);
+    net.expect(BYSTANDER).dropped();
+    net.stop();
+    net.file("later.txt", &format!("{BYSTANDER}\n{ATTACKER}\n"));
+    net.lives_in(OtherTime::later(HOUR));
+    net.start(later);
+    half_an_hour_is_left(&net);
+    net.stop();
+    net.file("later.txt", &format!("{BYSTANDER}\n{ATTACKER}\n{ATTACKER6}\n"));
+    net.lives_in(OtherTime::of(net.home(), 1, Duration::ZERO));
+    net.start(later);
+    half_an_hour_is_left(&net);
+    net.stop();
+    // Another hour of that boot has gone by.
+    net.file("later.txt", &format!("{ATTACKER6}\n{ATTACKER}\n{BYSTANDER}\n192.0.2.9\n"));
+    net.lives_in(OtherTime::of(net.home(), 1, HOUR));
+    net.start(later);
+    net.expect(BYSTANDER).passes();
+    net.expect_each([ATTACKER, ATTACKER6, "192.0.2.9"]).dropped();
+    let soon = net.filterd(["list", "--expiring", "31m"]).succeeds();
+    soon.says(ATTACKER).says(ATTACKER6).is_silent_about("192.0.2.9");
+}
+
 #[test]
 fn a_newcomer_whose_clock_was_set_knows_when_entries_of_the_one_before_end() {
     let mut net = with_two();

@@ -50,6 +50,7 @@ mod in_between;
 mod interfaces;
 mod keeper;
 mod last_good_config;
+mod lasting;
 mod left_links;
 mod life;
 mod list_and_status;

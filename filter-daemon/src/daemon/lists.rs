@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tracing::error;
 
-use crate::blocklist::{Accepted, Blocklist, List, ListId, Timestamp};
+use crate::blocklist::{Accepted, Blocklist, List, ListId, Times, Timestamp};
 use crate::clock;
 use crate::control::wire::reload::HeldBack;
 use crate::control::wire::{About, Fault};
@@ -31,6 +31,8 @@ pub struct ToKeep {
     pub before: Option<Accepted>,
     /// What the copy is to be made of, if there is none of this yet.
     pub bytes: Option<Bytes>,
+    /// Since when and until when each of its entries is there, where that is to be told otherwise than a copy of before tells it.
+    pub times: Option<Times>,
 }
 
 /// What became of each copy.
@@ -112,12 +114,14 @@ impl Lists {
     /// The same once the owner has begun its work.
     pub fn try_out_soon(&mut self, lists: Vec<ToKeep>) -> Vec<ToKeep> {
         let tried = lists.iter().map(|list| {
-            let is_tried = list.bytes.is_some() || self.copies.is_tried(&list.accepted);
+            let is_made = list.bytes.is_some() || list.times.is_some() && self.copies.has(&list.accepted);
+            let is_tried = is_made || self.copies.is_tried(&list.accepted);
             ToKeep {
                 id: list.id,
                 accepted: list.accepted.clone(),
                 before: list.before.clone(),
                 bytes: is_tried.then_some(Bytes::Tried),
+                times: None,
             }
         });
         let tried = tried.collect();
@@ -270,11 +274,13 @@ impl Lists {
         let mut kept: Vec<Accepted> =
             self.failed.values().filter_map(|failed| failed.older.clone()).collect();
         let (mut wanted, mut ids) = (Vec::new(), Vec::new());
-        for ToKeep { id, accepted, before, bytes } in lists {
-            match bytes {
+        for ToKeep { id, accepted, before, bytes, times } in lists {
+            // Other times alone go behind what is there.
+            let is_there = times.is_some() && self.copies.has(&accepted);
+            match bytes.or_else(|| is_there.then(|| Bytes::Before(accepted.clone()))) {
                 Some(bytes) => {
                     ids.push((id, before.clone()));
-                    wanted.push(copies::ToKeep { accepted, bytes, before });
+                    wanted.push(copies::ToKeep { accepted, bytes, times, before });
                 }
                 None => kept.push(accepted),
             }

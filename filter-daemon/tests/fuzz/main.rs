@@ -22,4 +22,5 @@ mod random;
 mod record;
 mod reply;
 mod request;
+mod times;
 mod words;

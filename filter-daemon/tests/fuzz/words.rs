@@ -25,6 +25,17 @@ pub const COPIES: [&str; 21] = [
     "\0",
 ];
 
+/// Of times: counts, families and lengths.
+pub const TIMES: [&str; 7] = [
+    "\0\0\0\0",
+    "\u{1}\0\0\0",
+    "\u{2}\0\0\0",
+    "\u{4}\u{18}",
+    "\u{4}\u{20}",
+    "\u{6}\u{40}",
+    "\u{7f}\u{7f}\u{7f}\u{7f}",
+];
+
 /// Of databases of networks: names, and control bytes of maps, texts, numbers, arrays and pointers.
 pub const DATABASES: [&str; 20] = [
     "\u{0}\u{0}\u{0}\u{0}",

@@ -31,6 +31,7 @@ impl Life {
         self.frozen = Some(self.now());
         self.is_detached = !self.applied.keep;
         assert!(self.net.stop().success(), "it ends well");
+        self.is_written = true;
         if self.is_detached {
             self.wait_until_nothing_is_attached();
         }
@@ -118,13 +119,17 @@ impl Life {
         if self.random.below(2) == 0 { "nothing changed meanwhile".to_owned() } else { self.alter() }
     }
 
-    /// A new filterd knows its configuration, its files and its journal, and for files that are gone the last good copies.
+    /// A new filterd knows its configuration, its files and its journal, and of lists what their last good copies tell: what they
+    /// were, and when what is on them ends.
     fn begin(&mut self, begun: Time) -> Vec<Prefix> {
         let during = During(begun, self.now());
         let configured = self.plan.read(Some((&self.applied, &self.reference)), during);
         let allowed = all_of(&[&self.reference.configured.allowed, &configured.allowed]);
         let before = self.in_force(configured);
-        self.reference.may_begin_anew(during);
+        // What nobody has written down it cannot know.
+        if !std::mem::take(&mut self.is_written) {
+            self.reference.may_begin_anew(during);
+        }
         // A restart ends a pause.
         self.reference.pause = Lease::NEVER;
         self.reference.make_way();

@@ -112,6 +112,8 @@ impl Life {
         added.targets.truncate(300);
         let added = Batch::of(added.targets, "targets, while something is on trial");
         touched.extend(&added.targets);
+        // Whoever tries is told before the copies of what is tried are written.
+        self.is_written = false;
         if is_meant {
             self.judge(&touched);
             self.net.filterd(["reload"]).exits(5).complains("is on trial until ");
@@ -121,6 +123,7 @@ impl Life {
             }
             self.judge(&touched);
             self.net.filterd(["confirm"]).succeeds();
+            self.is_written = true;
             return touched;
         }
         if is_killed {
@@ -129,10 +132,9 @@ impl Life {
         self.wait_until_rolled_back();
         touched.extend(all_of(&[&before.configured.allowed]));
         self.reference.configure(before.configured);
-        // Whoever has tried it knows when each entry was to end; whoever started meanwhile does not.
-        if is_killed {
-            self.reference.may_begin_anew(During(self.now(), self.now()));
-        }
+        // When each entry was to end is known to whoever has tried it, and to whoever started meanwhile by the copies of before,
+        // which nobody touches.
+        self.is_written = true;
         self.reference.enforce = before.enforce;
         self.applied = applied;
         self.judge(&touched);
@@ -152,7 +154,9 @@ impl Life {
         self.frozen = Some(self.now());
         self.net.end(Signal::SIGKILL);
         self.net.start(&self.plan.text());
-        self.reference.may_begin_anew(During(self.now(), self.now()));
+        if !self.is_written {
+            self.reference.may_begin_anew(During(self.now(), self.now()));
+        }
         (self.frozen, self.reference.pause) = (None, Lease::NEVER);
     }
 

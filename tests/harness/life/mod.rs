@@ -70,6 +70,8 @@ pub struct Life {
     frozen: Option<Time>,
     /// It took its filter with it.
     is_detached: bool,
+    /// What lists are, and since when, is on disk as filterd has it: somebody was told so, and it has read nothing since.
+    is_written: bool,
     left_out: LeftOut,
     /// Where one of its lists is fetched from.
     site: Site,
@@ -151,6 +153,7 @@ impl Life {
             born: Instant::now(),
             frozen: None,
             is_detached: false,
+            is_written: false,
             left_out,
             site,
             run,

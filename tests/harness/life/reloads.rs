@@ -66,7 +66,7 @@ impl Life {
         touched.extend(widened(&before, &self.reference));
         touched.sort();
         touched.dedup();
-        self.applied = self.plan.clone();
+        (self.applied, self.is_written) = (self.plan.clone(), true);
         // Targets that lists have on some ports enter and leave by clause.
         let by_clause = before.has_ports() || self.reference.has_ports();
         if touched.len() < COUNTED && !by_clause {
@@ -189,7 +189,7 @@ impl Life {
         assert!(matches!(add.code(), Some(0 | 1 | 5 | 7)), "{add}");
         assert!(matches!(remove.code(), Some(0..=2)), "{remove}");
         self.in_force(after);
-        self.applied = self.plan.clone();
+        (self.applied, self.is_written) = (self.plan.clone(), true);
         self.believe_added("ssh", &added.targets, term, during);
         self.believe_removed(&removed, Some("web"), during);
         touched.sort();
@@ -228,8 +228,10 @@ fn difference(before: &Configured, after: &Configured) -> Vec<Prefix> {
             one.iter().flat_map(|(name, wanted)| wanted.effects().map(move |(target, _)| (name, target)));
         let has = |other: &Wanted, target| other.leases_of_effect(target).next().is_some();
         let missing = lists.filter(|(name, target)| {
-            let ports = one[*name].ports;
-            !other.get(*name).is_some_and(|wanted| wanted.ports == ports && has(wanted, *target))
+            let Wanted { ports, ttl, .. } = &one[*name];
+            // With another time to live what was over comes again.
+            let is_alike = |wanted: &Wanted| (&wanted.ports, &wanted.ttl) == (ports, ttl);
+            !other.get(*name).is_some_and(|wanted| is_alike(wanted) && has(wanted, *target))
         });
         missing.map(|(_, target)| target).collect()
     };

@@ -43,23 +43,24 @@ fn tries((config, file): OnTrial, ttl: &str, net: &Net) {
     net.filterd(["rollback"]).succeeds();
 }
 
+/// What is on list `seen`, since when and until when.
+fn ends(net: &Net) -> Vec<(String, Option<u64>, Option<u64>)> {
+    let told = net.filterd(["list", "--list", "seen", "--json"]).succeeds().json_lines();
+    let end =
+        |one: &serde_json::Value| (one["target"].to_string(), one["since"].as_u64(), one["until"].as_u64());
+    let mut ends: Vec<_> = told.iter().map(end).collect();
+    ends.sort();
+    ends
+}
+
 #[test]
 fn a_rollback_gives_each_entry_the_end_that_it_had() {
     for on_trial in TRIALS {
         let net = with_two("1h");
-        let ends = || {
-            let told = net.filterd(["list", "--list", "seen", "--json"]).succeeds().json_lines();
-            let end = |one: &serde_json::Value| {
-                (one["target"].to_string(), one["since"].as_u64(), one["until"].as_u64())
-            };
-            let mut ends: Vec<_> = told.iter().map(end).collect();
-            ends.sort();
-            ends
-        };
-        let had = ends();
+        let had = ends(&net);
         assert!(had.len() == 2 && had[0].2 != had[1].2, "one came later: {had:?}");
         tries(on_trial, "1h", &net);
-        assert_eq!(ends(), had, "{on_trial:?}");
+        assert_eq!(ends(&net), had, "{on_trial:?}");
         net.expect_each([OLD, NEW]).dropped();
         net.expect("198.51.100.9").passes();
     }
@@ -78,4 +79,64 @@ fn what_was_over_before_a_trial_is_over_behind_its_rollback() {
         tries(on_trial, "2s", &net);
         net.expect_each([OLD, NEW]).passes();
     }
+}
+
+/// The next filterd rolls back what the one before has tried: when it begins, or when somebody says so.
+#[test]
+fn a_rollback_after_a_kill_gives_each_entry_the_end_that_it_had_and_nothing_comes_back_that_was_over() {
+    for (number, (config, file)) in TRIALS.into_iter().enumerate() {
+        // Some are over before it starts.
+        let length = if number % 2 == 0 { "1h" } else { "3s" };
+        for ttl in ["1h", "2s"] {
+            let mut net = with_two(ttl);
+            if ttl == "2s" {
+                net.expect_each([OLD, NEW]).then_within(PATIENCE).passes();
+            }
+            // In the trial some have no end, and then no copy says since when they are there.
+            let until = |net: &Net| {
+                ends(net).into_iter().map(|(target, _, until)| (target, until)).collect::<Vec<_>>()
+            };
+            let had = until(&net);
+            let config = config.replace("TTL", ttl);
+            net.configure(&config);
+            net.file("seen.txt", file);
+            net.filterd(["reload", "--confirm", length]).succeeds();
+            net.end(Signal::SIGKILL);
+            if length == "3s" {
+                thread::sleep(Duration::from_secs(4));
+            }
+            net.start(&config);
+            if length == "1h" {
+                net.filterd(["rollback"]).succeeds();
+            }
+            assert_eq!(had.len(), if ttl == "1h" { 2 } else { 0 });
+            for start in 0..2 {
+                assert_eq!(until(&net), had, "{config}, start {start}");
+                net.expect("198.51.100.9").passes();
+                if ttl == "2s" {
+                    net.filterd(["test", OLD]).exits(1).says("its time there is over");
+                }
+                // Nobody has said anything else since.
+                net.end(Signal::SIGKILL);
+                net.start(&config);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_came_in_a_trial_that_was_confirmed_keeps_its_time() {
+    let mut net = with_two("1h");
+    net.file("seen.txt", &format!("{OLD}\n{NEW}\n{ATTACKER}\n"));
+    thread::sleep(Duration::from_millis(1100));
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    let had = ends(&net);
+    assert_eq!(had.len(), 3);
+    net.filterd(["confirm"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.file("seen.txt", &format!("{ATTACKER}\n{NEW}\n192.0.2.79\n{OLD}\n"));
+    thread::sleep(Duration::from_millis(1100));
+    net.start(&before("1h"));
+    let again: Vec<_> = ends(&net).into_iter().filter(|one| !one.0.contains("192.0.2.79")).collect();
+    assert_eq!(again, had);
 }

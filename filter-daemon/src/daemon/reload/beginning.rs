@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Loaded, Rows, warnings};
-use crate::blocklist::{Blocklist, Change, Record, Settings};
+use crate::blocklist::{Blocklist, Change, Record, Run, Settings, Times};
 use crate::clock;
 use crate::config::{Config, Matches};
 use crate::control::wire::reload::Reply as Reloaded;
@@ -36,9 +36,17 @@ pub fn begin_with(
             None => clock::after(ttl),
         };
         let until = rows.stay(id).map(|stay| until(stay.ttl));
-        // As if it had been so before: nobody will want it undone.
-        let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
-        blocklist.replay(want, now)?;
+        let times = match until {
+            Some(_) => rows.timed.begin(id, targets, (since, until), (rows.stays_copied(id), now)),
+            None => Times { runs: vec![Run { since, until, targets }], ..Times::default() },
+        };
+        for Run { since, until, targets } in times.runs {
+            // As if it had been so before: nobody will want it undone.
+            let (list, since) = (list.clone(), since.min(now));
+            let want = Record::Want { list, polarity, since, until, note: None, by: None, targets };
+            blocklist.replay(want, now)?;
+        }
+        blocklist.lists_mut().spend_all(id, &times.spent);
     }
     // Live lists were there before anybody said how far they reach.
     rows.reaching.settle(blocklist.lists_mut());

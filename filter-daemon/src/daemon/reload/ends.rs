@@ -7,7 +7,7 @@ use std::sync::Arc;
 use filter_common::target::Target;
 
 use super::aside;
-use crate::blocklist::{Claim, ListId, PAGE, Targets, Timestamp, Undo};
+use crate::blocklist::{Claim, ListId, PAGE, Run, Targets, Times, Timestamp, Undo};
 
 /// Of lists with an end, by the names that they had before.
 #[derive(Debug, Default)]
@@ -22,14 +22,6 @@ struct Known {
     runs: Vec<Run>,
     /// What was not, and is.
     come: Vec<Targets>,
-}
-
-/// Entries with one beginning and one end.
-#[derive(Debug)]
-pub struct Run {
-    pub since: Timestamp,
-    pub until: Option<Timestamp>,
-    pub targets: Targets,
 }
 
 /// Some entries that are put back, and how far that is.
@@ -58,6 +50,12 @@ impl Ends {
         }
         aside(others);
         this
+    }
+
+    /// What the copies of these lists tell.
+    pub fn copied(lists: impl IntoIterator<Item = (Arc<str>, Times)>) -> Self {
+        let known = |Times { runs, spent }| Known { runs, come: vec![spent] };
+        Self { lists: lists.into_iter().map(|(name, times)| (name, known(times))).collect() }
     }
 
     /// Is it known of this list when each of its entries was to end?

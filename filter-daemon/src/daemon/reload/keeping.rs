@@ -3,9 +3,8 @@
 
 use filter_common::target::Target;
 
-use super::ends::Run;
 use super::{Reload, Stage};
-use crate::blocklist::{Blocklist, Change, ListId, Polarity, Targets, Timestamp, Want};
+use crate::blocklist::{Blocklist, Change, ListId, Polarity, Run, Targets, Timestamp, Want};
 use crate::clock;
 use crate::daemon::commit::Protection;
 

@@ -93,7 +93,7 @@ impl Reload {
         }
         let change = Change::Settings(self.settings[1]);
         match protection.commit(&change, clock::now()) {
-            Ok(_) => (Stage::Ended(Ok(())), Turn::Done),
+            Ok(_) => (Stage::Note { list: 0, from: 0 }, Turn::More),
             Err(error) => (self.undo(error, protection), Turn::More),
         }
     }

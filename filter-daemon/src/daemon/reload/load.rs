@@ -9,7 +9,7 @@ use super::find::{self, Found, find};
 use super::matching::{self, Known, meaning_of};
 use super::sources::Sources;
 use super::way_back::WayBack;
-use crate::blocklist::{Blocklist, ListId, Lists, Meaning, Origin, Targets};
+use crate::blocklist::{Accepted, Blocklist, ListId, Lists, Meaning, Origin, Targets, Times};
 use crate::clock;
 use crate::config::{Config, List};
 use crate::control::wire::accept::Accept;
@@ -55,6 +55,8 @@ pub struct LoadedList {
     pub turned: Option<ListId>,
     /// What the list in force is called that it continues, whatever becomes of the entries.
     pub was: Option<Arc<str>>,
+    /// When its entries came, and end, as its copy tells where they do, at a start and where it is put back.
+    pub times: Option<Times>,
     /// How it is read.
     pub how: How,
     /// What was found.
@@ -72,6 +74,7 @@ impl LoadedList {
             before,
             turned: None,
             was: None,
+            times: None,
             found,
         }
     }
@@ -97,6 +100,18 @@ impl LoadedList {
     fn which_was(self, before: Option<&Known>) -> Self {
         let in_force = before.filter(|before| before.id.is_some());
         Self { was: in_force.map(|before| before.name.clone()), ..self }
+    }
+
+    /// The same, of which the copy may tell when its entries came, and end. With another time to live all of it counts anew, and
+    /// so it does where it is the reverse of what it was.
+    fn timed(self, copy: Option<&Known>, times: impl FnOnce(&Accepted) -> Option<Times>) -> Self {
+        let is_same = |copy: &&Known| copy.meaning.is_none_or(|was| !was.is_reverse_of(&self.meaning));
+        let copied = copy.filter(is_same).and_then(|copy| copy.reading.accepted.as_ref());
+        let lasts = |accepted: &&Accepted| {
+            accepted.term.is_some_and(|term| Some(term.ttl) == self.ttl) && self.found.targets().is_some()
+        };
+        let times = copied.filter(lasts).and_then(times);
+        Self { times, ..self }
     }
 
     /// Reads this list, which was `before`.
@@ -184,7 +199,10 @@ impl Loaded {
         sources.denied.clear();
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
-            LoadedList::read(list, before, accept.has_list(list.name.as_str()), sources).which_was(before)
+            let read = LoadedList::read(list, before, accept.has_list(list.name.as_str()), sources);
+            // Of one that is in force, we know it ourselves.
+            let copy = before.filter(|before| before.id.is_none());
+            read.timed(copy, |accepted| sources.times(accepted)).which_was(before)
         });
         let lists = lists.collect();
         Ok(Self::of(config, lists))
@@ -245,6 +263,10 @@ impl Loaded {
                 Some(was) => LoadedList::as_before(list, was, found, Mood::Is),
                 None => LoadedList::of(list, None, found),
             };
+            let this = this.timed(copy, |accepted| {
+                let held = way_back.and_then(|way_back| way_back.times(accepted));
+                sources.told(accepted, held.unwrap_or_else(|| sources.copies.times(accepted)))
+            });
             let is_same =
                 |known: &&Known| known.meaning.is_none_or(|meaning| !meaning.is_other_than(&this.meaning));
             LoadedList { before: before.filter(is_same).and_then(|known| known.id), ..this }.which_was(before)

@@ -17,12 +17,14 @@ mod leaving;
 mod load;
 mod look;
 mod matching;
+mod noting;
 mod reaching;
 mod room;
 mod rows;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod timed;
 mod told;
 mod undoing;
 mod warnings;
@@ -106,6 +108,8 @@ enum Stage {
     Left(u64),
     /// The settings, if they drop more.
     Tighten,
+    /// Look up since when and until when what lists with an end name is there: from this target of this list's on.
+    Note { list: usize, from: usize },
     /// Undo everything.
     Undo(Undoing),
     /// It has come to its end.
@@ -249,6 +253,7 @@ impl Work for Reload {
                 wait(commit, parts.capacity, Stage::Left, || Stage::leave(Polarity::Allow))
             }
             Stage::Tighten => self.tighten(parts.protection),
+            Stage::Note { list, from } => self.note_times(list, from, parts.protection.blocklist()),
             Stage::Undo(mut undoing) => match undoing.turn(parts) {
                 Turn::Done => (Stage::Ended(Err(undoing.into_cause())), Turn::Done),
                 turn @ (Turn::More | Turn::Wait) => (Stage::Undo(undoing), turn),

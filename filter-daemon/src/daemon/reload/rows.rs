@@ -10,6 +10,7 @@ use super::ends::Ends;
 use super::find::{Found, ReadAs};
 use super::load::{Loaded, LoadedList};
 use super::reaching::Reaching;
+use super::timed::Timed;
 use super::warnings;
 use crate::blocklist::{
     Accepted, Blocklist, ListId, Lists, Meaning, Origin, Polarity, Reading, Targets, Timestamp, Trouble,
@@ -39,11 +40,14 @@ pub struct Rows {
     /// For lists that block on other ports from now on: those of which the times go on.
     turned: HashMap<ListId, ListId>,
     /// What its lists name was there before, and counts from when their copies say.
-    restores: bool,
-    /// When each of it was to end, as far as that is known.
-    ends: Option<Arc<Ends>>,
-    found: Vec<FoundList>,
-    made: Vec<ListId>,
+    pub restores: bool,
+    /// When each of it was to end, as far as that is known: to the filterd that tried, or else to its copies.
+    ends: [Option<Arc<Ends>>; 2],
+    /// When what its lists name came, and ends.
+    pub timed: Timed,
+    pub found: Vec<FoundList>,
+    /// Those of which there was none.
+    pub made: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
     renamed: Vec<Renamed>,
     /// By name: those that the configuration did not name before, and those that it names no longer.
@@ -51,12 +55,12 @@ pub struct Rows {
 }
 
 /// How the file of a list was found; its targets are among the contents.
-struct FoundList {
-    id: ListId,
+pub struct FoundList {
+    pub id: ListId,
     path: PathBuf,
-    how: How,
+    pub how: How,
     ttl: Option<Duration>,
-    found: Found,
+    pub found: Found,
 }
 
 /// How long what a list names stays on it.
@@ -115,7 +119,8 @@ impl Rows {
             stays,
             turned,
             restores,
-            ends: None,
+            ends: [None, None],
+            timed: Timed::default(),
             found,
             made,
             names_before,
@@ -130,7 +135,7 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, meaning, how, before, turned, was: _, mut found } = list;
+        let LoadedList { name, path, ttl, meaning, how, before, turned, times, was: _, mut found } = list;
         let Meaning { polarity, ports, reach } = meaning;
         let id = match before {
             Some(id) => {
@@ -150,6 +155,7 @@ impl Rows {
         let known = blocklist.lists().get(turned.unwrap_or(id)).ttl();
         let is_new = known != ttl;
         self.stays.extend(ttl.map(|ttl| (id, Stay { ttl, is_new })));
+        times.into_iter().for_each(|times| self.timed.tells(id, name.clone(), times));
         self.turned.extend(turned.filter(|_| !is_new).map(|turned| (id, turned)));
         let targets = match &mut found {
             Found::Accepted { targets, .. } => Some(std::mem::take(targets)),
@@ -205,7 +211,8 @@ impl Rows {
 
     /// What is put back ends when it was to end.
     pub fn end_as(&mut self, ends: Option<Arc<Ends>>) {
-        self.ends = ends;
+        let copied = self.timed.take_ends(&self.contents);
+        self.ends = [ends, Some(Arc::new(copied))];
     }
 
     /// Lists whose entries had an end before, as they were called. Until it is settled that is what stands in their rows.
@@ -216,7 +223,7 @@ impl Rows {
 
     /// When each entry that is put back onto this list was to end, if that is known.
     pub fn ends(&self, list: &str) -> Option<&Arc<Ends>> {
-        self.ends.as_ref().filter(|ends| ends.know(list))
+        self.ends.iter().flatten().find(|ends| ends.know(list))
     }
 
     /// Is the time of what is put back onto this list over by now?
@@ -269,8 +276,12 @@ impl Rows {
             blocklist.lists_mut().forget(allow);
         }
         let now = clock::now();
-        let found = self.found.into_iter();
-        found.filter_map(|found| note(blocklist, found, now, reloaded)).collect()
+        let (found, mut timed) = (self.found.into_iter(), self.timed);
+        let to_keep = found.filter_map(|found| {
+            let times = timed.take_noted(found.id);
+            Some(ToKeep { times, ..note(blocklist, found, now, reloaded)? })
+        });
+        to_keep.collect()
     }
 }
 
@@ -336,7 +347,7 @@ fn note(
         Some(draft) => Some(Bytes::Draft(draft)),
         None => is_other(&read, &accepted).then(|| Bytes::Before(read.clone())),
     };
-    Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes })
+    Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes, times: None })
 }
 
 fn note_read(reading: &mut Reading, read: ReadAs) {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::look::Look;
 use super::matching::Known;
-use crate::blocklist::Reading;
+use crate::blocklist::{Accepted, Reading, Times};
 use crate::config::{self, ConfigError, Feed, List};
+use crate::source::copies::CopyError;
 use crate::source::feeds::{Feeds, Key};
 use crate::source::file::FileError;
 use crate::source::patience::Patience;
@@ -84,6 +85,25 @@ impl Sources {
             before.into_iter().filter(|before| known.iter().all(|one| one.name != before.name)).collect();
         known.extend(others);
         known
+    }
+
+    /// When the entries of this came, and end, as its copy says at a start.
+    pub fn times(&self, accepted: &Accepted) -> Option<Times> {
+        self.told(accepted, self.copies.times_on_trial(accepted))
+    }
+
+    /// What the copy of this was found to say of that. Where it says nothing, nobody knows more than since when its file is as
+    /// it is.
+    pub fn told(&self, accepted: &Accepted, found: Result<Option<Times>, CopyError>) -> Option<Times> {
+        found.unwrap_or_else(|error| {
+            let (name, path) = (&accepted.name, self.copies.path(accepted));
+            tracing::warn!(
+                "list {name}: what its copy says of when its entries came cannot be used, and its `ttl` counts from when its \
+                 file was first read as it is: {error}: {}",
+                printable::path(&path)
+            );
+            None
+        })
     }
 
     /// The same, to be read again where their copies are gone.

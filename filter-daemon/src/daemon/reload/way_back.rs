@@ -4,7 +4,7 @@
 
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::{Accepted, Reading};
+use crate::blocklist::{Accepted, Reading, Times};
 use crate::source::copies::{CopyError, Held};
 use crate::source::{Copies, How, ListFile};
 
@@ -67,6 +67,15 @@ impl WayBack {
 
     /// What the copy of this says, if it is in hand.
     pub fn read(&self, accepted: &Accepted, how: &How) -> Option<Result<ListFile, CopyError>> {
-        Some(self.held.iter().find(|held| held.accepted() == accepted)?.read(how))
+        Some(self.held(accepted)?.read(how))
+    }
+
+    /// What the copy of this says of when its entries came, and end, if it is in hand.
+    pub fn times(&self, accepted: &Accepted) -> Option<Result<Option<Times>, CopyError>> {
+        Some(self.held(accepted)?.times())
+    }
+
+    fn held(&self, accepted: &Accepted) -> Option<&Held> {
+        self.held.iter().find(|held| held.accepted() == accepted)
     }
 }

@@ -8,8 +8,8 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::header::{self, LENGTH};
-use super::{CopyError, UNFINISHED};
-use crate::blocklist::Accepted;
+use super::{CopyError, UNFINISHED, behind};
+use crate::blocklist::{Accepted, Times};
 use crate::clock;
 
 /// A file without a name of its own yet; removed when dropped.
@@ -60,11 +60,21 @@ impl Draft {
         self.bytes + LENGTH as u64
     }
 
-    /// Writes down what it is of, which is to have this name.
-    pub(super) fn finish(mut self, accepted: &Accepted, name: PathBuf) -> Result<Whole, CopyError> {
-        let file = std::mem::replace(&mut self.file, Err(CopyError::Gone))?;
-        let header = header::of(accepted, &clock::moment()).ok_or(CopyError::Gone)?;
-        match file.write_all_at(&header, 0) {
+    /// Writes down when its entries came and end, if that is to be told, and what it is of, which is to have this name.
+    pub(super) fn finish(
+        mut self,
+        accepted: &Accepted,
+        times: Option<&Times>,
+        name: PathBuf,
+    ) -> Result<Whole, CopyError> {
+        let mut file = std::mem::replace(&mut self.file, Err(CopyError::Gone))?;
+        let times = times.map(|times| behind::write(times, &mut file)).transpose();
+        let finished = times.and_then(|times| {
+            let header =
+                header::of(accepted, &clock::moment(), times).ok_or(io::ErrorKind::InvalidFilename)?;
+            file.write_all_at(&header, 0)
+        });
+        match finished {
             Ok(()) => Ok(Whole { draft: self, file, name }),
             Err(source) => Err(CopyError::System { path: name, source }),
         }

@@ -15,9 +15,31 @@ pub const LENGTH: usize = 8192;
 /// The first line.
 pub const MAGIC: &str = "filterd copy of a list, 1";
 
+/// How much of a copy stands behind its list (`behind`), and the sum over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// So many bytes.
+    pub bytes: u64,
+    /// Over these.
+    pub checksum: u32,
+}
+
+/// All that a header says.
+#[derive(Debug)]
+pub struct Header {
+    /// What the copy is of, in the time of whoever reads it.
+    pub accepted: Accepted,
+    /// When it was written. An earlier filterd did not say it.
+    pub written: Option<Moment>,
+    /// What stands behind the list, if anything does.
+    pub times: Option<Extent>,
+    /// By how many seconds what was written is later in the time of whoever reads it.
+    pub shift: i64,
+}
+
 /// The header as it is written at this moment, in whose time it is; none where it is too long, which no path that can be
 /// opened makes it.
-pub fn of(accepted: &Accepted, written: &Moment) -> Option<Vec<u8>> {
+pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Option<Vec<u8>> {
     let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning } =
         accepted;
     let stamp = stamp.map_or_else(String::new, |stamp| stamp.0.map(|word| word.to_string()).join(" "));
@@ -39,6 +61,9 @@ pub fn of(accepted: &Accepted, written: &Moment) -> Option<Vec<u8>> {
         said.extend(format!("means {meaning}\n").into_bytes());
     }
     said.extend(format!("written {written}\n").into_bytes());
+    if let Some(Extent { bytes, checksum }) = times {
+        said.extend(format!("times {bytes} {checksum:08x}\n").into_bytes());
+    }
     let mut header = format!("{MAGIC}\nsum {:08x} {}\n", crc32fast::hash(&said), said.len()).into_bytes();
     header.extend(said);
     let fits = header.len() <= LENGTH;
@@ -48,22 +73,23 @@ pub fn of(accepted: &Accepted, written: &Moment) -> Option<Vec<u8>> {
 
 /// Reads the header, in the time of whoever is `here`; what follows is the list.
 pub fn read(input: &mut impl Read, here: &Moment) -> io::Result<Accepted> {
-    read_with_moment(input, here).map(|(accepted, _)| accepted)
+    read_all(input, here).map(|header| header.accepted)
 }
 
-/// The same with the moment at which it was written. An earlier filterd did not say it.
-pub fn read_with_moment(input: &mut impl Read, here: &Moment) -> io::Result<(Accepted, Option<Moment>)> {
+/// The same with all that it says.
+pub fn read_all(input: &mut impl Read, here: &Moment) -> io::Result<Header> {
     let mut header = vec![0; LENGTH];
     input.read_exact(&mut header)?;
-    let (accepted, written) = parse(&header).ok_or(io::ErrorKind::InvalidData)?;
+    let Header { accepted, written, times, .. } = parse(&header).ok_or(io::ErrorKind::InvalidData)?;
     // Else its times are taken for those on the wall.
-    let by = written.map_or(0, |written| written.shift_to(here).seconds);
-    let term = accepted.term.map(|term| Term { from: term.from.later_by(by), ..term });
-    Ok((Accepted { term, at: accepted.at.later_by(by), ..accepted }, written))
+    let shift = written.map_or(0, |written| written.shift_to(here).seconds);
+    let term = accepted.term.map(|term| Term { from: term.from.later_by(shift), ..term });
+    let accepted = Accepted { term, at: accepted.at.later_by(shift), ..accepted };
+    Ok(Header { accepted, written, times, shift })
 }
 
 /// As it was written.
-fn parse(header: &[u8]) -> Option<(Accepted, Option<Moment>)> {
+fn parse(header: &[u8]) -> Option<Header> {
     let mut rest = header.strip_prefix(MAGIC.as_bytes())?.strip_prefix(b"\n")?;
     let sum = value(&mut rest, "sum")?;
     let (sum, length) = sum.split_once(' ')?;
@@ -85,15 +111,21 @@ fn parse(header: &[u8]) -> Option<(Accepted, Option<Moment>)> {
     let term = value(&mut rest, "term").and_then(term);
     let meaning = value(&mut rest, "means").and_then(|words| words.parse().ok());
     let written = value(&mut rest, "written").and_then(|words| words.parse().ok());
+    let times = value(&mut rest, "times").and_then(extent);
     let accepted =
         Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning };
-    Some((accepted, written))
+    Some(Header { accepted, written, times, shift: 0 })
 }
 
 fn term(words: &str) -> Option<Term> {
     let (ttl, from) = words.split_once(' ')?;
     let ttl = Duration::from_secs(ttl.parse().ok()?);
     Some(Term { ttl, from: Timestamp::from_secs(from.parse().ok()?) })
+}
+
+fn extent(words: &str) -> Option<Extent> {
+    let (bytes, checksum) = words.split_once(' ')?;
+    Some(Extent { bytes: bytes.parse().ok()?, checksum: u32::from_str_radix(checksum, 16).ok()? })
 }
 
 fn stamp(words: &str) -> Option<Option<Stamp>> {

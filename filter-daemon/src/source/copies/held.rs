@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, Seek};
 
-use super::{Copies, CopyError, header, open, whole};
-use crate::blocklist::Accepted;
+use super::{Copies, CopyError, behind, header, open, whole};
+use crate::blocklist::{Accepted, Times};
 use crate::clock;
 use crate::source::{How, ListFile};
 
@@ -37,8 +37,8 @@ impl Copies {
         }
         let mut file = &held.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;
-        let draft = self.draft_from(file, self.taken())?;
-        let whole = draft.finish(&held.accepted, self.path(&held.accepted))?;
+        let (draft, times) = self.draft_from(file, &held.accepted, self.taken())?;
+        let whole = draft.finish(&held.accepted, times.as_ref(), self.path(&held.accepted))?;
         whole.sync()?;
         whole.take_name()?;
         self.sync()
@@ -61,5 +61,15 @@ impl Held {
         file.rewind().map_err(|_| CopyError::Damaged)?;
         let (found, list) = whole(file, how)?;
         if found == self.accepted { Ok(list) } else { Err(CopyError::Damaged) }
+    }
+
+    /// What it says of when its entries came, and end.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn times(&self) -> Result<Option<Times>, CopyError> {
+        let mut file = &self.file;
+        file.rewind().map_err(|_| CopyError::Damaged)?;
+        behind::read_from(file, &self.accepted)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::draft::Whole;
-use super::{Bytes, Copies, CopyError, ToKeep};
-use crate::blocklist::Accepted;
+use super::{Bytes, Copies, CopyError, ToKeep, behind};
+use crate::blocklist::{Accepted, Times};
 
 /// Files that are brought to disk at once: those who wait together share what the disk does. More made it no faster.
 const AT_ONCE: usize = 4;
@@ -35,8 +35,8 @@ impl Copies {
         let mut taken = self.taken();
         let mut wanted = wanted.into_iter();
         while wanted.len() > 0 {
-            let written = wanted.by_ref().take(TOGETHER).map(|ToKeep { accepted, bytes, before }| {
-                let written = self.write(&accepted, bytes, at(self, &accepted), &mut taken);
+            let written = wanted.by_ref().take(TOGETHER).map(|ToKeep { accepted, bytes, times, before }| {
+                let written = self.write(&accepted, (bytes, times), at(self, &accepted), &mut taken);
                 known.push((accepted, before));
                 written
             });
@@ -60,6 +60,7 @@ impl Copies {
         let wanted = copies.iter().map(|accepted| ToKeep {
             accepted: accepted.clone(),
             bytes: bytes(accepted.clone()),
+            times: None,
             before: None,
         });
         let outcomes = self.make_all(wanted.collect(), &mut Vec::new(), at);
@@ -80,23 +81,29 @@ impl Copies {
     fn write(
         &self,
         accepted: &Accepted,
-        bytes: Bytes,
+        (bytes, times): (Bytes, Option<Times>),
         path: PathBuf,
         taken: &mut u64,
     ) -> Result<Unnamed, CopyError> {
-        let draft = match bytes {
-            Bytes::Draft(draft) => draft,
+        let (draft, times) = match bytes {
+            Bytes::Draft(draft) => (draft, times),
             Bytes::Before(before) => {
-                let draft = self.draft_of(&before, *taken)?;
+                let (draft, told) = self.draft_of(&before, accepted, *taken)?;
                 *taken += draft.length();
-                draft
+                (draft, times.or(told))
             }
             Bytes::Tried if self.is_tried(accepted) => {
                 return Ok(Unnamed::There(self.tried(accepted), path));
             }
             Bytes::Tried => return Err(CopyError::Gone),
         };
-        draft.finish(accepted, path).map(Unnamed::Whole)
+        if let Some(times) = &times {
+            *taken += behind::length(times);
+            if *taken > self.most {
+                return Err(CopyError::Full { most: self.most });
+            }
+        }
+        draft.finish(accepted, times.as_ref(), path).map(Unnamed::Whole)
     }
 }
 

@@ -4,6 +4,7 @@
 //! A copy is a file of its own, named by a hash of all that is known of it. So a new one never overwrites an old one: it
 //! is written beside, brought to disk, gets its name, and only then does the old one go.
 
+pub mod behind;
 mod beside;
 mod draft;
 pub mod header;
@@ -23,7 +24,7 @@ use std::time::SystemTime;
 use nix::fcntl::OFlag;
 
 use super::{How, ListFile, list};
-use crate::blocklist::Accepted;
+use crate::blocklist::{Accepted, Times};
 use crate::clock;
 pub use beside::beside;
 pub use draft::Draft;
@@ -101,6 +102,8 @@ pub struct ToKeep {
     pub accepted: Accepted,
     /// Where its bytes are.
     pub bytes: Bytes,
+    /// Since when and until when each of its entries is there, where they end; if none, what a copy of before says stays.
+    pub times: Option<Times>,
     /// What was known of it before; this copy stays if there can be no new one.
     pub before: Option<Accepted>,
 }
@@ -223,18 +226,32 @@ impl Copies {
         synced.map_err(|source| CopyError::System { path: self.directory.clone(), source })
     }
 
-    /// A copy that is there, to be kept under another name.
-    fn draft_of(&self, before: &Accepted, taken: u64) -> Result<Draft, CopyError> {
+    /// The copy of what was `before`, to be kept as one of this.
+    fn draft_of(
+        &self,
+        before: &Accepted,
+        accepted: &Accepted,
+        taken: u64,
+    ) -> Result<(Draft, Option<Times>), CopyError> {
         let file = open(&self.path(before)).or_else(|_| open(&self.tried(before)));
-        self.draft_from(file.map_err(|_| CopyError::Gone)?, taken)
+        self.draft_from(file.map_err(|_| CopyError::Gone)?, accepted, taken)
     }
 
-    /// What stands in a copy behind its header, to be kept anew.
-    fn draft_from(&self, mut copy: impl Read, taken: u64) -> Result<Draft, CopyError> {
-        header::read(&mut copy, &clock::moment()).map_err(|_| CopyError::Damaged)?;
+    /// What stands in a copy behind its header, to be kept anew, and the times that it tells, where these are still so long.
+    fn draft_from(
+        &self,
+        mut copy: impl Read,
+        accepted: &Accepted,
+        taken: u64,
+    ) -> Result<(Draft, Option<Times>), CopyError> {
+        let header = header::read_all(&mut copy, &clock::moment()).map_err(|_| CopyError::Damaged)?;
         let mut draft = self.draft_beside(taken);
-        io::copy(&mut copy, &mut draft).map_err(|_| CopyError::Gone)?;
-        Ok(draft)
+        let mut list = copy.by_ref().take(header.accepted.bytes);
+        io::copy(&mut list, &mut draft).map_err(|_| CopyError::Gone)?;
+        let ttl = |accepted: &Accepted| accepted.term.map(|term| term.ttl);
+        // Whoever began with them has told where they are damaged.
+        let times = header.times(copy).ok().flatten();
+        Ok((draft, times.filter(|_| ttl(accepted) == ttl(&header.accepted))))
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -258,11 +275,13 @@ impl Copies {
 /// # Errors
 /// When it is not what was written.
 pub fn whole(mut input: impl Read, how: &How) -> Result<(Accepted, ListFile), CopyError> {
-    let accepted = header::read(&mut input, &clock::moment()).map_err(|_| CopyError::Damaged)?;
+    let header::Header { accepted, times, .. } =
+        header::read_all(&mut input, &clock::moment()).map_err(|_| CopyError::Damaged)?;
     let mut sum = crc32fast::Hasher::new();
     let mut bytes = 0;
-    let input =
-        Summed { input: input.take(accepted.bytes.saturating_add(1)), sum: &mut sum, bytes: &mut bytes };
+    // Where nothing is to stand behind it, nothing does.
+    let most = accepted.bytes.saturating_add(u64::from(times.is_none()));
+    let input = Summed { input: input.take(most), sum: &mut sum, bytes: &mut bytes };
     // As many as are in so many bytes: it was believed.
     let list = list::parse(&accepted.path, input, u64::MAX, how).map_err(|_| CopyError::Damaged)?;
     let is_whole = bytes == accepted.bytes && sum.finalize() == accepted.checksum;

@@ -26,6 +26,6 @@ impl Copies {
 
 /// Does whoever counts from when this copy was written come to the same as from here?
 fn says_when(path: &Path, here: &Moment) -> bool {
-    let read = open(path).and_then(|mut file| header::read_with_moment(&mut file, here));
-    read.is_ok_and(|(_, written)| written.is_some_and(|written| written.says_the_same_as(here)))
+    let read = open(path).and_then(|mut file| header::read_all(&mut file, here));
+    read.is_ok_and(|header| header.written.is_some_and(|written| written.says_the_same_as(here)))
 }

@@ -1,5 +1,7 @@
 //! Stories of copies: kept, replaced, renamed, damaged, too large.
 
+mod times;
+
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -44,7 +46,7 @@ impl Place {
             checksum,
             meaning: None,
         };
-        ToKeep { accepted, bytes: Bytes::Draft(draft), before: None }
+        ToKeep { accepted, bytes: Bytes::Draft(draft), times: None, before: None }
     }
 
     /// Keeps this, and nothing else.
@@ -94,7 +96,8 @@ fn a_list_that_is_renamed_keeps_its_copy() {
     let place = Place::new();
     let before = place.keep("drop", "203.0.113.7\n");
     let accepted = Accepted { name: Arc::from("spamhaus"), ..before.clone() };
-    let renamed = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
+    let renamed =
+        ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), times: None, before: None };
     place.copies.keep(vec![renamed], Vec::new()).remove(0).unwrap();
     assert_eq!((place.names(), place.files()), (vec!["spamhaus".to_owned()], 1));
     assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
@@ -109,7 +112,8 @@ fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts()
         let place = Place::new();
         let before = place.keep("drop", "203.0.113.7\n");
         let accepted = Accepted { term, meaning, ..before.clone() };
-        let told = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), before: None };
+        let told =
+            ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), times: None, before: None };
         place.copies.keep(vec![told], Vec::new()).remove(0).unwrap();
         assert_eq!((place.copies.find().copies, place.files()), (vec![accepted.clone()], 1));
         assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
@@ -124,7 +128,7 @@ fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
     // It has run for 100 s, and the clock was set forward by 60 s meanwhile.
     let ms = i64::from(BEGUN) * 1000;
     let written = Moment { boot: Boot([1; 16]), offset: ms, begun: at(0), own: at(100), wall: at(160) };
-    let header = header::of(&accepted, &written).unwrap();
+    let header = header::of(&accepted, &written, None).unwrap();
     let shift = |here: Moment| {
         let found = header::read(&mut &header[..], &here).unwrap();
         let term = found.term.unwrap();
@@ -169,7 +173,7 @@ fn a_copy_on_trial_lies_beside_that_of_before_until_it_has_stood_its_trial_or_no
     let read = |accepted: &Accepted| place.copies.read(accepted, &how).is_ok();
     let try_out = || {
         let bytes = Bytes::Before(before.clone());
-        let wanted = ToKeep { accepted: tried.clone(), bytes, before: Some(before.clone()) };
+        let wanted = ToKeep { accepted: tried.clone(), bytes, times: None, before: Some(before.clone()) };
         place.copies.try_out(vec![wanted], Vec::new()).remove(0).unwrap();
         assert_eq!(place.copies.find().copies, std::slice::from_ref(&before));
         assert_eq!(place.copies.find_tried().copies, std::slice::from_ref(&tried));
@@ -180,7 +184,8 @@ fn a_copy_on_trial_lies_beside_that_of_before_until_it_has_stood_its_trial_or_no
     place.copies.keep(Vec::new(), vec![before.clone()]);
     assert!(read(&before) && !read(&tried) && place.files() == 1, "it has not stood it");
     try_out();
-    let wanted = ToKeep { accepted: tried.clone(), bytes: Bytes::Tried, before: Some(before.clone()) };
+    let wanted =
+        ToKeep { accepted: tried.clone(), bytes: Bytes::Tried, times: None, before: Some(before.clone()) };
     place.copies.keep(vec![wanted], Vec::new()).remove(0).unwrap();
     assert!(read(&tried) && !read(&before) && place.files() == 1);
     assert_eq!(place.copies.find().copies, std::slice::from_ref(&tried));
@@ -191,7 +196,7 @@ fn what_was_tried_and_has_no_copy_is_told_when_it_is_to_stay_and_that_of_before_
     let place = Place::new();
     let before = place.keep("drop", "203.0.113.7\n");
     let tried = Accepted { meaning: "allow".parse().ok(), ..before.clone() };
-    let wanted = ToKeep { accepted: tried, bytes: Bytes::Tried, before: Some(before.clone()) };
+    let wanted = ToKeep { accepted: tried, bytes: Bytes::Tried, times: None, before: Some(before.clone()) };
     let outcome = place.copies.keep(vec![wanted], Vec::new()).remove(0);
     assert!(matches!(outcome, Err(CopyError::Gone)), "{outcome:?}");
     assert_eq!(place.copies.find().copies, [before]);
@@ -306,7 +311,7 @@ fn a_directory_that_cannot_be_written_is_told_and_reading_goes_on() {
     let place = Place::new();
     let ToKeep { accepted, .. } = place.draft("drop", "203.0.113.7\n");
     let outcome = copies
-        .keep(vec![ToKeep { accepted, bytes: Bytes::Draft(draft), before: None }], Vec::new())
+        .keep(vec![ToKeep { accepted, bytes: Bytes::Draft(draft), times: None, before: None }], Vec::new())
         .remove(0);
     assert!(matches!(outcome, Err(CopyError::System { .. })), "{outcome:?}");
 }
@@ -333,21 +338,23 @@ fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_t
     let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
     let before = place.keep("drop", "203.0.113.7\n");
     let limited = Accepted { term, ..before.clone() };
-    let again = ToKeep { accepted: limited.clone(), bytes: Bytes::Before(before), before: None };
+    let again = ToKeep { accepted: limited.clone(), bytes: Bytes::Before(before), times: None, before: None };
     let draft = place.draft("for good", "203.0.113.8\n");
     let for_good = draft.accepted.clone();
     let made = place.copies.keep(vec![again, draft], Vec::new());
     made.into_iter().for_each(|outcome| outcome.unwrap());
     let written = |accepted: &Accepted| {
         let mut file = open(&place.copies.path(accepted)).unwrap();
-        header::read_with_moment(&mut file, &clock::moment()).unwrap()
+        let header = header::read_all(&mut file, &clock::moment()).unwrap();
+        (header.accepted, header.written)
     };
     let here = clock::moment();
     // The clock has been set forward since, by an hour; the daemon has not, so what it knows is the same.
     let old = Moment { wall: here.wall.later_by(-3600), ..here };
     for accepted in [&limited, &for_good] {
         let file = OpenOptions::new().write(true).open(place.copies.path(accepted)).unwrap();
-        std::os::unix::fs::FileExt::write_all_at(&file, &header::of(accepted, &old).unwrap(), 0).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &header::of(accepted, &old, None).unwrap(), 0)
+            .unwrap();
     }
     assert!(place.copies.renew().is_empty());
     let (found, moment) = written(&limited);

@@ -110,6 +110,7 @@ pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             before,
             turned: None,
             was: None,
+            times: None,
             found,
         }
     });

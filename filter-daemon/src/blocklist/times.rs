@@ -1,0 +1,229 @@
+//! Since when and until when each entry of one list is on it: runs of targets of which the same is true. So it is told to whoever
+//! begins next, who finds the source only as it is by then.
+
+use std::collections::HashMap;
+
+use super::{Blocklist, ListId, Targets, Timestamp};
+
+/// Entries with one beginning and one end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when; for good if none.
+    pub until: Option<Timestamp>,
+    /// Which.
+    pub targets: Targets,
+}
+
+/// What is known of all that the source of a list names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// What is on the list.
+    pub runs: Vec<Run>,
+    /// What is not, since its time is over.
+    pub spent: Targets,
+}
+
+/// What such times say of what the source names by now.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Named {
+    /// What they know, and is named still.
+    pub known: Times,
+    /// What is named, and they know nothing of it.
+    pub new: Targets,
+    /// Some of what they know is not named any more.
+    pub has_gone: bool,
+}
+
+impl Times {
+    /// What they say of what is `named`.
+    pub fn of(&self, named: &Targets) -> Named {
+        let mut looked = Looked::at(named);
+        let spent = looked.find(&self.spent);
+        let runs = self.runs.iter().map(|run| Run { targets: looked.find(&run.targets), ..*run });
+        let runs: Vec<_> = runs.filter(|run| !run.targets.is_empty()).collect();
+        let (known, new) = (Self { runs, spent }, looked.not_found());
+        let has_gone = known.len() < self.len();
+        Named { known, new, has_gone }
+    }
+
+    /// How many targets they know.
+    pub fn len(&self) -> usize {
+        self.runs.iter().map(|run| run.targets.len()).sum::<usize>() + self.spent.len()
+    }
+
+    /// Do they know none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same where the clock says so many seconds more.
+    #[must_use]
+    pub fn later_by(mut self, seconds: i64) -> Self {
+        for run in &mut self.runs {
+            run.since = run.since.later_by(seconds);
+            run.until = run.until.map(|until| until.later_by(seconds));
+        }
+        self
+    }
+}
+
+/// The times of a list while they are looked up, page by page.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    times: Times,
+    /// Where the run with these is.
+    places: HashMap<(Timestamp, Option<Timestamp>), usize>,
+    /// That of the target before: mostly the next one's, too.
+    last: usize,
+}
+
+impl Gathering {
+    /// Those of a page of what the source of `list` names; pages come in order. What is not on the list is over.
+    pub fn look_up(&mut self, page: &Targets, list: ListId, blocklist: &Blocklist) {
+        let Self { times: Times { runs, spent }, places, last } = self;
+        for target in page.iter() {
+            let Some((since, until)) = blocklist.times_of(target, list) else {
+                spent.push(target);
+                continue;
+            };
+            if runs.get(*last).is_none_or(|run| (run.since, run.until) != (since, until)) {
+                *last = *places.entry((since, until)).or_insert_with(|| {
+                    runs.push(Run { since, until, targets: Targets::default() });
+                    runs.len() - 1
+                });
+            }
+            runs[*last].targets.push(target);
+        }
+    }
+
+    /// All that were looked up.
+    pub fn into_times(self) -> Times {
+        self.times
+    }
+}
+
+/// Targets, and which of them were found.
+struct Looked<'a> {
+    named: &'a Targets,
+    found: [Vec<bool>; 3],
+}
+
+impl<'a> Looked<'a> {
+    fn at(named: &'a Targets) -> Self {
+        Self { named, found: named.counts().map(|count| vec![false; count]) }
+    }
+
+    /// Those of `some` that are named, and were not found before.
+    fn find(&mut self, some: &Targets) -> Targets {
+        let (named, [addresses, nets64, others]) = (self.named, &mut self.found);
+        Targets {
+            addresses: find(&named.addresses, &some.addresses, addresses),
+            nets64: find(&named.nets64, &some.nets64, nets64),
+            others: find(&named.others, &some.others, others),
+        }
+    }
+
+    fn not_found(&self) -> Targets {
+        let (named, [addresses, nets64, others]) = (self.named, &self.found);
+        Targets {
+            addresses: not_found(&named.addresses, addresses),
+            nets64: not_found(&named.nets64, nets64),
+            others: not_found(&named.others, others),
+        }
+    }
+}
+
+fn find<T: Ord + Copy>(named: &[T], some: &[T], found: &mut [bool]) -> Vec<T> {
+    let (mut at, mut both) = (0, Vec::new());
+    for one in some {
+        at += count_before(one, &named[at..]);
+        if named.get(at) == Some(one) && !std::mem::replace(&mut found[at], true) {
+            both.push(*one);
+        }
+    }
+    both
+}
+
+fn not_found<T: Copy>(named: &[T], found: &[bool]) -> Vec<T> {
+    named.iter().zip(found).filter(|(_, found)| !**found).map(|(one, _)| *one).collect()
+}
+
+/// How many of these, which are in order, come before `one`: looked for in steps that double, since few do mostly.
+fn count_before<T: Ord>(one: &T, named: &[T]) -> usize {
+    let mut step = 1;
+    while step < named.len() && named[step - 1] < *one {
+        step *= 2;
+    }
+    let from = step / 2;
+    from + named[from..step.min(named.len())].partition_point(|other| other < one)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::blocklist::{Change, Origin, Polarity, Want};
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_secs(seconds)
+    }
+
+    /// Some of each kind.
+    fn targets(numbers: impl IntoIterator<Item = u32>) -> Targets {
+        let words = numbers.into_iter().map(|number| match number % 3 {
+            0 => format!("192.0.2.{number}"),
+            1 => format!("2001:db8:0:{number:x}::/64"),
+            _ => format!("10.{number}.0.0/16"),
+        });
+        words.map(|word| word.parse().unwrap()).collect()
+    }
+
+    fn run(since: u32, numbers: impl IntoIterator<Item = u32>) -> Run {
+        Run { since: at(since), until: Some(at(since + 100)), targets: targets(numbers) }
+    }
+
+    #[test]
+    fn what_is_named_still_keeps_its_time_and_what_is_over_stays_over_and_all_else_is_new() {
+        let times =
+            Times { runs: vec![run(1, 0..10), run(2, 10..20), run(3, 20..30)], spent: targets(30..40) };
+        let known = Times { runs: vec![run(1, 5..10), run(3, 20..25)], spent: targets(35..40) };
+        let named = times.of(&targets((5..10).chain(20..25).chain(35..50)));
+        assert_eq!(named, Named { known, new: targets(40..50), has_gone: true });
+        let named = times.of(&targets(0..40));
+        assert_eq!(named, Named { known: times.clone(), new: Targets::default(), has_gone: false });
+        let nothing = Named { known: Times::default(), new: targets(0..9), has_gone: false };
+        assert_eq!(Times::default().of(&targets(0..9)), nothing);
+    }
+
+    #[test]
+    fn what_is_looked_up_in_pages_is_what_the_list_says() {
+        let mut blocklist = Blocklist::default();
+        for run in [run(1, 0..10), run(2, 10..20)] {
+            let want = Want {
+                until: run.until,
+                origin: Origin::File,
+                ..Want::live("seen", Polarity::Block, run.targets)
+            };
+            blocklist.apply(&Change::Want(want), run.since).unwrap();
+        }
+        let (list, mut gathering) = (blocklist.lists().find("seen").unwrap(), Gathering::default());
+        for page in targets(5..25).pages(3) {
+            gathering.look_up(&page, list, &blocklist);
+        }
+        let mut times = gathering.into_times();
+        times.runs.sort_by_key(|run| run.since);
+        assert_eq!(times, Times { runs: vec![run(1, 5..10), run(2, 10..20)], spent: targets(20..25) });
+        assert_eq!(times.later_by(-1).runs, [run(0, 5..10), run(1, 10..20)]);
+    }
+
+    proptest! {
+        #[test]
+        fn in_steps_that_double_the_same_is_found(mut named in prop::collection::vec(0..40u32, 0..60), one in 0..40u32) {
+            named.sort_unstable();
+            prop_assert_eq!(count_before(&one, &named), named.iter().filter(|other| **other < one).count());
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What stands behind the list in its copy where what it names has an end: since when and until when each entry is on it, and
+//! what is over. The file may be another one by the next start, and then nothing else tells.
+//!
+//! Little-endian words: targets that are over, and then run after run, its beginning, its end (0 for none) and its targets. Those
+//! are three counts, of addresses, /64s and others, and as many of each.
+
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use filter_common::target::{Prefix, Target};
+
+use super::header::{self, Extent, Header, LENGTH};
+use super::{Copies, CopyError, open};
+use crate::blocklist::{Accepted, Run, Targets, Times, Timestamp};
+use crate::clock;
+
+/// A prefix: its family, its length and its address.
+const PREFIX: usize = 18;
+
+/// Bytes that are written at once.
+const BUFFER: usize = 64 << 10;
+
+impl Copies {
+    /// What the copy of this says of when its entries came, and end; none if it says nothing of that.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what was written.
+    pub fn times(&self, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+        read_at(&self.path(accepted), accepted)
+    }
+
+    /// The same for a start that goes on with a trial: what was on trial comes first.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn times_on_trial(&self, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+        read_at(&self.tried(accepted), accepted).or_else(|_| self.times(accepted))
+    }
+}
+
+impl Header {
+    /// The times that stand behind the list, in the time of whoever reads the header; none if it says that there are none.
+    ///
+    /// # Errors
+    /// When they are not what was written.
+    pub fn times(&self, behind: impl Read) -> Result<Option<Times>, CopyError> {
+        let Some(Extent { bytes, checksum }) = self.times else { return Ok(None) };
+        let mut section = Vec::new();
+        let read = behind.take(bytes.saturating_add(1)).read_to_end(&mut section);
+        let is_whole = read.is_ok() && section.len() as u64 == bytes && crc32fast::hash(&section) == checksum;
+        let times = parse(&section).filter(|_| is_whole).ok_or(CopyError::Damaged)?;
+        Ok(Some(times.later_by(self.shift)))
+    }
+}
+
+fn read_at(path: &Path, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+    let system = |source| CopyError::System { path: path.into(), source };
+    read_from(open(path).map_err(system)?, accepted)
+}
+
+/// The same of a copy of this that is open.
+pub(super) fn read_from(mut file: impl Read + Seek, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
+    let header = header::read_all(&mut file, &clock::moment()).map_err(|_| CopyError::Damaged)?;
+    if header.accepted != *accepted {
+        return Err(CopyError::Damaged);
+    }
+    let begin = (LENGTH as u64).saturating_add(accepted.bytes);
+    file.seek(SeekFrom::Start(begin)).map_err(|_| CopyError::Damaged)?;
+    header.times(file)
+}
+
+/// How many bytes these take.
+pub fn length(times: &Times) -> u64 {
+    let runs = times.runs.iter().map(|run| 8 + length_of(&run.targets));
+    length_of(&times.spent) + runs.sum::<u64>()
+}
+
+fn length_of(targets: &Targets) -> u64 {
+    let [addresses, nets64, others] = targets.counts();
+    (12 + 4 * addresses + 8 * nets64 + PREFIX * others) as u64
+}
+
+/// Writes these.
+pub fn write(times: &Times, into: impl Write) -> io::Result<Extent> {
+    // Summed up by whole buffers.
+    let mut out = BufWriter::with_capacity(BUFFER, Summed { into, sum: crc32fast::Hasher::new(), bytes: 0 });
+    write_targets(&times.spent, &mut out)?;
+    for Run { since, until, targets } in &times.runs {
+        out.write_all(&word(*since).to_le_bytes())?;
+        out.write_all(&until.map_or(0, word).to_le_bytes())?;
+        write_targets(targets, &mut out)?;
+    }
+    let Summed { bytes, sum, .. } = out.into_inner()?;
+    Ok(Extent { bytes, checksum: sum.finalize() })
+}
+
+fn word(time: Timestamp) -> u32 {
+    u32::try_from(time.secs()).unwrap_or(u32::MAX)
+}
+
+fn write_targets(targets: &Targets, out: &mut impl Write) -> io::Result<()> {
+    for count in targets.counts() {
+        // There are never so many: a list has tens of millions at most.
+        out.write_all(&u32::try_from(count).map_err(io::Error::other)?.to_le_bytes())?;
+    }
+    targets.addresses.iter().try_for_each(|address| out.write_all(&address.to_le_bytes()))?;
+    targets.nets64.iter().try_for_each(|net| out.write_all(&net.to_le_bytes()))?;
+    targets.others.iter().try_for_each(|target| out.write_all(&bytes_of(*target)))
+}
+
+fn bytes_of(target: Target) -> [u8; PREFIX] {
+    let (family, length, address) = match target {
+        Target::V4(prefix) => (4, prefix.length(), u128::from(prefix.address())),
+        Target::V6(prefix) => (6, prefix.length(), prefix.address()),
+    };
+    let mut bytes = [0; PREFIX];
+    (bytes[0], bytes[1]) = (family, length);
+    bytes[2..].copy_from_slice(&address.to_le_bytes());
+    bytes
+}
+
+/// Sums up what is written.
+struct Summed<W> {
+    into: W,
+    sum: crc32fast::Hasher,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.into.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
+    }
+}
+
+/// Reads what was written, if that is what it is.
+pub fn parse(mut rest: &[u8]) -> Option<Times> {
+    let spent = targets(&mut rest)?;
+    let mut runs = Vec::new();
+    while !rest.is_empty() {
+        let since = Timestamp::from_secs(number(&mut rest)?);
+        let until = Some(number(&mut rest)?).filter(|until| *until > 0).map(Timestamp::from_secs);
+        runs.push(Run { since, until, targets: targets(&mut rest)? });
+    }
+    Some(Times { runs, spent })
+}
+
+fn targets(rest: &mut &[u8]) -> Option<Targets> {
+    let counts = [number(rest)?, number(rest)?, number(rest)?].map(|count| count as usize);
+    let [addresses, nets64, others] = counts;
+    let addresses = items(rest, addresses, u32::from_le_bytes)?;
+    let nets64 = items(rest, nets64, u64::from_le_bytes)?;
+    let others = items(rest, others, target_of)?.into_iter().collect::<Option<Vec<_>>>()?;
+    let mut targets = Targets { addresses, nets64, others };
+    // They were; whoever looks them up counts on it.
+    targets.sort();
+    Some(targets)
+}
+
+fn items<const N: usize, T>(rest: &mut &[u8], count: usize, of: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
+    let (items, behind) = rest.split_at_checked(count.checked_mul(N)?)?;
+    *rest = behind;
+    let (items, _) = items.as_chunks::<N>();
+    Some(items.iter().map(|item| of(*item)).collect())
+}
+
+fn target_of(bytes: [u8; PREFIX]) -> Option<Target> {
+    let address = u128::from_le_bytes(bytes[2..].try_into().ok()?);
+    let length = bytes[1];
+    match bytes[0] {
+        4 if length <= 32 => Some(Target::V4(Prefix::covering(u32::try_from(address).ok()?, length))),
+        6 if length <= 128 => Some(Target::V6(Prefix::covering(address, length))),
+        _ => None,
+    }
+}
+
+fn number(rest: &mut &[u8]) -> Option<u32> {
+    let (first, behind) = rest.split_first_chunk()?;
+    *rest = behind;
+    Some(u32::from_le_bytes(*first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(words: &[&str]) -> Targets {
+        words.iter().map(|word| word.parse::<Target>().unwrap()).collect()
+    }
+
+    fn times() -> Times {
+        let at = Timestamp::from_secs;
+        let first =
+            targets(&["203.0.113.7", "198.51.100.0/24", "2001:db8::/64", "2001:db8::1", "::/0", "0.0.0.0/0"]);
+        let runs = vec![
+            Run { since: at(1_795_300_000), until: Some(at(u32::MAX)), targets: first },
+            Run { since: at(7), until: None, targets: targets(&["192.0.2.0", "192.0.2.255"]) },
+        ];
+        Times { runs, spent: targets(&["192.0.2.9", "192.0.2.64/26"]) }
+    }
+
+    #[test]
+    fn times_are_read_as_they_were_written_and_are_as_long_as_was_foreseen() {
+        for times in [times(), Times::default(), Times { spent: Targets::default(), ..times() }] {
+            let mut written = Vec::new();
+            let extent = write(&times, &mut written).unwrap();
+            let checksum = crc32fast::hash(&written);
+            assert_eq!(extent, Extent { bytes: written.len() as u64, checksum });
+            assert_eq!(extent.bytes, length(&times));
+            assert_eq!(parse(&written), Some(times));
+        }
+    }
+
+    #[test]
+    fn what_ends_too_early_or_is_no_prefix_is_nothing() {
+        let mut written = Vec::new();
+        write(&times(), &mut written).unwrap();
+        let runs_end = [length_of(&times().spent) as usize, written.len() - 28];
+        for end in (0..written.len()).filter(|end| !runs_end.contains(end)) {
+            assert_eq!(parse(&written[..end]), None, "{end} bytes");
+        }
+        for (family, length) in [(4, 33), (6, 129), (5, 7)] {
+            let mut prefix = bytes_of("192.0.2.0/24".parse().unwrap());
+            (prefix[0], prefix[1]) = (family, length);
+            assert_eq!(target_of(prefix), None, "{length} bits of {family}");
+        }
+    }
+}
