@@ -328,3 +328,46 @@ fn a_list_that_was_emptied_or_cut_off_is_held_back_however_it_is_to_be_read_from
     net.expect("11.0.0.1").dropped();
     net.expect("11.0.0.2").passes();
 }
+
+/// What is asked of a list may change without its file: what is in force stays as it does where the file has changed, in the
+/// same reload and in the next one.
+#[test]
+fn a_list_that_no_longer_is_what_is_asked_of_it_is_held_back_though_nobody_touched_its_file() {
+    let mut net = Net::new();
+    let list = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
+    let lines: String = (0..200).map(|last| format!("11.0.0.{last}\n")).collect();
+    net.file("drop.txt", &(lines + &"no target\n".repeat(20)));
+    net.start(&list(""));
+    for asked in ["max_entries: 100", "max_rejected: 5%", "min_entries: 1000"] {
+        for more in ["", ", include_special: true"] {
+            net.configure(&list(&format!(", {asked}{more}")));
+            net.filterd(["diff"]).exits(7).complains("list drop would be held back");
+            for _ in 0..2 {
+                net.filterd(["reload"]).exits(7).complains("list drop is held back");
+                net.expect("11.0.0.199").dropped();
+            }
+            net.filterd(["status"]).exits(7);
+            net.configure(&list(""));
+            net.filterd(["reload"]).succeeds();
+        }
+    }
+    net.filterd(["reload"]).succeeds().says("1 list unchanged");
+}
+
+#[test]
+fn of_a_list_that_is_held_back_as_it_is_read_otherwise_a_start_tells_what_is_in_force() {
+    let mut net = Net::new();
+    let list = |more: &str| format!("lists: [{{name: drop, path: $HOME/drop.txt{more}}}]");
+    let wide: String = (20..40).map(|number| format!("{}.0.0.0/7\n", number * 2)).collect();
+    net.file("drop.txt", &format!("{wide}11.0.0.1\n"));
+    net.start(&list(", include_wide: true"));
+    wait_for_copies(&net, &["drop"]);
+    net.configure(&list(""));
+    net.filterd(["reload"]).exits(7).complains("its 21 targets of");
+    net.expect("40.1.1.1").dropped();
+    net.end(Signal::SIGKILL);
+    net.start(&list(""));
+    net.filterd(["status"]).exits(7).says("of its 21 targets of").says(", 1 stays in force");
+    net.expect("40.1.1.1").passes();
+    net.expect("11.0.0.1").dropped();
+}

@@ -27,6 +27,8 @@ pub struct Reading {
     pub special: u64,
     /// How it is read, in words of whoever reads sources: the same where nothing about it has changed.
     pub how: String,
+    /// By which limits it was judged, in numbers of whoever reads sources.
+    pub limits: [u64; 4],
     /// When the database that it was chosen out of was made, in seconds since 1970; none where there is none.
     pub built: Option<u64>,
     /// What was last believed of it; none if nothing ever was.

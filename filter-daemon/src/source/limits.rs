@@ -130,6 +130,12 @@ impl Limits {
         self.max_entries.saturating_mul(BYTES_A_TARGET).max(LEAST_BYTES)
     }
 
+    /// Those by which a list is judged that was loaded once: where they are others, what was judged before is judged again.
+    #[must_use]
+    pub fn numbers(&self) -> [u64; 4] {
+        [self.max_shrink.into(), self.max_rejected.into(), self.max_entries, self.min_entries]
+    }
+
     /// Is what was found taken for what the list says? `before` is how many targets it had, if it was ever loaded;
     /// `is_meant` says that the operator knows.
     #[must_use]

@@ -23,6 +23,8 @@ pub enum Why<'a> {
 pub enum Instead {
     /// So many targets, believed at that time, in seconds since 1970.
     Good(u64, u64),
+    /// So many of the targets that were believed at that time: read as the list is now, the others are not taken.
+    Fewer(u64, u64, u64),
     /// So many targets that could be read before.
     Stays(u64),
     /// So many targets that could be read now.
@@ -85,10 +87,26 @@ impl From<&Accepted> for Instead {
     }
 }
 
+impl Instead {
+    /// What is in force of a copy of which so much is taken as its list is read now.
+    #[must_use]
+    pub fn of(accepted: &Accepted, taken: u64) -> Self {
+        let whole = Self::from(accepted);
+        match whole {
+            Self::Good(count, at) if taken < count => Self::Fewer(taken, count, at),
+            _ => whole,
+        }
+    }
+}
+
 fn state(instead: Instead, mood: Mood) -> &'static str {
     match (instead, mood) {
-        (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, Mood::Is) => "is held back",
-        (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, Mood::Would) => "would be held back",
+        (Instead::Good(..) | Instead::Fewer(..) | Instead::Stays(_) | Instead::Hidden, Mood::Is) => {
+            "is held back"
+        }
+        (Instead::Good(..) | Instead::Fewer(..) | Instead::Stays(_) | Instead::Hidden, Mood::Would) => {
+            "would be held back"
+        }
         (Instead::Part(_), Mood::Is) => "is in force in part only",
         (Instead::Part(_), Mood::Would) => "would be in force in part only",
         (Instead::Damaged | Instead::Lost | Instead::Nothing, Mood::Is) => "is not loaded",
@@ -105,6 +123,12 @@ fn in_force(instead: Instead, mood: Mood) -> String {
         Instead::Good(count, at) => {
             format!("its {} of {} {would}{} in force", targets(count), date::utc(at), stay(count))
         }
+        Instead::Fewer(taken, count, at) => format!(
+            "of its {} of {}, {taken} {would}{} in force: as the list is to be read now, the others are not taken",
+            targets(count),
+            date::utc(at),
+            stay(taken)
+        ),
         Instead::Stays(count) => {
             format!("the {} that could be read before {would}{} in force", targets(count), stay(count))
         }

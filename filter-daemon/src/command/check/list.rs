@@ -159,7 +159,7 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
             Instead::Nothing | Instead::Damaged | Instead::Lost | Instead::Hidden,
             Err(FileError::Denied { .. }),
         ) => Fate::Refused,
-        (Instead::Good(..) | Instead::Stays(_) | Instead::Hidden, _) => Fate::HeldBack,
+        (Instead::Good(..) | Instead::Fewer(..) | Instead::Stays(_) | Instead::Hidden, _) => Fate::HeldBack,
         (Instead::Part(_), _) => Fate::InPart,
         (Instead::Nothing | Instead::Damaged | Instead::Lost, _) => Fate::NotLoaded,
     };

@@ -225,7 +225,12 @@ impl Judging<'_> {
         let may_be_missing = self.accepted().is_some_and(|accepted| accepted.may_be_missing(&self.list.path));
         let is_meant = self.is_meant || seen == Seen::Missing && may_be_missing;
         let limits: &Limits = &self.list.limits;
-        match (limits.judge(seen, entries, is_meant), read) {
+        let verdict = match limits.judge(seen, entries, is_meant) {
+            // However it is read from now on: what is in force is better than a part.
+            Verdict::TakePart(doubt) if self.is_in_force() => Verdict::HoldBack(doubt),
+            verdict => verdict,
+        };
+        match (verdict, read) {
             (Verdict::Accept, Ok((file, stamp, draft))) => self.accept(file, stamp, draft),
             (Verdict::Accept, Err(_)) => self.accept_missing(),
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
@@ -316,7 +321,7 @@ impl Judging<'_> {
             Some(accepted) if is_running && !self.stays_otherwise() => stays(accepted.into()),
             Some(accepted) => match self.sources.copies.read(accepted, &self.list.how) {
                 Ok(copy) => Found::Doubted {
-                    told: self.explain(&why, accepted.into()),
+                    told: self.explain(&why, Instead::of(accepted, copy.targets.len() as u64)),
                     read: Some(ReadAs::of(&copy)),
                     targets: Some(copy.targets),
                     accepted: Some(accepted.clone()),
@@ -331,6 +336,14 @@ impl Judging<'_> {
                 }
             },
         }
+    }
+
+    /// Is what is to be on it in force, if in another reading, perhaps?
+    fn is_in_force(&self) -> bool {
+        let is_it = |before: &Known| {
+            before.id.is_some() && before.entries > 0 && !before.is_of_another_choice(self.list)
+        };
+        self.before.is_some_and(is_it)
     }
 
     fn stays_otherwise(&self) -> bool {

@@ -16,7 +16,7 @@ use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
-use crate::source::How;
+use crate::source::{How, Limits};
 use crate::source::trouble::{Mood, still};
 
 /// A configuration with everything it names.
@@ -59,6 +59,8 @@ pub struct LoadedList {
     pub times: Option<Times>,
     /// How it is read.
     pub how: How,
+    /// By which limits it is judged.
+    pub limits: Limits,
     /// What was found.
     pub found: Found,
 }
@@ -71,6 +73,7 @@ impl LoadedList {
             ttl: list.ttl,
             meaning: meaning_of(list),
             how: list.how.clone(),
+            limits: list.limits,
             before,
             turned: None,
             was: None,

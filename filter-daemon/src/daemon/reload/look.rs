@@ -83,9 +83,10 @@ impl Looking {
     }
 }
 
-/// Was the same file read, and taken for the same?
+/// Was the same file read, taken for the same, and judged by the same?
 fn is_read_as(reading: &Reading, list: &List) -> bool {
-    reading.path == list.path && reading.ttl == list.ttl && reading.how == list.how.to_string()
+    let (how, limits) = (list.how.to_string(), list.limits.numbers());
+    reading.path == list.path && reading.ttl == list.ttl && reading.how == how && reading.limits == limits
 }
 
 /// What identifies what this list, whose file is at `path`, says at the moment, if anything is there.

@@ -21,7 +21,7 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
-use crate::source::How;
+use crate::source::{How, Limits};
 use crate::source::copies::Bytes;
 use crate::text::Explanation;
 
@@ -59,6 +59,7 @@ pub struct FoundList {
     pub id: ListId,
     path: PathBuf,
     pub how: How,
+    limits: Limits,
     ttl: Option<Duration>,
     pub found: Found,
 }
@@ -135,7 +136,8 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
-        let LoadedList { name, path, ttl, meaning, how, before, turned, times, was: _, mut found } = list;
+        let LoadedList { name, path, ttl, meaning, how, limits, before, turned, times, was: _, mut found } =
+            list;
         let Meaning { polarity, ports, reach } = meaning;
         let id = match before {
             Some(id) => {
@@ -172,7 +174,7 @@ impl Rows {
         // What is held back keeps the time it had, until it is read again.
         let ttl = if targets.is_some() || keeps.is_some() { ttl } else { known };
         self.contents.extend(targets.map(|targets| (id, targets)));
-        self.found.push(FoundList { id, path, how, ttl, found });
+        self.found.push(FoundList { id, path, how, limits, ttl, found });
         Ok(())
     }
 
@@ -292,13 +294,13 @@ fn note(
     now: Timestamp,
     reloaded: &mut Reloaded,
 ) -> Option<ToKeep> {
-    let FoundList { id, path, how, ttl, found } = found;
+    let FoundList { id, path, how, limits, ttl, found } = found;
     let list = blocklist.lists().get(id);
     let (name, entries, meaning) = (list.name.clone(), list.entries, blocklist.meaning(list));
     let reading = blocklist.lists_mut().reading_mut(id);
     let before = reading.accepted.clone();
     (reading.path, reading.ttl) = (path, ttl);
-    reading.how = how.to_string();
+    (reading.how, reading.limits) = (how.to_string(), limits.numbers());
     let mut draft = None;
     match found {
         Found::Unchanged => reloaded.unchanged += 1,

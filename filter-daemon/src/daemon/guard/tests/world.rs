@@ -13,7 +13,7 @@ use crate::blocklist::{Accepted, Blocklist, Meaning, Polarity, Reach, Targets};
 use crate::clock;
 use crate::config::Config;
 use crate::host::What;
-use crate::source::{How, Remarks, Special};
+use crate::source::{How, Limits, Remarks, Special};
 
 /// Half of all, or all. What is so wide takes time to enter, and is enough in a few.
 const WIDE: [&[&str]; 3] = [&["0.0.0.0/0"], &["::/0"], &["128.0.0.0/1", "2000::/3"]];
@@ -106,6 +106,7 @@ pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             path,
             ttl: *ttl,
             how: How::recognised(Special::INCLUDED),
+            limits: Limits::default(),
             meaning: Meaning { polarity, ports: None, reach: Reach::AS_GIVEN },
             before,
             turned: None,
