@@ -16,8 +16,8 @@ use crate::control::wire::accept::Accept;
 use crate::control::wire::reload::Renamed;
 use crate::daemon::error::DaemonError;
 use crate::daemon::last_good::Copy;
-use crate::source::{How, Limits};
 use crate::source::trouble::{Mood, still};
+use crate::source::{How, Limits};
 
 /// A configuration with everything it names.
 #[derive(Debug)]

@@ -21,8 +21,8 @@ use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
 use crate::daemon::lists::ToKeep;
-use crate::source::{How, Limits};
 use crate::source::copies::Bytes;
+use crate::source::{How, Limits};
 use crate::text::Explanation;
 
 /// What a configuration makes of the lists.
