@@ -62,6 +62,28 @@ fn what_a_country_has_is_dropped_until_the_database_says_otherwise_and_a_broken_
     net.expect_each([BYSTANDER, BYSTANDER6]).passes();
 }
 
+/// The other network of that country moves meanwhile.
+#[test]
+fn networks_with_an_end_keep_it_over_a_restart_with_another_database() {
+    let mut net = Net::new();
+    let lasting = FAR.replace("far,", "far, ttl: 1h,");
+    put(&net, "country.mmdb", &database("CN", "RU"));
+    net.start(&lasting);
+    net.filterd(["reload"]).succeeds();
+    let until = |net: &Net, target: &str| {
+        let entries = net.filterd(["list", "--json"]).succeeds().json_lines();
+        let entry = entries.into_iter().find(|entry| entry["target"] == target);
+        entry.and_then(|entry| entry["until"].as_u64())
+    };
+    let first = until(&net, "203.0.113.0/24");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    net.end(Signal::SIGKILL);
+    put(&net, "country.mmdb", &database("CN", "CN"));
+    net.start(&lasting);
+    assert_eq!((until(&net, "203.0.113.0/24"), first.is_some()), (first, true));
+    assert!(until(&net, "198.51.100.0/24") > first);
+}
+
 #[test]
 fn what_is_chosen_otherwise_is_chosen_anew_out_of_the_same_database() {
     let mut net = Net::new();

@@ -246,6 +246,22 @@ fn where_no_copy_can_be_written_the_times_of_the_one_before_count() {
     assert!(times(&net, OTHER) > came);
 }
 
+#[test]
+fn whoever_takes_the_place_of_another_goes_on_with_the_times_of_what_its_lists_name() {
+    let (mut net, config) = (Net::new(), seen(", ttl: 1h"));
+    names(&net, &[ATTACKER]);
+    net.start(&config);
+    net.filterd(["reload"]).succeeds();
+    let came = times(&net, ATTACKER);
+    for another in [BYSTANDER, OTHER] {
+        a_second_goes_by();
+        names(&net, &[ATTACKER, another]);
+        net.succeed(&config);
+        assert_eq!((times(&net, ATTACKER), came.is_some()), (came, true));
+        assert!(times(&net, another) > came);
+    }
+}
+
 /// The bytes of the list are in its copy; what they are read as by now, nobody can write down for a while.
 #[test]
 fn what_could_not_be_written_is_written_by_the_next_reload_that_can() {
