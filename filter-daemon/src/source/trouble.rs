@@ -91,11 +91,8 @@ impl Instead {
     /// What is in force of a copy of which so much is taken as its list is read now.
     #[must_use]
     pub fn of(accepted: &Accepted, taken: u64) -> Self {
-        let whole = Self::from(accepted);
-        match whole {
-            Self::Good(count, at) if taken < count => Self::Fewer(taken, count, at),
-            _ => whole,
-        }
+        let Accepted { entries, at, .. } = accepted;
+        if taken < *entries { Self::Fewer(taken, *entries, at.secs()) } else { Self::from(accepted) }
     }
 }
 

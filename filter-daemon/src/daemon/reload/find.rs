@@ -228,7 +228,7 @@ impl Judging<'_> {
         let verdict = match limits.judge(seen, entries, is_meant) {
             // However it is read from now on: what is in force is better than a part.
             Verdict::TakePart(doubt) if self.is_in_force() => Verdict::HoldBack(doubt),
-            verdict => verdict,
+            verdict @ (Verdict::Accept | Verdict::HoldBack(_) | Verdict::TakePart(_)) => verdict,
         };
         match (verdict, read) {
             (Verdict::Accept, Ok((file, stamp, draft))) => self.accept(file, stamp, draft),
