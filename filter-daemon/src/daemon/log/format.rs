@@ -142,7 +142,12 @@ fn seen(level: Level, now: Timestamp, told: &Told) -> watch::Event {
         level: level.as_str().to_lowercase(),
         verb: part("verb"),
         target: part("target"),
-        lists: lists.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        // The last one may be cut in two.
+        lists: lists
+            .split(", ")
+            .filter(|name| !name.is_empty() && !name.ends_with('…'))
+            .map(str::to_owned)
+            .collect(),
         what: told.message.clone(),
         fields: fields.collect(),
     }
