@@ -291,6 +291,14 @@ mod tests {
     }
 
     #[test]
+    fn of_many_lists_those_are_named_that_have_room_and_none_by_half_its_name() {
+        let names: Vec<_> = (0..1000).map(|name| format!("list-{name:03}")).collect();
+        let parts = vec![("lists", cut(&names.join(", ")).into())];
+        let lists = seen(Level::INFO, Timestamp::UNIX_EPOCH, &Told { parts, ..Told::default() }).lists;
+        assert!(lists.len() > 100 && names.starts_with(&lists), "{lists:?}");
+    }
+
+    #[test]
     fn a_line_is_short_enough_to_be_written_at_once() {
         let written = written(Format::Journal, || tracing::info!("{}", "x".repeat(100_000)));
         assert!(written.len() < 4096 && written.ends_with("x…\n"), "{}", written.len());
