@@ -68,7 +68,8 @@ impl LastGood {
         let cannot = |error: io::Error| format!("{}: {error}", printable::path(&self.path));
         let not_ours = || format!("{}: others than root could have written it", printable::path(&self.path));
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-        let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(&self.path).map_err(cannot)?;
+        let file =
+            OpenOptions::new().read(true).custom_flags(flags.bits()).open(&self.path).map_err(cannot)?;
         let about = file.metadata().map_err(cannot)?;
         let is_ours = about.uid() == 0 || about.uid() == geteuid().as_raw();
         if !about.is_file() || !is_ours || about.mode() & 0o022 != 0 {
