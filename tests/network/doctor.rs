@@ -38,6 +38,23 @@ fn with_nothing_in_the_way_it_says_so_and_touches_nothing() {
     assert!(!net.home().path("state").exists() && !net.home().pins().exists());
 }
 
+/// Under `ip netns exec`, and for a container that shares the socket.
+#[test]
+fn in_another_network_namespace_than_the_filterd_that_runs_it_says_so_and_where_to_look() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    doctor(&net, &[])
+        .succeeds()
+        .says("answers at")
+        .is_silent_about("another network namespace: interfaces here");
+    let mut elsewhere = net.peer().command(&binary().display().to_string());
+    elsewhere.arg("doctor").args(places(&net));
+    let told = Reply::of(elsewhere.env("FILTERD_SOCKET", net.home().socket()));
+    let pid = net.filterd(["status", "--json"]).succeeds().json()["pid"].clone();
+    told.says("warn  daemon")
+        .says("it is in another network namespace: interfaces here are not those that it filters")
+        .says(&format!("-> `nsenter -t {pid} -n filterd doctor` looks at those"));
+}
+
 #[test]
 fn without_a_name_it_looks_at_the_interfaces_that_are_on() {
     let net = Net::new();

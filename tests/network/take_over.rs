@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use harness::home::binary;
 use harness::{ATTACKER, BYSTANDER, Daemon, Net, Reply, Talk, is_error, until};
@@ -132,6 +133,22 @@ fn what_is_added_before_and_while_it_happens_is_there_afterwards() {
     net.end(Signal::SIGKILL);
     net.start(BLOCKING);
     net.expect_each(added.iter().map(String::as_str).chain([ATTACKER, BYSTANDER])).dropped();
+}
+
+/// Both read the same file, and each has its copy to write, at whatever moment of the other's.
+#[test]
+fn whatever_is_reloaded_while_it_happens_there_is_a_copy_of_what_is_in_force() {
+    let mut net = Net::with_filterd(BLOCKING);
+    for turn in 0..12_u32 {
+        let config = format!("block: [203.0.113.7, 198.18.0.{turn}]");
+        net.succeed_while(&config, |home| {
+            thread::sleep(Duration::from_millis(20) * turn);
+            home.filterd(["reload"]).succeeds();
+        });
+        net.filterd(["status"]).succeeds().is_silent_about("there is no copy");
+        let copy = fs::read_to_string(net.home().path("state/configuration.yaml")).expect("it is there");
+        assert!(copy.contains(&format!("198.18.0.{turn}]")), "it is another one's: {copy}");
+    }
 }
 
 /// Nobody has waited for the disk before.

@@ -218,6 +218,32 @@ fn a_watch_ends_after_as_many_events_of_its_list_as_it_was_asked_for() {
     net.filterd(["watch", "--list", "a b"]).exits(2);
 }
 
+/// Whoever takes something out of every list names none of them.
+#[test]
+fn who_watches_a_list_is_told_of_what_leaves_it_and_of_nothing_else() {
+    let net = Net::with_filterd("");
+    for (target, list) in [(ATTACKER, "ssh"), ("192.0.2.77", "ssh"), (BYSTANDER, "web")] {
+        net.filterd(["add", target, "--list", list]).succeeds();
+    }
+    let mut watcher = Watcher::of(&net, r#"{"list":"ssh","changes":true}"#);
+    net.filterd(["remove", BYSTANDER]).succeeds();
+    net.filterd(["remove", ATTACKER]).succeeds();
+    let mut tells = |what: &str, lists: &[&str]| {
+        let event = watcher.line()["parameters"]["event"].take();
+        assert_eq!((&event["what"], &event["lists"]), (&what.into(), &serde_json::json!(lists)), "{event}");
+    };
+    tells(&format!("remove {ATTACKER}"), &["ssh"]);
+    net.filterd(["add", ATTACKER, "--list", "ssh", "--ttl", "1s"]).succeeds();
+    tells(&format!("add {ATTACKER}"), &["ssh"]);
+    tells("1 expired", &["ssh"]);
+    net.filterd(["add", BYSTANDER, "--list", "web"]).succeeds();
+    net.filterd(["flush"]).succeeds();
+    tells("flush", &["ssh", "web"]);
+    let mut usual = Watcher::of(&net, r#"{"list":"manual","changes":true}"#);
+    net.filterd(["add", ATTACKER]).succeeds();
+    assert_eq!(usual.line()["parameters"]["event"]["what"], format!("add {ATTACKER}"));
+}
+
 #[test]
 fn a_watcher_that_reads_nothing_holds_nobody_and_a_ninth_is_refused() {
     let net = Net::with_filterd("");

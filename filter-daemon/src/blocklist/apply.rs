@@ -1,6 +1,7 @@
 //! Changes made true: each tells what it means for the filter, what truly changed, and how it is undone.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use filter_common::target::Target;
@@ -20,6 +21,8 @@ pub struct Applied {
     pub records: Vec<Record>,
     /// How many of the targets it names changed anything.
     pub changed: u64,
+    /// The lists in which it changed anything, by name: one on which nothing is left may be forgotten at once.
+    pub lists: BTreeSet<Arc<str>>,
     /// How it is undone.
     pub undo: Undo,
 }
@@ -61,6 +64,8 @@ impl Blocklist {
     /// Makes a change at `now`. If it is refused, nothing has changed.
     pub fn apply(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         let mut applied = self.apply_to_sides(change, now)?;
+        let lists: BTreeSet<ListId> = applied.undo.lists().collect();
+        applied.lists = lists.into_iter().map(|list| self.lists.get(list).name.clone()).collect();
         if let Change::LookForOverlap = change {
             applied.effects.overlaps = self.look_for_overlap();
         } else {

@@ -45,8 +45,8 @@ pub struct RunArguments {
     /// What the log looks like; journald gets priorities, everybody else the time [default: text]
     #[arg(long, value_parser = log_format, value_name = "text|json")]
     log_format: Option<LogFormat>,
-    /// Take the place of a filterd that runs with the same socket, without a gap, entries and counters included; it goes on
-    /// if anything is wrong with this one
+    /// Take the place of a filterd that runs with the same socket, without a gap: entries stay, and counters by reason and
+    /// interface go on, those of lists begin anew; it goes on if anything is wrong with this one
     #[arg(long)]
     take_over: bool,
 }

@@ -213,7 +213,11 @@ impl Sum {
                 sum.allowed += allowed;
                 sum.disallowed += disallowed;
                 sum.settings.extend(counts.settings);
-                sum.lists.extend(counts.lists);
+                counts.lists.into_iter().for_each(|list| {
+                    if !sum.lists.contains(&list) {
+                        sum.lists.push(list);
+                    }
+                });
                 sum.attached.extend(counts.attached);
                 sum.detached.extend(counts.detached);
             }

@@ -2,7 +2,8 @@
 //!
 //! A request is done whole or not at all: if a page is refused, those before it are undone.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use super::commit::{NotDone, Protection};
 use super::pages::{Parts, Turn, Work};
@@ -12,7 +13,7 @@ use crate::clock;
 use crate::text::Explain;
 
 /// What a request has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Targets that changed anything.
     pub changed: u64,
@@ -24,6 +25,8 @@ pub struct Done {
     pub allowed: u64,
     /// Targets that are allowed no longer.
     pub disallowed: u64,
+    /// The lists in which anything changed.
+    pub lists: BTreeSet<Arc<str>>,
 }
 
 /// Small pages, as those of an import of which each entry says something else, share a turn up to so many targets: a
@@ -49,6 +52,7 @@ impl Done {
     /// One page more.
     pub fn add(&mut self, applied: &Applied) {
         self.changed += applied.changed;
+        self.lists.extend(applied.lists.iter().cloned());
         for (_, set) in applied.effects.sets.blocking() {
             self.entered += set.entered.len() as u64;
             self.left += set.left.len() as u64;
@@ -138,7 +142,7 @@ impl Request {
     }
 
     fn end(&mut self, parts: &mut Parts<'_>) -> Turn {
-        let result = self.failed.take().map_or(Ok(self.done), Err);
+        let result = self.failed.take().map_or_else(|| Ok(std::mem::take(&mut self.done)), Err);
         if let Some(answer) = self.answer.take() {
             answer(result, parts, self.outcome.clone());
         }

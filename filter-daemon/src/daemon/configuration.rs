@@ -78,7 +78,8 @@ impl Configuration {
             return Ok((this, loaded));
         }
         let known = if this.trial.is_on() { sources.on_trial(known) } else { known };
-        let loaded = match this.source().load(&known, &nothing, sources) {
+        let source = Source { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
+        let loaded = match source.load(&known, &nothing, sources) {
             Err(DaemonError::Config(error)) if !run.take_over => {
                 this.trial.has_an_invalid_file();
                 Loaded::gather(this.instead(error)?, &known, &nothing, sources)?

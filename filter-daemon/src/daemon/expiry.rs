@@ -1,6 +1,8 @@
 //! What is over goes: of what is blocked first, and of what is allowed a grace period later, so that no packet in flight
 //! finds a target that is listed still and allowed no longer when both have ended.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::{error, info};
@@ -18,8 +20,17 @@ const MOST: usize = 4096;
 #[derive(Default)]
 pub struct Expiry {
     ending: Option<Ending>,
-    /// How many have expired on each side of which the log has not been told.
-    untold: [u64; 2],
+    /// What has expired on each side of which the log has not been told.
+    untold: [Untold; 2],
+}
+
+/// What is told in one line.
+#[derive(Default)]
+struct Untold {
+    /// How many entries.
+    entries: u64,
+    /// Of which lists.
+    lists: BTreeSet<Arc<str>>,
 }
 
 /// Of what is allowed, what ends next.
@@ -44,7 +55,7 @@ impl Expiry {
     pub fn expire(&mut self, protection: &mut Protection, capacity: &mut Capacity) {
         let now = clock::now();
         if is_over(protection, Polarity::Block, now) {
-            self.untold[0] += end(Polarity::Block, now, protection);
+            self.untold[0].end(Polarity::Block, now, protection);
         }
         let is_next = !is_over(protection, Polarity::Block, now) && is_over(protection, Polarity::Allow, now);
         if self.ending.is_none() && is_next {
@@ -53,7 +64,7 @@ impl Expiry {
         if let Some(Ending { over, after }) = self.ending
             && capacity.has_been_seen(after)
         {
-            self.untold[1] += end(Polarity::Allow, over, protection);
+            self.untold[1].end(Polarity::Allow, over, protection);
             self.ending = self.ending.filter(|_| is_over(protection, Polarity::Allow, over));
         }
         self.tell(protection, now);
@@ -62,11 +73,13 @@ impl Expiry {
     /// What expires in one turn after the other is told in one line, when the last of it has.
     fn tell(&mut self, protection: &Protection, now: Timestamp) {
         let [blocked, allowed] = &mut self.untold;
-        if *blocked > 0 && !is_over(protection, Polarity::Block, now) {
-            info!(watch.verb = "expire", "{} expired", std::mem::take(blocked));
+        if blocked.entries > 0 && !is_over(protection, Polarity::Block, now) {
+            let (entries, lists) = blocked.take();
+            info!(watch.verb = "expire", watch.lists = lists, "{entries} expired");
         }
-        if *allowed > 0 && !is_over(protection, Polarity::Allow, now) {
-            info!(watch.verb = "expire", "{} allowed no longer: expired", std::mem::take(allowed));
+        if allowed.entries > 0 && !is_over(protection, Polarity::Allow, now) {
+            let (entries, lists) = allowed.take();
+            info!(watch.verb = "expire", watch.lists = lists, "{entries} allowed no longer: expired");
         }
     }
 }
@@ -75,12 +88,20 @@ fn is_over(protection: &Protection, polarity: Polarity, now: Timestamp) -> bool 
     protection.blocklist().next_deadline_of(polarity).is_some_and(|next| next <= now)
 }
 
-fn end(polarity: Polarity, now: Timestamp, protection: &mut Protection) -> u64 {
-    match protection.commit(&Change::Expire { polarity, most: MOST }, now) {
-        Ok(applied) => applied.changed,
-        Err(error) => {
-            error!("{}", error.explain());
-            0
+impl Untold {
+    fn end(&mut self, polarity: Polarity, now: Timestamp, protection: &mut Protection) {
+        match protection.commit(&Change::Expire { polarity, most: MOST }, now) {
+            Ok(applied) => {
+                self.entries += applied.changed;
+                self.lists.extend(applied.lists);
+            }
+            Err(error) => error!("{}", error.explain()),
         }
+    }
+
+    /// How many, and of which lists.
+    fn take(&mut self) -> (u64, String) {
+        let Self { entries, lists } = std::mem::take(self);
+        (entries, lists.into_iter().collect::<Vec<_>>().join(", "))
     }
 }

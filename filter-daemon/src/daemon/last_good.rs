@@ -23,7 +23,11 @@ const LONGEST_HEAD: u64 = 4 * 4096 + 256;
 
 /// Where the copy lies.
 #[derive(Clone, Debug)]
-pub struct LastGood(PathBuf);
+pub struct LastGood {
+    path: PathBuf,
+    /// Another filterd runs, and may write its own copy at any moment.
+    is_beside_another: bool,
+}
 
 /// The copy of a configuration that is not in force yet.
 #[derive(Debug, Default)]
@@ -36,6 +40,13 @@ pub enum Copy {
         /// Which one.
         path: PathBuf,
     },
+    /// It is written once nobody else writes here.
+    Due {
+        /// Of which file.
+        of: PathBuf,
+        /// What it says.
+        text: String,
+    },
     /// It is what the last one was.
     Kept,
     /// It could not be written.
@@ -44,15 +55,21 @@ pub enum Copy {
 
 impl LastGood {
     pub fn in_directory(state: &Path) -> Self {
-        Self(state.join(places::CONFIG_COPY))
+        Self { path: state.join(places::CONFIG_COPY), is_beside_another: false }
+    }
+
+    /// The same for one that reads while another filterd runs, if it does: nothing is written before its place is taken.
+    pub fn beside_another(&self, is_beside_another: bool) -> Self {
+        Self { is_beside_another, ..self.clone() }
     }
 
     /// The text, if it is a copy of that file; or why there is none.
     pub fn read(&self, of: &Path) -> Result<String, String> {
-        let cannot = |error: io::Error| format!("{}: {error}", printable::path(&self.0));
-        let not_ours = || format!("{}: others than root could have written it", printable::path(&self.0));
+        let cannot = |error: io::Error| format!("{}: {error}", printable::path(&self.path));
+        let not_ours = || format!("{}: others than root could have written it", printable::path(&self.path));
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-        let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(&self.0).map_err(cannot)?;
+        let file =
+            OpenOptions::new().read(true).custom_flags(flags.bits()).open(&self.path).map_err(cannot)?;
         let about = file.metadata().map_err(cannot)?;
         let is_ours = about.uid() == 0 || about.uid() == geteuid().as_raw();
         if !about.is_file() || !is_ours || about.mode() & 0o022 != 0 {
@@ -61,22 +78,25 @@ impl LastGood {
         let mut whole = String::new();
         file.take(LONGEST_HEAD + config::LARGEST).read_to_string(&mut whole).map_err(cannot)?;
         let (found, text) =
-            parted(&whole).ok_or_else(|| format!("{}: it is damaged", printable::path(&self.0)))?;
+            parted(&whole).ok_or_else(|| format!("{}: it is damaged", printable::path(&self.path)))?;
         if found != named(of) {
-            return Err(format!("{}: it is of another file, {found}", printable::path(&self.0)));
+            return Err(format!("{}: it is of another file, {found}", printable::path(&self.path)));
         }
         Ok(text.to_owned())
     }
 
     /// When it was written, in seconds since 1970.
     pub fn written(&self) -> Option<u64> {
-        let modified = fs::metadata(&self.0).ok()?.modified().ok()?;
+        let modified = fs::metadata(&self.path).ok()?.modified().ok()?;
         Some(modified.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs())
     }
 
     /// Writes a copy beside the last one.
     pub fn prepare(&self, of: &Path, text: &[u8]) -> Copy {
         let Ok(text) = std::str::from_utf8(text) else { return Copy::Nothing };
+        if self.is_beside_another {
+            return Copy::Due { of: of.to_owned(), text: text.to_owned() };
+        }
         if self.read(of).is_ok_and(|kept| kept == text) {
             return Copy::Kept;
         }
@@ -89,11 +109,11 @@ impl LastGood {
 
     /// Where it lies until it is in force.
     fn prepared(&self) -> PathBuf {
-        self.0.with_extension("yaml.new")
+        self.path.with_extension("yaml.new")
     }
 
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        let directory = self.0.parent().unwrap_or(Path::new("."));
+        let directory = self.path.parent().unwrap_or(Path::new("."));
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         // Whatever lies there under this name was never finished.
         _ = fs::remove_file(path);
@@ -106,15 +126,17 @@ impl LastGood {
     pub fn keep(&self, copy: Copy) -> Result<(), String> {
         let path = match copy {
             Copy::Written { path } => path,
+            // What lies there by now is of the filterd before, which may have read another text since.
+            Copy::Due { of, text } => return self.keep(self.prepare(&of, text.as_bytes())),
             Copy::Failed(why) => return Err(why),
             Copy::Nothing | Copy::Kept => return Ok(()),
         };
-        fs::rename(&path, &self.0).map_err(|error| format!("{}: {error}", printable::path(&self.0)))
+        fs::rename(&path, &self.path).map_err(|error| format!("{}: {error}", printable::path(&self.path)))
     }
 
     /// What was prepared is the last good one, if its filterd died before it was.
     pub fn take_prepared(&self) {
-        _ = fs::rename(self.prepared(), &self.0);
+        _ = fs::rename(self.prepared(), &self.path);
     }
 
     /// What was prepared is not to be the last good one.
@@ -124,7 +146,7 @@ impl LastGood {
 
     /// There is none from now on.
     pub fn forget(&self) {
-        _ = fs::remove_file(&self.0);
+        _ = fs::remove_file(&self.path);
     }
 }
 
@@ -176,7 +198,7 @@ mod tests {
         }
 
         fn path(&self) -> PathBuf {
-            self.last_good().0
+            self.last_good().path
         }
 
         fn refuses(&self) -> String {
@@ -193,6 +215,22 @@ mod tests {
         assert_eq!(mode(place.path().parent().unwrap()), 0o700);
         assert!(matches!(place.last_good().prepare(Path::new(OF), TEXT.as_bytes()), Copy::Kept));
         config::parse(Path::new(OF), fs::read(place.path()).unwrap()).expect("it is a configuration itself");
+    }
+
+    /// The one that runs reads the file, and again, while another one that has read it is about to take its place.
+    #[test]
+    fn who_takes_the_place_of_another_leaves_what_that_one_writes_alone_until_it_is_its_own() {
+        let (place, of) = (Place::with_copy(), Path::new(OF));
+        let (newer, newest) = ("block: [10.0.0.1]", "block: [10.0.0.2]");
+        let last_good = place.last_good();
+        let running = last_good.prepare(of, newer.as_bytes());
+        let newcomer = place.last_good().beside_another(true).prepare(of, newer.as_bytes());
+        last_good.keep(running).unwrap();
+        assert_eq!(last_good.read(of).as_deref(), Ok(newer));
+        last_good.keep(last_good.prepare(of, newest.as_bytes())).unwrap();
+        last_good.keep(newcomer).unwrap();
+        assert_eq!(last_good.read(of).as_deref(), Ok(newer), "it is what is in force from then on");
+        assert_eq!(fs::read_dir(place.path().parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]

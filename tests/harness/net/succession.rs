@@ -10,16 +10,24 @@ use nix::unistd::Pid;
 
 use super::filterd::{daemon_arguments, without};
 use super::{Net, PATIENCE};
-use crate::{Daemon, Reply, home};
+use crate::home::{self, Home};
+use crate::{Daemon, Reply};
 
 impl Net {
     /// Starts another filterd that takes the place of the running one.
     #[track_caller]
     pub fn succeed(&mut self, config: &str) {
+        self.succeed_while(config, |_| ());
+    }
+
+    /// The same while something else is done.
+    #[track_caller]
+    pub fn succeed_while(&mut self, config: &str, meanwhile: impl FnOnce(&Home)) {
         let before = self.daemon.take().expect("a filterd is running");
         let home = &self.home;
         let mut command = self.command(config, &["--take-over"]);
         let mut daemon = self.host.entered(|| Daemon::spawn(&mut command, home));
+        meanwhile(home);
         let ours = format!("\"pid\":{}}}", daemon.id());
         daemon.wait_for("it does not take over", || {
             home.filterd(["ping", "--json"]).output.contains(&ours).then_some(())

@@ -82,6 +82,9 @@ pub struct Changed {
     /// Of a flush: the lists that were emptied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<Emptied>,
+    /// The lists in which anything changed: whoever watches is told, and whoever asked knows enough without.
+    #[serde(skip)]
+    pub touched: Vec<String>,
 }
 
 impl Changed {

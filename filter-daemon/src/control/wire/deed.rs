@@ -39,7 +39,7 @@ pub struct Counts {
     pub disallowed: u64,
     /// What else was switched, in the words of its reply.
     pub settings: Vec<String>,
-    /// Of a reload: the lists that it names for the sake of what became of them as a whole.
+    /// The lists in which anything changed; of a reload: those that it names for the sake of what became of them as a whole.
     pub lists: Vec<String>,
     /// Interfaces that are filtered from then on.
     pub attached: Vec<String>,
@@ -61,6 +61,6 @@ impl From<&Changed> for Counts {
     fn from(reply: &Changed) -> Self {
         let Changed { changed, entered, left, .. } = *reply;
         let is_volatile = reply.not_durable.is_some();
-        Self { changed, entered, left, is_volatile, ..Self::default() }
+        Self { changed, entered, left, lists: reply.touched.clone(), is_volatile, ..Self::default() }
     }
 }

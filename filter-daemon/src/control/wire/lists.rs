@@ -53,7 +53,7 @@ pub struct List {
     pub guarded: u64,
     /// How many entries it has.
     pub entries: u64,
-    /// How many of these another list has, too.
+    /// How many of these another list with the same ports has, too.
     pub shared: u64,
     /// Lines that were not understood when it was last read.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -130,7 +130,8 @@ pub struct Event {
     /// The address or prefix that it is about; of several the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The lists that it is about, where it names any.
+    /// The lists that it is about, or in which it changed anything, where there are any: as many as have room in 1,500
+    /// characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<String>,
     /// What, in the words of the log: `add 203.0.113.7`.

@@ -142,7 +142,12 @@ fn seen(level: Level, now: Timestamp, told: &Told) -> watch::Event {
         level: level.as_str().to_lowercase(),
         verb: part("verb"),
         target: part("target"),
-        lists: lists.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        // The last one may be cut in two.
+        lists: lists
+            .split(", ")
+            .filter(|name| !name.is_empty() && !name.ends_with('…'))
+            .map(str::to_owned)
+            .collect(),
         what: told.message.clone(),
         fields: fields.collect(),
     }
@@ -283,6 +288,14 @@ mod tests {
         assert_eq!((&object["user"], &object["uid"]), (&r#"a"; \u{1b}b"#.into(), &0.into()));
         assert!(object.get("list").is_none() && object["time"].as_str().unwrap().ends_with('Z'), "{object}");
         assert_eq!(written.lines().count(), 1);
+    }
+
+    #[test]
+    fn of_many_lists_those_are_named_that_have_room_and_none_by_half_its_name() {
+        let names: Vec<_> = (0..1000).map(|name| format!("list-{name:03}")).collect();
+        let parts = vec![("lists", cut(&names.join(", ")).into())];
+        let lists = seen(Level::INFO, Timestamp::UNIX_EPOCH, &Told { parts, ..Told::default() }).lists;
+        assert!(lists.len() > 100 && names.starts_with(&lists), "{lists:?}");
     }
 
     #[test]

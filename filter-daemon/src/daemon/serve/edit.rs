@@ -235,12 +235,13 @@ fn answer_when_written(
 }
 
 fn changed(polarity: Polarity, named: u64, done: Done) -> Changed {
-    let Done { changed, entered, left, allowed, disallowed } = done;
+    let Done { changed, entered, left, allowed, disallowed, lists } = done;
+    let touched = lists.iter().map(ToString::to_string).collect();
     let (entered, left) = match polarity {
         Polarity::Block => (entered, left),
         Polarity::Allow => (allowed, disallowed),
     };
-    Changed { named, changed, entered, left, ..Changed::default() }
+    Changed { named, changed, entered, left, touched, ..Changed::default() }
 }
 
 fn emptied(polarity: Polarity, flushed: Flushed) -> Changed {
