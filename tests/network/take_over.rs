@@ -151,6 +151,30 @@ fn whatever_is_reloaded_while_it_happens_there_is_a_copy_of_what_is_in_force() {
     }
 }
 
+/// The one that runs is edited and reloaded, and answers, when the newcomer has read the file already.
+#[test]
+fn what_is_reloaded_while_it_happens_is_in_force_afterwards() {
+    let mut net = Net::with_filterd(BLOCKING);
+    for turn in 0..8_u32 {
+        let (before, edited) = (
+            format!("block: [203.0.113.7, 198.18.0.{turn}]\nlists: [{{name: drop, path: $HOME/drop.txt}}]"),
+            format!("block: [203.0.113.7, 198.18.1.{turn}]\nlists: [{{name: drop, path: $HOME/drop.txt}}]"),
+        );
+        net.file("drop.txt", "192.0.2.1\n");
+        let list = net.home().path("drop.txt");
+        net.succeed_while(&before, |home| {
+            thread::sleep(Duration::from_millis(40) * turn);
+            home.write("filterd.yaml", &edited);
+            fs::write(&list, format!("192.0.2.1\n198.18.2.{turn}\n")).expect("it can be written");
+            home.filterd(["reload"]).succeeds();
+        });
+        let is_blocked = |target: &str| net.filterd(["test", target]).output.contains("DROPPED");
+        let both = [format!("198.18.1.{turn}"), format!("198.18.2.{turn}")];
+        until(|| both.iter().all(|target| is_blocked(target)), "what was reloaded is lost");
+        net.filterd(["status"]).is_silent_about("there is no copy");
+    }
+}
+
 /// Nobody has waited for the disk before.
 #[test]
 fn what_was_added_just_before_without_waiting_for_the_disk_is_handed_over() {

@@ -60,6 +60,10 @@ impl Configuration {
                 error!("there is no copy of list {} as it was confirmed: {error}", list.name);
             }
         }
+        // What is unfinished may be the one's that runs.
+        if !run.take_over {
+            sources.copies.clean();
+        }
         let known = sources.known();
         let mut this = Self {
             file: run.config.clone(),

@@ -1,6 +1,6 @@
 //! A reload from its first word to its last: asked for, read, begun, and, when its pages are done, told.
 
-use tracing::error;
+use tracing::{error, info};
 
 use super::diff::{Diff, Now, Read as Compared};
 use super::error::DaemonError;
@@ -23,6 +23,13 @@ impl Owner {
     pub(super) fn read(&mut self, request: Request, answer: Option<ReplyTo<Reloaded>>) {
         self.readings.ask(request, answer);
         self.read_next();
+    }
+
+    /// Reads once more what was read while another filterd had this place: that one may have been told to reload since, and
+    /// has answered.
+    pub fn read_what_has_changed(&mut self) {
+        info!("reading the configuration again: it may have been reloaded while another filterd was here");
+        self.read(Request::default(), None);
     }
 
     /// Begins to read if somebody has asked for it, and nobody reads.

@@ -200,6 +200,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     owner.interfaces.go_on_from(&made.interfaces);
     let (server, state) = made.done()?;
     stand_alone(&mut owner).await;
+    owner.read_what_has_changed();
     Ok(Begun { owner, server, state })
 }
 

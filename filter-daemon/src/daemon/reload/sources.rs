@@ -73,7 +73,6 @@ impl Sources {
 
     /// The lists of which there is a copy.
     pub fn known(&mut self) -> Vec<Known> {
-        self.copies.clean();
         self.has_lost_one = false;
         self.known_by(self.copies.find())
     }
