@@ -9,6 +9,7 @@ use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::Read;
 use super::reload::{Loaded, Reload};
+use crate::blocklist::List;
 use crate::clock;
 use crate::config::Config;
 use crate::control::ReplyTo;
@@ -25,11 +26,18 @@ impl Owner {
         self.read_next();
     }
 
-    /// Reads once more what was read while another filterd had this place: that one may have been told to reload since, and
-    /// has answered.
-    pub fn read_what_has_changed(&mut self) {
-        info!("reading the configuration again: it may have been reloaded while another filterd was here");
-        self.read(Request::default(), None);
+    /// Reads once more what was read while another filterd had this place, if it is another thing by now than what had this
+    /// checksum: that one may have been told to reload since, and has answered.
+    pub fn read_what_has_changed(&mut self, checksum: u32) {
+        let is_other = |path| std::fs::read(path).is_ok_and(|text| crc32fast::hash(&text) != checksum);
+        if self.run.config.path().is_some_and(is_other) {
+            info!("reading the configuration again: it was changed while another filterd was here");
+            return self.read(Request::default(), None);
+        }
+        let was_read = |list: &List| list.reading.as_ref().is_some_and(|reading| reading.stamp.is_some());
+        let lists = self.protection.blocklist().lists().iter().map(|(_, list)| list);
+        let read: Vec<_> = lists.filter(|list| was_read(list)).map(|list| list.name.clone()).collect();
+        self.readings.ask_refresh(read);
     }
 
     /// Begins to read if somebody has asked for it, and nobody reads.

@@ -187,6 +187,8 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();
     let names = read.1.config.interfaces_besides(&run.interfaces);
     succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
+    // What is put back is not what the files say.
+    let checksum = Some(read.1.checksum).filter(|_| !read.1.restores);
     let facts = (Blocklist::default(), Guard::begin(&run.state_dir).await);
     let mut prepared = Prepared::new(run, read, sources, broker, facts)?;
     let made = predecessor.make_way(run)?;
@@ -200,7 +202,9 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     owner.interfaces.go_on_from(&made.interfaces);
     let (server, state) = made.done()?;
     stand_alone(&mut owner).await;
-    owner.read_what_has_changed();
+    if let Some(checksum) = checksum {
+        owner.read_what_has_changed(checksum);
+    }
     Ok(Begun { owner, server, state })
 }
 
