@@ -92,8 +92,8 @@ pub enum Verb {
     /// Show every list: how long it is, how much is dropped for it, how old it is
     ///
     /// In the configuration's order, then those that commands made. An entry that several lists with the same ports
-    /// have counts as shared for each, and what is dropped for it is counted for the first of them. Where a list is not what its file says, that
-    /// is told below, with what to do about it; then it exits with 7.
+    /// have counts as shared for each, and what is dropped for it is counted for the first of them. Where a list is not
+    /// what its file says, that is told below, with what to do about it; then it exits with 7.
     Lists(lists::Lists),
     /// Show how many packets were dropped and passed, and why, since the filter was attached
     Stats(With<stats::Stats>),

@@ -35,6 +35,13 @@ pub struct ToKeep {
     pub times: Option<Times>,
 }
 
+impl ToKeep {
+    /// Is a copy written for it? Other times alone go behind what is there.
+    fn is_made_anew(&self, copies: &Copies) -> bool {
+        self.bytes.is_some() || self.times.is_some() && copies.has(&self.accepted)
+    }
+}
+
 /// What became of each copy.
 pub type Outcomes = Vec<Result<(), CopyError>>;
 
@@ -114,8 +121,7 @@ impl Lists {
     /// The same once the owner has begun its work.
     pub fn try_out_soon(&mut self, lists: Vec<ToKeep>) -> Vec<ToKeep> {
         let tried = lists.iter().map(|list| {
-            let is_made = list.bytes.is_some() || list.times.is_some() && self.copies.has(&list.accepted);
-            let is_tried = is_made || self.copies.is_tried(&list.accepted);
+            let is_tried = list.is_made_anew(&self.copies) || self.copies.is_tried(&list.accepted);
             ToKeep {
                 id: list.id,
                 accepted: list.accepted.clone(),
@@ -274,10 +280,10 @@ impl Lists {
         let mut kept: Vec<Accepted> =
             self.failed.values().filter_map(|failed| failed.older.clone()).collect();
         let (mut wanted, mut ids) = (Vec::new(), Vec::new());
-        for ToKeep { id, accepted, before, bytes, times } in lists {
-            // Other times alone go behind what is there.
-            let is_there = times.is_some() && self.copies.has(&accepted);
-            match bytes.or_else(|| is_there.then(|| Bytes::Before(accepted.clone()))) {
+        for list in lists {
+            let is_made = list.is_made_anew(&self.copies);
+            let ToKeep { id, accepted, before, bytes, times } = list;
+            match bytes.or_else(|| is_made.then(|| Bytes::Before(accepted.clone()))) {
                 Some(bytes) => {
                     ids.push((id, before.clone()));
                     wanted.push(copies::ToKeep { accepted, bytes, times, before });

@@ -11,7 +11,7 @@ use super::reading::Read;
 use super::reload::{Loaded, Reload};
 use crate::blocklist::List;
 use crate::clock;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::control::ReplyTo;
 use crate::control::wire::accept::Wrong;
 use crate::control::wire::diff;
@@ -29,7 +29,7 @@ impl Owner {
     /// Reads once more what was read while another filterd had this place, if it is another thing by now than what had this
     /// checksum: that one may have been told to reload since, and has answered.
     pub fn read_what_has_changed(&mut self, checksum: u32) {
-        let is_other = |path| std::fs::read(path).is_ok_and(|text| crc32fast::hash(&text) != checksum);
+        let is_other = |path| config::read(path).is_ok_and(|text| crc32fast::hash(&text) != checksum);
         if self.run.config.path().is_some_and(is_other) {
             info!("reading the configuration again: it was changed while another filterd was here");
             return self.read(Request::default(), None);

@@ -1,8 +1,8 @@
 //! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
 //!
-//! `file` opens, `input` reads no more than it may, `growing` nothing that somebody is still writing, `ahead` before it is asked for, `patience` waits no longer than it should, `list` and `line` parse what has any
-//! `format`,
-//! `special` takes out what no list means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
+//! `file` opens, `input` reads no more than it may, `growing` nothing that somebody is still writing, `ahead` before it is asked
+//! for, `patience` waits no longer than it should, `list` and `line` parse what has any `format`, `special` takes out what no list
+//! means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
 
 mod ahead;
 pub mod chosen;
