@@ -9,7 +9,7 @@ use crate::cuckoo::bucket::{Found, Lanes};
 use crate::cuckoo::exact::Exact;
 use crate::cuckoo::geometry::Geometry;
 use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
-use crate::cuckoo::six::{self, Fingerprint, Longer, UpTo64};
+use crate::cuckoo::six::{self, Fingerprint, Kind, Longer, UpTo64};
 use crate::hash::{self, Address6};
 use crate::levels::{self, Below, Lengths, Told};
 use crate::reason::Reason;
@@ -47,17 +47,17 @@ pub trait Set {
     /// IPv6 prefixes that the levels do not tell: a stash, and buckets behind it.
     fn six(&self) -> Option<impl Words>;
 
-    /// Does that table hold the prefix of this length (`levels::Lengths`) around this network? Asked for each length that may
-    /// be there.
+    /// By what that table holds the prefix of this length (`levels::Lengths`) around this network. Asked for each length that
+    /// may be there.
     #[inline(always)]
-    fn holds_shorter6(&self, network: u64, bit: u64) -> bool
+    fn find_shorter6(&self, network: u64, bit: u64) -> Option<Found6>
     where
         Self: Sized,
     {
-        holds_shorter6(self, network, bit)
+        find_shorter6(self, network, bit)
     }
 
-    /// The same of the length of this number, one of those beyond 64.
+    /// Does it hold the one of the length of this number, one of those beyond 64?
     #[inline(always)]
     fn holds_longer6(&self, address: Address6, number: u32) -> bool
     where
@@ -144,9 +144,9 @@ impl Found4 {
 pub enum Found6 {
     /// The levels told it, here.
     Told(Told),
-    /// By its /64: what the table's scheme makes of that, and the number of its home, or [`UNSEEN`].
-    Net64(u64, u32),
-    /// By another prefix of the table.
+    /// By a prefix up to /64 of the table: what its scheme makes of that, and the number of its home, or [`UNSEEN`].
+    UpTo64(Kind, u64, u32),
+    /// By a longer one; or by which was not told.
     Other,
 }
 
@@ -155,8 +155,8 @@ impl Found6 {
     #[inline(always)]
     pub const fn reason(self) -> Reason {
         match self {
-            Self::Told(_) | Self::Other => Reason::Other6,
-            Self::Net64(..) => Reason::Net64,
+            Self::UpTo64(Kind::NET64, ..) => Reason::Net64,
+            Self::Told(_) | Self::UpTo64(..) | Self::Other => Reason::Other6,
         }
     }
 }
@@ -200,13 +200,14 @@ fn find_in_table6(set: &impl Set, address: Address6, lengths: Lengths) -> Option
     // Of a length that is in use no longer a word may still tell.
     let to_64 = lengths.to_64 & set.setting(|settings| &settings.six.to_64);
     if to_64 & 1 != 0
-        && let Some(found) = find_net64(set, address)
+        && let Some(found) = find_up_to_64(set, Kind::NET64, address.high)
     {
         return Some(found);
     }
-    let is_held = holds_any_shorter6(set, address.high, to_64 & !1)
-        || lengths.beyond_64 && holds_any_longer6(set, address);
-    is_held.then_some(Found6::Other)
+    if let Some(found) = find_any_shorter6(set, address.high, to_64 & !1) {
+        return Some(found);
+    }
+    (lengths.beyond_64 && holds_any_longer6(set, address)).then_some(Found6::Other)
 }
 
 #[inline(always)]
@@ -252,33 +253,35 @@ fn seen4(set: &impl Set, words: &impl Words, scheme: &Exact, shuffled: u64) -> O
     lanes.any(flags).then_some(Seen4 { buckets: [first, second], flags })
 }
 
+/// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
 #[inline(always)]
-fn find_net64(set: &impl Set, address: Address6) -> Option<Found6> {
+fn find_up_to_64(set: &impl Set, kind: Kind, key: u64) -> Option<Found6> {
     let words = set.six()?;
     let scheme = up_to_64(set);
-    let shuffled = scheme.shuffle(address.high);
-    let homes = scheme.homes_of_net64(shuffled);
+    let shuffled = scheme.shuffle(key);
+    let homes = scheme.homes(kind, shuffled);
     let buckets = words.rest(stash::WORDS);
     let (first, second) = (in_bucket6(&buckets, homes[0]), in_bucket6(&buckets, homes[1]));
     if first.or(second).any() {
-        return Some(Found6::Net64(shuffled, labelled::number_of_home6(set, homes, first)));
+        return Some(Found6::UpTo64(kind, shuffled, labelled::number_of_home6(set, homes, first)));
     }
-    stashed(&words, six::net64_token(shuffled)).then_some(Found6::Net64(shuffled, UNSEEN))
+    stashed(&words, six::token(kind, shuffled)).then_some(Found6::UpTo64(kind, shuffled, UNSEEN))
 }
 
 /// Of each length whose bit is set (`levels::Lengths`), from the longest on.
 #[inline(always)]
-fn holds_any_shorter6(set: &impl Set, network: u64, lengths: u64) -> bool {
+fn find_any_shorter6(set: &impl Set, network: u64, lengths: u64) -> Option<Found6> {
     let (mut left, mut asked) = (lengths, 0);
     while left != 0 && asked < MOST_SHORTER && asked < set.small_setting(|settings| &settings.six.shorter) {
         let bit = left & left.wrapping_neg();
-        if set.holds_shorter6(network, bit) {
-            return true;
+        let found = set.find_shorter6(network, bit);
+        if found.is_some() {
+            return found;
         }
         left ^= bit;
         asked += 1;
     }
-    false
+    None
 }
 
 #[inline(always)]
@@ -293,16 +296,13 @@ fn holds_any_longer6(set: &impl Set, address: Address6) -> bool {
     false
 }
 
-/// Does the table of IPv6 prefixes hold the one of this length (`levels::Lengths`) around this network?
+/// By what the table of IPv6 prefixes holds the one of this length (`levels::Lengths`) around this network.
 #[inline(always)]
-pub fn holds_shorter6(set: &impl Set, network: u64, bit: u64) -> bool {
-    let Some(words) = set.six() else { return false };
-    let scheme = up_to_64(set);
-    let shuffled = scheme.shuffle(six::shorter_key(network, bit));
-    holds6(&words, scheme.homes_of_shorter(shuffled)) || stashed(&words, six::shorter_token(shuffled))
+pub fn find_shorter6(set: &impl Set, network: u64, bit: u64) -> Option<Found6> {
+    find_up_to_64(set, Kind::SHORTER, six::shorter_key(network, bit))
 }
 
-/// The same of a longer one, whose length has this number in the settings.
+/// Does it hold the longer one around this address whose length has this number in the settings?
 #[inline(always)]
 pub fn holds_longer6(set: &impl Set, address: Address6, number: u32) -> bool {
     let Some(words) = set.six() else { return false };
@@ -330,7 +330,7 @@ fn fingerprint(set: &impl Set, address: Address6, number: usize) -> Fingerprint 
     six::fingerprint(parts)
 }
 
-/// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
+/// As [`find_up_to_64`], without a branch for each slot.
 #[inline(always)]
 fn holds6(words: &impl Words, homes: [Home; 2]) -> bool {
     let buckets = words.rest(stash::WORDS);

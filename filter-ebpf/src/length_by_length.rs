@@ -3,7 +3,7 @@
 
 use filter_common::Words;
 use filter_common::hash::Address6;
-use filter_common::set::{self, Set};
+use filter_common::set::{self, Found6, Set};
 use filter_common::settings::{MOST_LENGTHS, SetSettings};
 
 use crate::maps::SetMaps;
@@ -20,7 +20,7 @@ pub struct LengthByLength<S, L> {
 /// What the function answers that is asked for a length up to 64: whether `set` holds it.
 #[inline(always)]
 pub fn shorter(set: &impl Set, network: u64, bit: u64) -> u32 {
-    (has_table(set) && set::holds_shorter6(set, network, bit)).into()
+    (has_table(set) && set::find_shorter6(set, network, bit).is_some()).into()
 }
 
 /// The same beyond 64.
@@ -70,8 +70,8 @@ impl<S: Fn(u64, u64) -> u32, L: Fn(u64, u64, u32) -> u32> Set for LengthByLength
     }
 
     #[inline(always)]
-    fn holds_shorter6(&self, network: u64, bit: u64) -> bool {
-        (self.shorter)(network, bit) != 0
+    fn find_shorter6(&self, network: u64, bit: u64) -> Option<Found6> {
+        ((self.shorter)(network, bit) != 0).then_some(Found6::Other)
     }
 
     #[inline(always)]

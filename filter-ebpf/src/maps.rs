@@ -15,7 +15,7 @@ use aya_ebpf::helpers::bpf_ktime_get_boot_ns;
 use aya_ebpf::helpers::generated::bpf_get_smp_processor_id;
 use filter_common::Words;
 use filter_common::counters;
-use filter_common::cuckoo::six::Fingerprint;
+use filter_common::cuckoo::six::{Fingerprint, Kind};
 use filter_common::flow::{self, Key};
 use filter_common::hash::Address6;
 use filter_common::judge::{self, Tables};
@@ -130,7 +130,7 @@ impl Tables for Maps<'_> {
     fn follow6(&self, found: Found6, _: impl FnOnce() -> Option<Again6>) -> Reason {
         let (by, number, place) = match found {
             Found6::Told(told) => (BY_LEVELS, 0, told),
-            Found6::Net64(shuffled, home) => (BY_NET64, shuffled, home),
+            Found6::UpTo64(kind, shuffled, home) => (kind.number(), shuffled, home),
             Found6::Other => (BY_OTHER, 0, 0),
         };
         spared(filterd_follow6(self.context.get(), by, number, place), found.reason())
@@ -160,7 +160,7 @@ impl Tables for Maps<'_> {
             return;
         }
         match found {
-            Found6::Told(_) | Found6::Net64(..) => {
+            Found6::Told(_) | Found6::UpTo64(..) => {
                 let address = Address6 { high, low };
                 count(set::label6(&blocked(), &block_labels(), address, found), counted as u32)
             }
@@ -245,17 +245,17 @@ const IN_NETWORK: u32 = UNSEEN - 1;
 extern "C" fn filterd_follow6(context: *mut xdp_md, by: u32, number: u64, place: u32) -> u32 {
     let found = match by {
         BY_LEVELS => Found6::Told(place),
-        BY_NET64 => Found6::Net64(number, place),
-        _ => Found6::Other,
+        BY_OTHER => Found6::Other,
+        _ => Found6::UpTo64(Kind::told(by), number, place),
     };
     let packet = packet::again6(&Anywhere { context });
     let reason = judge::follow6(found, packet, &Maps { context: &Context::of(context) });
     answer(reason)
 }
 
+/// By what it was found, if not by a prefix up to /64, whose kind is told then.
 const BY_LEVELS: u32 = 0;
-const BY_NET64: u32 = 1;
-const BY_OTHER: u32 = 2;
+const BY_OTHER: u32 = 1;
 
 /// What these functions answer: that the packet is judged as was found, or why it is not. These are no numbers of reasons, so
 /// that the compiler does not take one for the other: a verifier knows nothing of an answer that is not one of these.
@@ -410,10 +410,9 @@ extern "C" fn filterd_count6(high: u64, low: u64, counted: u32) -> u32 {
     count(set::label6(&blocked(), &block_labels(), Address6 { high, low }, Found6::Other), counted)
 }
 
-/// What [`filterd_label6`] is asked for, and what it answers where that is not there.
-const NET64: u32 = 0;
-const SHORTER: u32 = 1;
-const LONGER: u32 = 2;
+/// What [`filterd_label6`] is asked for, if not for a prefix up to /64, whose kind it is told then; and what it answers where that is
+/// not there.
+const LONGER: u32 = 0;
 const NO_LABEL: u32 = 256;
 
 /// A function of its own, which the verifier walks once, and not for each length in use.
@@ -427,9 +426,8 @@ extern "C" fn filterd_label6(kind: u32, number: u64, more: u32) -> u32 {
 #[inline(always)]
 pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, (kind, number, more): (u32, u64, u32)) -> u32 {
     let sought = match kind {
-        NET64 => Sought6::Net64(number),
-        SHORTER => Sought6::Shorter(number),
-        _ => Sought6::Longer(Fingerprint { number, more }),
+        LONGER => Sought6::Longer(Fingerprint { number, more }),
+        _ => Sought6::UpTo64(Kind::told(kind), number),
     };
     set::label_of_six(set, labels, sought).map_or(NO_LABEL, u32::from)
 }
@@ -539,8 +537,7 @@ impl<A: Fn(u32, u64, u32) -> u32> SetLabels for LabelMaps<A> {
     #[inline(always)]
     fn of_six(&self, _: &impl Set, sought: Sought6) -> Option<Label> {
         let label = match sought {
-            Sought6::Net64(shuffled) => (self.of_six)(NET64, shuffled, 0),
-            Sought6::Shorter(shuffled) => (self.of_six)(SHORTER, shuffled, 0),
+            Sought6::UpTo64(kind, shuffled) => (self.of_six)(kind.number(), shuffled, 0),
             Sought6::Longer(Fingerprint { number, more }) => (self.of_six)(LONGER, number, more),
         };
         (label < NO_LABEL).then_some(label as Label)

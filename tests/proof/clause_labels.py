@@ -13,9 +13,10 @@ import specification as spec
 import specification_ports as by
 from clauses import name
 from labelled6 import NONE
-from labels6 import NET64, Counting, prove_asking
+from labels6 import Counting, prove_asking
 from loads import by_places, read_in_order, words_of
 from machine import Machine, Write
+from specification6 import NET64
 from specification6 import shuffled as shuffled6
 from theorem import all_follow, follows, obligations
 from words import low, unknown, wide, word

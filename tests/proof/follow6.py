@@ -19,7 +19,7 @@ import specification6 as six
 from allowed6 import ALLOWED6
 from bytecode import LOAD
 from follow4 import REPLIES, replies
-from judgement6 import ALLOWED, BY_LEVELS, BY_NET64, NEIGHBOURS, REPLY, STANDS
+from judgement6 import ALLOWED, BY_LEVELS, BY_OTHER, NEIGHBOURS, REPLY, STANDS
 from loads import read_in_order
 from machine import Machine, Pointer, Read, Unproved
 from parts import Arrival
@@ -52,14 +52,23 @@ def prove(function, world, settings):
     ends = machine.run(begin, is_of_setting)
     obligations(machine, *facts)
     is_neighbour = z3.If(six.is_neighbour_discovery(world.frame, world.length), word(1, 1), word(0, 1))
-    numbers = {"high": source.high, "low": source.low, "neighbour": is_neighbour, "by": BY, "number": NUMBER, "place": PLACE}
+    called_with = {"by": BY, "number": NUMBER, "place": PLACE, **told_apart()}
+    numbers = {"high": source.high, "low": source.low, "neighbour": is_neighbour, **called_with}
     arrivals = [Arrival(end, numbers, [*facts, end.when]) for end in ends if can_be(*facts, end.when)]
     at = arrivals[0].state.at
     if any(arrival.state.at != at for arrival in arrivals):
         raise Unproved("some packets are read otherwise than others")
     same = parts.handed_on(machine.live[at], arrivals, list(numbers))
-    any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, "by": BY, "number": NUMBER, "place": PLACE}
+    any_ = {"high": HIGH, "low": LOW, "neighbour": NEIGHBOUR, **called_with}
     of_any(function, world, settings, parts.beginning(at, same, any_))
+
+
+def told_apart():
+    """What the compiler keeps in the place of what the function is called with: which of three it is, and what only two of them tell."""
+    is_ = lambda condition: z3.If(condition, word(1, 32), word(0, 32))
+    by_levels, by_other = BY == BY_LEVELS, BY == BY_OTHER
+    return {"by levels": is_(by_levels), "by other": is_(by_other), "held": is_(z3.Not(z3.Or(by_levels, by_other))),
+            "kind or place": z3.If(by_levels, PLACE, BY)}
 
 
 def is_of_setting(state, this):
@@ -94,11 +103,13 @@ def of_any(function, world, settings, begin):
 
 def list_of(world, settings):
     """The label of a source that is told to be listed so, and what is known of it: no answer for a prefix is above 256, and one slot
-    at most of a bucket has a /64. Where no levels are in use, nobody is listed."""
+    at most of a bucket has a prefix. Where no levels are in use, nobody is listed."""
     told = labelled6.of_told(world.table("LEVEL_LABELS"), HIGH, PLACE, settings)
-    seen, is_unique = labelled6.of_home64(world.table("SIX_LABELS"), world.table("SIX"), NUMBER, PLACE, settings)
-    asked = labels.LABEL6(word(0), NUMBER, word(0))
-    net64 = z3.If(PLACE == labelled6.UNSEEN, z3.If(asked == labelled6.NONE, labelled.OTHER, low(asked, 8)), seen)
-    by_place = z3.If(settings.last_level_start == 0, labelled.OTHER, z3.If(BY == BY_LEVELS, told, net64))
-    label = z3.If(z3.ULE(BY, BY_NET64), by_place, labels.OTHER6(HIGH, LOW))
-    return label, [z3.ULE(asked, labelled6.NONE), z3.Implies(BY == BY_NET64, z3.And(is_unique, settings.has_table6 != 0))]
+    is_held = z3.Or(BY == six.NET64, BY == six.SHORTER)
+    seen, is_unique = labelled6.of_home(world.table("SIX_LABELS"), world.table("SIX"), NUMBER, wide(BY), PLACE, settings)
+    asked = labels.LABEL6(wide(BY), NUMBER, word(0))
+    held = z3.If(PLACE == labelled6.UNSEEN, z3.If(asked == labelled6.NONE, labelled.OTHER, low(asked, 8)), seen)
+    by_place = z3.If(settings.last_level_start == 0, labelled.OTHER, z3.If(BY == BY_LEVELS, told, held))
+    label = z3.If(BY == BY_OTHER, labels.OTHER6(HIGH, LOW), by_place)
+    is_any = z3.Or(is_held, BY == BY_LEVELS, BY == BY_OTHER)
+    return label, [is_any, z3.ULE(asked, labelled6.NONE), z3.Implies(is_held, z3.And(is_unique, settings.has_table6 != 0))]

@@ -28,7 +28,8 @@ HIT = "filterd_follow6"
 # What that answers.
 STANDS, REPLY, ALLOWED, NEIGHBOURS = range(4)
 ANSWER = unknown("followed", 32)
-BY_LEVELS, BY_NET64, BY_OTHER = range(3)
+# By what a source is listed: a prefix up to /64 by its tag.
+BY_LEVELS, BY_OTHER = range(2)
 # Lengths that the levels may leave to the table, but for /64: /15 to /63, and how many these are.
 SHORTER, MOST_SHORTER = word((1 << 50) - 2), 49
 # How many bits a number has. Lemma `counting_bits` says what is assumed of it.
@@ -142,8 +143,7 @@ class Lookup:
             "longer": (z3.And(more, left == 0, beyond == 1), {"high": high, "low": low, "number": word(0)}),
         }
         reason = self.reason((off, spec.UNLISTED), (found, spec.NET64))
-        number, home = six.shuffled(high, self.settings), labelled6.home64(self.table, probe, self.settings)
-        return self.part(begin, facts, self.reads(probe), reason, Hit(BY_NET64, lambda put, at: z3.And(put == number, at == home)),
+        return self.part(begin, facts, self.reads(probe), reason, self.seen(six.NET64, six.shuffled(high, self.settings), probe),
                          z3.Or(off, found, z3.And(left == 0, beyond == 0)), onward)
 
     def can_ask(self, left, asked):
@@ -154,14 +154,15 @@ class Lookup:
     def shorter(self, begin, high, low, left, asked, beyond):
         bit, rest = left & -left, left & left - 1
         probe = six.shorter(high, bit, self.table, self.settings)
-        facts = [self.on, left != 0, self.can_ask(left, asked), z3.ULE(beyond, 1),
+        facts = [self.on, *six.are_buckets(probe, self.settings), left != 0, self.can_ask(left, asked), z3.ULE(beyond, 1),
                  COUNT(rest) == COUNT(left) - 1, COUNT(left) != 0, (COUNT(rest) == 0) == (rest == 0)]
         onward = {
             "shorter": (z3.And(z3.Not(probe.found), rest != 0, self.can_ask(rest, asked + 1)),
                         {"high": high, "low": low, "left": rest, "asked": asked + 1, "beyond": beyond}),
             "longer": (z3.And(z3.Not(probe.found), rest == 0, beyond == 1), {"high": high, "low": low, "number": word(0)}),
         }
-        return self.part(begin, facts, self.reads(probe), self.reason((probe.found, spec.OTHER6)), Hit(BY_OTHER),
+        hit = self.seen(six.SHORTER, six.of_shorter(high, bit, self.settings), probe)
+        return self.part(begin, facts, self.reads(probe), self.reason((probe.found, spec.OTHER6)), hit,
                          z3.Or(probe.found, z3.And(rest == 0, beyond == 0)), onward)
 
     def longer(self, begin, high, low, number):
@@ -178,6 +179,11 @@ class Lookup:
         """The levels tell it: where."""
         told = labelled6.place(*labelled6.told(self.world.table(self.of_levels), found))
         return Hit(BY_LEVELS, lambda _, place: place == told)
+
+    def seen(self, by, number, probe):
+        """The table holds this number: in which home."""
+        home = labelled6.home(self.table, probe, self.settings)
+        return Hit(by, lambda put, at: z3.And(put == number, at == home))
 
     def reads(self, probe):
         return [(self.of_table, at) for at in probe.words]
@@ -219,7 +225,7 @@ class Judge(Lookup):
             if write.table != HIT or len(end.writes) > 1:
                 raise Unproved("something is written before it is counted")
             yield "by what it is listed", low(write.at, 32) == hit.by
-            yield "the /64, and where it is listed", hit.tells(write.value, z3.Extract(63, 32, write.at))
+            yield "the prefix up to /64, and where it is listed", hit.tells(write.value, z3.Extract(63, 32, write.at))
         if not place.begins_as(end):
             raise Unproved(f"{self.program.name} comes to {end.at} otherwise than other frames do")
 

@@ -3,7 +3,7 @@
 import z3
 
 from labelled import IN_STASH, OTHER, beside, by_entry
-from specification6 import NET64, STASH_WORDS, TAG_BITS
+from specification6 import STASH_WORDS, TAG_BITS
 from words import low, wide, word
 
 # In the place of a label: nobody has it. In that of a home: it was not seen.
@@ -42,19 +42,19 @@ def of_told(words, high, place, settings):
     return z3.If(settings.level_pages == 0, OTHER, label)
 
 
-def home64(table, probe, settings):
-    """In which home a probe finds a /64: twice its bucket, and one more if it is the first. It is not seen in the stash, nor where there
-    are no labels."""
+def home(table, probe, settings):
+    """In which home a probe finds a prefix up to /64: twice its bucket, and one more if it is the first. It is not seen in the stash, nor
+    where there are no labels."""
     in_first, in_second = (z3.Or([table(at) == code for at in slots]) for slots, code in zip(probe.words, probe.codes[:2]))
     first, second = (low(bucket << 1, 32) for bucket in probe.buckets)
-    home = z3.If(in_first, first | 1, z3.If(in_second, second, UNSEEN))
-    return z3.If(settings.label_words6 == 0, UNSEEN, home)
+    number = z3.If(in_first, first | 1, z3.If(in_second, second, UNSEEN))
+    return z3.If(settings.label_words6 == 0, UNSEEN, number)
 
 
-def of_home64(words, table, number, home, settings):
-    """The label of a /64 in this home. Whoever has left counts for the list of the first slot. What of it is no slot of a bucket that
-    there is, is nobody's. And whether one slot at most has him."""
-    bucket, code = wide(z3.LShR(home, 1)), number << TAG_BITS | NET64 | wide(home & 1)
+def of_home(words, table, number, tag, home, settings):
+    """The label of a prefix up to /64 with this tag in this home. Whoever has left counts for the list of the first slot. What of it is no
+    slot of a bucket that there is, is nobody's. And whether one slot at most has him."""
+    bucket, code = wide(z3.LShR(home, 1)), number << TAG_BITS | tag | wide(home & 1)
     held = [table(8 * STASH_WORDS + (bucket << 5) + 8 * slot) == code for slot in range(4)]
     slot = z3.If(held[0], word(0), z3.If(held[1], word(1), z3.If(held[2], word(2), z3.If(held[3], word(3), word(0)))))
     beneath = IN_STASH + (bucket << 2) + slot

@@ -20,8 +20,8 @@ from settings import LENGTH_WORDS, LENGTHS6, MOST_LENGTHS
 from theorem import all_follow, obligations
 from words import low, unknown, wide, word
 
-# The kinds of prefixes that are asked for.
-NET64, SHORTER, LONGER = range(3)
+# Up to /64 a prefix is asked for by its tag, a longer one by this.
+LONGER = 0
 
 
 def prove_asking(function, world, settings):
@@ -32,7 +32,7 @@ def prove_asking(function, world, settings):
     probes = [six.probe(number, six.TAG_BITS, six.NET64, six.NET64, table, settings),
               six.probe(number, six.TAG_BITS, six.SHORTER, six.SHORTER, table, settings),
               six.of_hash(number, wide(more), table, settings)]
-    for kind, probe in enumerate(probes):
+    for kind, probe in zip((six.NET64, six.SHORTER, LONGER), probes):
         machine = Machine(function, world)
         begin = machine.beginning()
         # What stands above the lower half of a register is anything.
@@ -99,7 +99,7 @@ class Counting(Lookup):
 
     def shorter(self, begin, high, low, counted, left, asked, beyond):
         bit, rest = left & -left, left & left - 1
-        has, label = self.answered(SHORTER, six.of_shorter(high, bit, self.settings))
+        has, label = self.answered(six.SHORTER, six.of_shorter(high, bit, self.settings))
         facts = [left != 0, self.can_ask(left, asked), z3.ULE(beyond, 1),
                  COUNT(rest) == COUNT(left) - 1, COUNT(left) != 0, (COUNT(rest) == 0) == (rest == 0)]
         numbers = {"high": high, "low": low, "counted": counted}

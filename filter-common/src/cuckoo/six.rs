@@ -15,8 +15,7 @@ use crate::permutation::Permutation;
 pub const TAG_BITS: u32 = Geometry::SMALLEST_SIX.buckets().ilog2();
 /// In a tag: the kind. That of a longer prefix has bits of its hash above this one.
 const LONGER: u64 = 0b0010;
-const NET64: u64 = 0b0100;
-const SHORTER: u64 = 0b1000;
+const NET64: u64 = Kind::NET64.bits();
 
 /// The lowest bits of a longer prefix's tag, which have no bit of its hash: the side and the kind.
 const PLAIN_BITS: u32 = 2;
@@ -31,6 +30,10 @@ pub enum Key6 {
     /// A longer prefix, hashed.
     Longer(Fingerprint),
 }
+
+/// What is exact: a /64 or a shorter prefix. It is known by its bits in a tag, also where programs tell each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind(u32);
 
 /// A longer prefix as the table knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,30 @@ pub struct UpTo64 {
 #[derive(Clone, Copy, Debug)]
 pub struct Longer(Exact64);
 
+impl Kind {
+    /// A /64.
+    pub const NET64: Self = Self(0b0100);
+    /// A shorter prefix.
+    pub const SHORTER: Self = Self(0b1000);
+
+    /// The one that was told by this number.
+    #[inline(always)]
+    pub const fn told(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The number by which it is told.
+    #[inline(always)]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    const fn bits(self) -> u64 {
+        self.0 as u64
+    }
+}
+
 impl Six {
     /// The scheme for a table of this shape.
     pub const fn new(geometry: Geometry, key: Key) -> Self {
@@ -88,22 +115,16 @@ impl UpTo64 {
         self.permutation.forward(key)
     }
 
-    /// The homes of a /64 that is shuffled already.
+    /// The homes of one of this kind that is shuffled already.
     #[inline(always)]
-    pub const fn homes_of_net64(&self, shuffled: u64) -> [Home; 2] {
-        self.homes.homes(shuffled, NET64)
+    pub const fn homes(&self, kind: Kind, shuffled: u64) -> [Home; 2] {
+        self.homes.homes(shuffled, kind.bits())
     }
 
-    /// What a /64 that is shuffled already leaves in its first home, or in its second one.
+    /// What it leaves in its first home, or in its second one.
     #[inline(always)]
-    pub const fn code_of_net64(shuffled: u64, is_first: u32) -> u64 {
-        shuffled << TAG_BITS | NET64 | is_first as u64
-    }
-
-    /// The homes of a shorter prefix that is shuffled already.
-    #[inline(always)]
-    pub const fn homes_of_shorter(&self, shuffled: u64) -> [Home; 2] {
-        self.homes.homes(shuffled, SHORTER)
+    pub const fn code(kind: Kind, shuffled: u64, is_first: u32) -> u64 {
+        shuffled << TAG_BITS | kind.bits() | is_first as u64
     }
 }
 
@@ -122,16 +143,10 @@ impl Longer {
     }
 }
 
-/// What names a /64 that is shuffled already in the stash.
+/// What names one up to /64 that is shuffled already in the stash.
 #[inline(always)]
-pub const fn net64_token(shuffled: u64) -> Token {
-    Token { kind: NET64, bits: shuffled }
-}
-
-/// What names a shorter prefix that is shuffled already in the stash.
-#[inline(always)]
-pub const fn shorter_token(shuffled: u64) -> Token {
-    Token { kind: SHORTER, bits: shuffled }
+pub const fn token(kind: Kind, shuffled: u64) -> Token {
+    Token { kind: kind.bits(), bits: shuffled }
 }
 
 /// What names a longer prefix in the stash.
@@ -171,8 +186,8 @@ impl Scheme for Six {
 
     fn homes(&self, key: Key6) -> [Home; 2] {
         match key {
-            Key6::Net64(network) => self.up_to_64.homes_of_net64(self.up_to_64.shuffle(network)),
-            Key6::Shorter(key) => self.up_to_64.homes_of_shorter(self.up_to_64.shuffle(key)),
+            Key6::Net64(network) => self.up_to_64.homes(Kind::NET64, self.up_to_64.shuffle(network)),
+            Key6::Shorter(key) => self.up_to_64.homes(Kind::SHORTER, self.up_to_64.shuffle(key)),
             Key6::Longer(fingerprint) => self.longer.homes(fingerprint),
         }
     }
@@ -187,8 +202,8 @@ impl Scheme for Six {
 
     fn token(&self, key: Key6) -> Token {
         match key {
-            Key6::Net64(network) => net64_token(self.up_to_64.shuffle(network)),
-            Key6::Shorter(key) => shorter_token(self.up_to_64.shuffle(key)),
+            Key6::Net64(network) => token(Kind::NET64, self.up_to_64.shuffle(network)),
+            Key6::Shorter(key) => token(Kind::SHORTER, self.up_to_64.shuffle(key)),
             Key6::Longer(fingerprint) => longer_token(fingerprint.number),
         }
     }
@@ -196,8 +211,8 @@ impl Scheme for Six {
     fn token_at(&self, home: Home) -> Token {
         let number = self.scheme_of(home).number(home);
         match home.code & (LONGER | NET64) {
-            0 => shorter_token(number),
-            NET64 => net64_token(number),
+            0 => token(Kind::SHORTER, number),
+            NET64 => token(Kind::NET64, number),
             _ => longer_token(number),
         }
     }

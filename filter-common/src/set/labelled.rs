@@ -11,7 +11,7 @@ use crate::Words;
 use crate::cuckoo::bucket::Found;
 use crate::cuckoo::geometry::Geometry;
 use crate::cuckoo::scheme::{Home, ONE_KIND, Token};
-use crate::cuckoo::six::{self, Fingerprint, UpTo64};
+use crate::cuckoo::six::{self, Fingerprint, Kind, UpTo64};
 use crate::hash::Address6;
 use crate::labels::pages::{self, DIRECTORY4};
 use crate::labels::{self, Bytes, Label, Labels, OTHER};
@@ -45,13 +45,11 @@ pub trait SetLabels {
     }
 }
 
-/// What is looked for in the IPv6 table: a /64 or a shorter prefix, shuffled already, or a longer one.
+/// What is looked for in the IPv6 table: a prefix up to /64, shuffled already, or a longer one.
 #[derive(Clone, Copy, Debug)]
 pub enum Sought6 {
-    /// A /64.
-    Net64(u64),
-    /// A shorter prefix.
-    Shorter(u64),
+    /// One up to /64.
+    UpTo64(Kind, u64),
     /// A longer one.
     Longer(Fingerprint),
 }
@@ -119,7 +117,7 @@ pub fn held4(set: &impl Set, address: u32, is_network: bool) -> Found4 {
 #[inline(always)]
 pub fn held6(set: &impl Set, address: Address6, is_net64: bool) -> Found6 {
     match is_net64 {
-        true => Found6::Net64(up_to_64(set).shuffle(address.high), UNSEEN),
+        true => Found6::UpTo64(Kind::NET64, up_to_64(set).shuffle(address.high), UNSEEN),
         false => Found6::Other,
     }
 }
@@ -187,8 +185,10 @@ pub fn label6(set: &impl Set, labels: &impl SetLabels, address: Address6, found:
     }
     match found {
         Found6::Told(told) => label_of_told6(set, labels, address.high, told),
-        Found6::Net64(shuffled, UNSEEN) => labels.of_six(set, Sought6::Net64(shuffled)).unwrap_or(OTHER),
-        Found6::Net64(shuffled, home) => seen_label6(set, labels, shuffled, home),
+        Found6::UpTo64(kind, shuffled, UNSEEN) => {
+            labels.of_six(set, Sought6::UpTo64(kind, shuffled)).unwrap_or(OTHER)
+        }
+        Found6::UpTo64(kind, shuffled, home) => seen_label6(set, labels, (kind, shuffled), home),
         Found6::Other => label_of_other6(set, labels, address),
     }
 }
@@ -215,15 +215,15 @@ pub fn number_of_home6(set: &impl Set, [first, second]: [Home; 2], in_first: Fou
     bucket << 1 | is_first
 }
 
-/// The label of a /64 in a home of this number. Unless it has left, it is in one of its four slots.
+/// The label of one of this kind in a home of this number. Unless it has left, it is in one of its four slots.
 #[inline(always)]
-pub fn seen_label6(set: &impl Set, labels: &impl SetLabels, shuffled: u64, home: u32) -> Label {
+fn seen_label6(set: &impl Set, labels: &impl SetLabels, (kind, shuffled): (Kind, u64), home: u32) -> Label {
     let (bucket, is_first) = (home >> 1, home & 1);
     let Some(words) = set.six() else { return OTHER };
     if bucket >= set.small_setting(|settings| &settings.six.buckets) {
         return OTHER;
     }
-    let (code, buckets) = (UpTo64::code_of_net64(shuffled, is_first), words.rest(stash::WORDS));
+    let (code, buckets) = (UpTo64::code(kind, shuffled, is_first), words.rest(stash::WORDS));
     let (_, at) = slot_of6(&buckets, Home { bucket, code });
     let words = set.small_setting(|settings| &settings.six.label_words);
     beside(labels.six(), words, bucket * SLOTS6 + at + stash::LABELS)
@@ -268,14 +268,14 @@ fn label_in_table6(
     if lengths.beyond_64 { label_of_longer6(set, labels, address) } else { None }
 }
 
-/// As [`holds_any_shorter6`](super::holds_any_shorter6) goes.
+/// As [`find_any_shorter6`](super::find_any_shorter6) goes.
 #[inline(always)]
 fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, lengths: u64) -> Option<Label> {
     let (mut left, mut asked) = (lengths, 0);
     while left != 0 && asked < MOST_SHORTER && asked < set.small_setting(|settings| &settings.six.shorter) {
         let bit = left & left.wrapping_neg();
         let shuffled = up_to_64(set).shuffle(six::shorter_key(network, bit));
-        if let Some(label) = labels.of_six(set, Sought6::Shorter(shuffled)) {
+        if let Some(label) = labels.of_six(set, Sought6::UpTo64(Kind::SHORTER, shuffled)) {
             return Some(label);
         }
         left ^= bit;
@@ -301,10 +301,7 @@ fn label_of_longer6(set: &impl Set, labels: &impl SetLabels, address: Address6) 
 #[inline(always)]
 pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, sought: Sought6) -> Option<Label> {
     let (homes, token) = match sought {
-        Sought6::Net64(shuffled) => (up_to_64(set).homes_of_net64(shuffled), six::net64_token(shuffled)),
-        Sought6::Shorter(shuffled) => {
-            (up_to_64(set).homes_of_shorter(shuffled), six::shorter_token(shuffled))
-        }
+        Sought6::UpTo64(kind, shuffled) => (up_to_64(set).homes(kind, shuffled), six::token(kind, shuffled)),
         Sought6::Longer(key) => (longer6(set).homes(key), six::longer_token(key.number)),
     };
     label_at6(set, labels, homes, token)

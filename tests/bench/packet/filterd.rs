@@ -87,12 +87,22 @@ impl Filterd {
         Ok(this)
     }
 
-    /// Blocks what this blocklist does.
+    /// Blocks what this blocklist does, as it says.
     pub fn enforcing(blocklist: &Blocklist) -> Result<Self> {
+        Self::with(blocklist, None)
+    }
+
+    /// The same where drops are counted all together, whatever it says.
+    pub fn uncounted_for_lists(blocklist: &Blocklist) -> Result<Self> {
+        Self::with(blocklist, Some(Settings { counters: Counters::Total, ..Settings::default() }))
+    }
+
+    fn with(blocklist: &Blocklist, settings: Option<Settings>) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;
         filter.reserve(&needs::anew(blocklist), blocklist)?;
-        filter.apply(&blocklist.everything(), blocklist)?;
+        let everything = blocklist.everything();
+        filter.apply(&Effects { settings: settings.or(everything.settings), ..everything }, blocklist)?;
         let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
         Ok(Self { root, other: None, filter, ring: None, home })
     }

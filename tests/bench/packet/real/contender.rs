@@ -19,6 +19,8 @@ pub enum Who {
     /// It looks nothing up.
     Parse,
     Filterd,
+    /// filterd where packets are counted all together, and not for each list: as the others count them.
+    Total,
     Trie,
     /// It asks once for each length in use, as filterd did before. IPv6 only.
     Lengths,
@@ -36,7 +38,7 @@ enum Program {
 }
 
 impl Who {
-    pub const ALL: [Self; 4] = [Self::Parse, Self::Filterd, Self::Trie, Self::Lengths];
+    pub const ALL: [Self; 5] = [Self::Parse, Self::Filterd, Self::Total, Self::Trie, Self::Lengths];
 
     /// Those who take a list of this family.
     pub fn of(is_six: bool) -> impl Iterator<Item = Self> {
@@ -50,6 +52,7 @@ impl Contender {
         let program = match who {
             Who::Parse => bench("bench_parse", stage.load("bench_parse", &mut EbpfLoader::new())?),
             Who::Filterd => Program::Filterd(Box::new(Filterd::enforcing(truth)?)),
+            Who::Total => Program::Filterd(Box::new(Filterd::uncounted_for_lists(truth)?)),
             Who::Trie => trie(list, stage)?,
             Who::Lengths => {
                 let prefixes = list.six().context("there are IPv6 prefixes")?;
@@ -95,6 +98,7 @@ impl fmt::Display for Who {
         f.write_str(match self {
             Self::Parse => "parse only",
             Self::Filterd => "filterd",
+            Self::Total => "filterd, counters: total",
             Self::Trie => "BPF LPM trie",
             Self::Lengths => "one probe a length",
         })

@@ -74,12 +74,22 @@ pub fn chapter(outcome: &Outcome) -> Chapter {
     }
 }
 
+/// As shipped, and as the others count: none of these counts for lists, and whom nobody drops nobody counts so.
 fn tries(outcome: &Outcome) -> impl Iterator<Item = Goal> {
-    TRIE.into_iter().filter_map(|(list, from, manner, least)| {
+    let goal = |who: Who, (list, from, manner, least)| {
         let of = |who| outcome.above(list, from, manner, who);
-        let what = format!("{}: {} ÷ filterd, {list}: {from}", told(manner), Who::Trie);
-        Some(Goal::least(&what, ratio(of(Who::Trie)?, of(Who::Filterd)?), least))
+        let what = format!("{}: {} ÷ {who}, {list}: {from}", told(manner), Who::Trie);
+        Some(Goal::least(&what, ratio(of(Who::Trie)?, of(who)?), least))
+    };
+    TRIE.into_iter().flat_map(move |aim @ (_, from, ..)| {
+        let total = counts(from).then(|| goal(Who::Total, aim));
+        [goal(Who::Filterd, aim), total.flatten()].into_iter().flatten()
     })
+}
+
+/// Is any packet of theirs dropped, and thereby counted for a list?
+const fn counts(from: From) -> bool {
+    matches!(from, From::AsItFalls | From::Listed)
 }
 
 fn lengths(outcome: &Outcome) -> impl Iterator<Item = Goal> {

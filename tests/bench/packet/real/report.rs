@@ -11,8 +11,8 @@ pub fn chapter(outcome: &Outcome) -> Chapter {
         title: "Lists shaped like real ones".to_owned(),
         words: format!(
             "Made from a seed, with as many prefixes of each length as countries' lists have, which nest as those do \
-             (`tests/bench/real` tells what was counted and what is assumed). In {} rounds filterd, a BPF trie of the same \
-             list, for IPv6 a table that is asked once for each length in use (as filterd's was before), and the program \
+             (`tests/bench/real` tells what was counted and what is assumed). In {} rounds filterd, filterd where it counts \
+             drops all together and not for each list, a BPF trie of the same list, for IPv6 a table that is asked once for each length in use (as filterd's was before), and the program \
              that only parses take their turns. Sources are made up beforehand, {} of each kind: one \
              after the other, as they come or one packet at a time; or hot: one source alone, another one in each round. \
              Bans lie in announced space, and with the last list of IPv6 anywhere, which no list of attackers does. \
@@ -29,6 +29,7 @@ fn table(outcome: &Outcome, manner: Manner) -> Table {
     let heads = [
         "list, sources",
         "filterd",
+        "counters: total",
         "BPF LPM trie",
         "trie ÷ filterd",
         "one probe a length",
@@ -44,13 +45,15 @@ fn table(outcome: &Outcome, manner: Manner) -> Table {
 
 fn row(outcome: &Outcome, own: &Line) -> Option<Vec<String>> {
     let (_, count) = outcome.lists.iter().find(|(name, _)| *name == own.list)?;
-    let trie = outcome.line(own.list, own.from, own.manner, Who::Trie)?;
+    let [total, trie] = [Who::Total, Who::Trie].map(|who| outcome.line(own.list, own.from, own.manner, who));
+    let (total, trie) = (total?, trie?);
     let cell = |line: &Line| crate::report::above(&line.above);
     let lengths = outcome.line(own.list, own.from, own.manner, Who::Lengths);
     let times = |line: &Line| format!("{:.1}", super::goals::ratio(line.above.median, own.above.median));
     Some(vec![
         format!("{} ({}): {}", own.list, grouped(*count as u64), own.from),
         cell(own),
+        cell(total),
         cell(trie),
         times(trie),
         lengths.map(cell).unwrap_or_default(),
