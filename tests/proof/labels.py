@@ -22,8 +22,8 @@ COUNT_ADDRESS4, COUNT6, ASKING = "filterd_count_address4", "filterd_count6", "fi
 COUNTING = COUNT_ADDRESS4, COUNT6
 # The label of an IPv4 address, known by what its table makes of it, which the first of these finds (theorem `labels4`).
 LABEL4 = z3.Function("label4", WORD, z3.BitVecSort(8))
-# That of an IPv6 source which no /64 made a hit, and what is answered for a prefix: by its kind, its number, and what more tells a longer
-# one (theorem `labels6`).
+# That of an IPv6 source of which it is not told what made it a hit, and what is answered for a prefix: by its kind, its number, and what
+# more tells a longer one (theorem `labels6`).
 OTHER6 = z3.Function("other6", WORD, WORD, z3.BitVecSort(8))
 LABEL6 = z3.Function("label6", WORD, WORD, WORD, z3.BitVecSort(32))
 

@@ -1,6 +1,6 @@
 """Theorem: the function that is asked for the label of an IPv6 prefix answers the one that stands beside it, in the slot that has it,
-else in its way of the stash, or that nobody has it; the function that counts a hit which no /64 made counts for the list that the levels
-tell, else for that of the longest shorter prefix that has a label, then for that of the shortest longer one.
+else in its way of the stash, or that nobody has it; the function that counts a hit of which it is not told what made it one counts for
+the list that the levels tell, else for that of the longest shorter prefix that has a label, then for that of the shortest longer one.
 
 They may ask tables anew: whoever has moved or left since the packet was judged is found where he is now, or counts for nobody. The
 parts, and the induction over the lengths, are those of `judgement6.py`.

@@ -234,7 +234,7 @@ def theorems(judge, others):
     for layout in LAYOUTS:
         what = f"labels, IPv4, lanes {layout}: an address counts for the list whose label stands beside it"
         yield what, of_labels4, (the_function(judge, labels.COUNT_ADDRESS4), layout)
-    what = "labels, IPv6: what no /64 made a hit counts for the list of the levels, of a shorter prefix, or of a longer one, in this order"
+    what = "labels, IPv6: a hit by who knows what counts for the list of the levels, of a shorter prefix, or of a longer one, in this order"
     yield what, of_counting6, (the_function(judge, labels.COUNT6),)
     yield "labels, IPv6: asked for a prefix, the label that stands beside it", of_asking6, (the_function(judge, labels.ASKING),)
     yield "labels: asking for a label writes nothing", of_labels, (the_function(judge, labels.ASKING),)
