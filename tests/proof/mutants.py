@@ -43,9 +43,10 @@ class Mutant:
 STASHED = dict(code=SHIFT_UP, immediate=41)
 ROWS, ADDRESSES = dict(code=0x85, immediate=8), dict(symbol="ADDRESSES")
 
-# Where IPv6 begins; the /64; the circle of the shorter lengths, and that of the longer ones; and where their stash begins.
+# Where IPv6 begins; the /64; the circle of the shorter lengths, and where one goes on to the next; the hash of the longer ones; and where
+# their stash begins.
 SIX, KEYED = dict(code=LOAD8, offset=168), dict(code=LOAD8, offset=240)
-SHORTER, LONGER = dict(code=0x61, offset=192), dict(code=LOAD8, offset=200)
+SHORTER, NEXT, LONGER = dict(code=0x61, offset=192), dict(code=0x1D), dict(code=LOAD8, offset=264)
 IN_STASH = dict(code=SHIFT_UP, immediate=9)
 ADDRESS_COUNTED, OTHER_COUNTED, FOLLOWED, ASKED = "filterd_count_address4", "filterd_count6", "filterd_follow6", "filterd_label6"
 MAY_OVERLAP, FOLLOWED4, ALLOWS = dict(symbol="OVERLAP"), "filterd_follow4", "filterd_allows4"
@@ -116,13 +117,13 @@ MUTANTS = [
            0, {}, OTHER_COUNTED),
     Mutant("behind the levels there are labels", LABELS6, dict(code=ADD, target=2, immediate=1024), dict(immediate=2048),
            0, {}, OTHER_COUNTED),
-    Mutant("a shorter prefix is asked for as another kind", LABELS6, dict(code=0xB4, target=1, immediate=1), dict(immediate=0),
+    Mutant("a shorter prefix is asked for as another kind", LABELS6, dict(code=0xB4, target=1, immediate=8), dict(immediate=4),
            0, {}, OTHER_COUNTED),
     Mutant("a shorter prefix that has a label is passed over", LABELS6, dict(code=0xA6, target=0, immediate=256), dict(immediate=0),
            0, {}, OTHER_COUNTED),
-    Mutant("a longer prefix is asked for as another kind", LABELS6, dict(code=0xB4, target=1, immediate=2), dict(immediate=1),
+    Mutant("a longer prefix is asked for as another kind", LABELS6, dict(code=0xB4, target=1, immediate=0), dict(immediate=8),
            0, {}, OTHER_COUNTED),
-    Mutant("a slot has its neighbour's label", ASKED6, dict(code=0xB4, target=9, immediate=2), dict(immediate=1), 0, {}, ASKED),
+    Mutant("a slot has its neighbour's label", ASKED6, dict(code=0xB4, target=8, immediate=2), dict(immediate=1), 0, {}, ASKED),
     Mutant("labels of slots begin a word further", ASKED6, dict(code=0x04, immediate=4096), dict(immediate=4104), 0, {}, ASKED),
     Mutant("labels of an IPv6 stash are those of another set", ASKED6, dict(code=0x57, immediate=4088), dict(immediate=4080), 0, {}, ASKED),
     Mutant("a way of an IPv6 stash has its neighbour's label", ASKED6, dict(code=0xB7, target=4, immediate=16), dict(immediate=8),
@@ -159,12 +160,12 @@ MUTANTS = [
     Mutant("a page has another number", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=51), dict(immediate=52), 0, SIX),
     Mutant("a /24 is asked by another bit", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=37), dict(immediate=36), 0, SIX),
     Mutant("a node has another number", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=41), dict(immediate=42), 0, SIX),
-    Mutant("what is longer is asked of another word", JUDGEMENT6, dict(code=LOAD8, source=6, offset=32), dict(offset=16), 0, SIX),
-    Mutant("the last page is not there", JUDGEMENT6, dict(code=0x2D, target=4, source=2), dict(code=0x3D), 0, SIX),
-    Mutant("a node may lie anywhere", JUDGEMENT6, dict(code=0x2D, target=5, source=2), dict(source=5), 0, SIX),
-    Mutant("a class stands elsewhere", JUDGEMENT6, dict(code=0x44, target=5, immediate=8), dict(immediate=9), 0, SIX),
+    Mutant("what is longer is asked of another word", JUDGEMENT6, dict(code=LOAD8, source=0, offset=32), dict(offset=16), 0, SIX),
+    Mutant("the last page is not there", JUDGEMENT6, dict(code=0x2D, target=4, source=1), dict(code=0x3D), 0, SIX),
+    Mutant("a node may lie anywhere", JUDGEMENT6, dict(code=0x2D, target=3, source=1), dict(source=3), 0, SIX),
+    Mutant("a class stands elsewhere", JUDGEMENT6, dict(code=0x44, target=3, immediate=8), dict(immediate=9), 0, SIX),
     Mutant("a class keeps other lengths", JUDGEMENT6, dict(immediate=674774784), dict(immediate=674774784 ^ 1 << 8), 0, SIX),
-    Mutant("a whole /14 passes", JUDGEMENT6, dict(code=0xC5, target=3, immediate=1), dict(code=0x65), 0, SIX),
+    Mutant("a whole /14 passes", JUDGEMENT6, dict(code=0xC5, immediate=1), dict(code=0x65), 0, SIX),
     Mutant("an IPv6 fold is too short", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=32), dict(immediate=31), 0, KEYED),
     Mutant("the tag of a /64 is too short", JUDGEMENT6, dict(code=SHIFT_UP, immediate=7), dict(immediate=6), 0, KEYED),
     Mutant("a /64 has another kind", JUDGEMENT6, dict(code=OR, immediate=5), dict(immediate=9), 0, KEYED),
@@ -173,15 +174,19 @@ MUTANTS = [
     Mutant("the stash of IPv6 is looked at in another set", JUDGEMENT6, dict(code=0x57, immediate=32704), dict(immediate=16320), 0, KEYED),
     Mutant("no one stands behind a shorter prefix", JUDGEMENT6, dict(code=SHIFT_DOWN, immediate=1), dict(immediate=2), 0, SHORTER),
     Mutant("a shorter prefix has another kind", JUDGEMENT6, dict(code=OR, immediate=9), dict(immediate=5), 0, SHORTER),
-    Mutant("a length is asked again and again", JUDGEMENT6, dict(code=0xAF, target=0, source=1), dict(code=0xBF), 0, SHORTER),
-    Mutant("one shorter length fewer is asked", JUDGEMENT6, dict(code=0xA6, immediate=48), dict(immediate=47), 0, SHORTER),
-    Mutant("a mask is its neighbour's", JUDGEMENT6, dict(code=LOAD8, offset=-24), dict(offset=-32), 0, LONGER),
-    Mutant("factors of a hash are mixed up", JUDGEMENT6, dict(code=LOAD8, offset=264), dict(offset=280), 0, LONGER),
+    Mutant("a length is asked again and again", JUDGEMENT6, dict(code=0xAF, target=9, source=2), dict(code=0xBF), 0, NEXT),
+    Mutant("one shorter length fewer is asked", JUDGEMENT6, dict(code=0xA6, immediate=48), dict(immediate=47), 0, NEXT),
+    Mutant("a mask is its neighbour's", JUDGEMENT6, dict(code=LOAD8, offset=-24), dict(offset=-32), 0, NEXT),
+    Mutant("factors of a hash are mixed up", JUDGEMENT6, dict(code=LOAD8, offset=264), dict(offset=280), 0, NEXT),
     Mutant("a factor of a hash may be even", JUDGEMENT6, dict(code=OR, immediate=1), dict(immediate=0), 0, LONGER),
     Mutant("a tag takes other bits of a hash", JUDGEMENT6, dict(code=0xB4, immediate=34), dict(immediate=33), 0, LONGER),
     Mutant("one longer length fewer is asked", JUDGEMENT6, dict(code=IF_EQUAL, immediate=64), dict(immediate=63), 0, LONGER),
     Mutant("another prefix counts as a /64", JUDGEMENT6, dict(code=0xB4, target=6, immediate=7), dict(immediate=6), 0, SIX),
     Mutant("who follows a /64 is told another home", JUDGEMENT6, dict(code=0x64, target=4, immediate=1), dict(immediate=2),
+           0, dict(code=LOAD8, offset=224)),
+    Mutant("who follows a shorter prefix is told another home", JUDGEMENT6, dict(code=0x64, target=4, immediate=1), dict(immediate=2),
+           1, dict(code=LOAD8, offset=224)),
+    Mutant("who follows a shorter prefix is told of a /64", JUDGEMENT6, dict(code=0xB4, target=2, immediate=8), dict(immediate=4),
            0, dict(code=LOAD8, offset=224)),
     Mutant("who follows a /32 is told that it is a word", JUDGEMENT6, dict(code=0x44, immediate=-(1 << 31)), dict(immediate=0), 0, SIX),
     Mutant("neighbour discovery counts as allowed", JUDGEMENT6, dict(code=0xB4, target=9, immediate=8), dict(immediate=9), 0, SIX),
@@ -189,14 +194,14 @@ MUTANTS = [
     Mutant("what was routed passes", FOLLOW6, dict(code=0x56, immediate=0xFF3A), dict(immediate=0xFE3A), 0, {}, FOLLOWED),
     Mutant("an allowed IPv6 source stands", FOLLOW6, dict(code=0xB4, target=2, immediate=9), dict(immediate=7), 0, MAY_OVERLAP, FOLLOWED),
     Mutant("neighbour discovery stands", FOLLOW6, dict(code=0xB4, target=0, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
-    Mutant("a told hit has its neighbour's label", FOLLOW6, dict(code=AND32, target=8, immediate=56), dict(immediate=48),
+    Mutant("a told hit has its neighbour's label", FOLLOW6, dict(code=AND32, target=6, immediate=56), dict(immediate=48),
            0, dict(symbol="LEVEL_LABELS"), FOLLOWED),
-    Mutant("a told /32 has its neighbour's label", FOLLOW6, dict(code=AND32, target=6, immediate=56), dict(immediate=48),
+    Mutant("a told /32 has its neighbour's label", FOLLOW6, dict(code=AND32, target=4, immediate=56), dict(immediate=48),
            0, dict(symbol="LEVEL_LABELS"), FOLLOWED),
     Mutant("a reply counts as dropped for its list", FOLLOW6, dict(code=0xB4, target=3, immediate=3), dict(immediate=0), 0, {}, FOLLOWED),
-    Mutant("a /64 in the stash is looked for in a home", FOLLOW6, dict(code=0x56, target=8, immediate=-1), dict(immediate=-2),
+    Mutant("a prefix in the stash is looked for in a home", FOLLOW6, dict(code=0x56, target=1, immediate=-1), dict(immediate=-2),
            0, {}, FOLLOWED),
-    Mutant("a /64 has its neighbour's label", FOLLOW6, dict(code=0xB4, target=4, immediate=2), dict(immediate=1), 0, dict(symbol="SIX"),
+    Mutant("a prefix has its neighbour's label", FOLLOW6, dict(code=0xB4, target=4, immediate=2), dict(immediate=1), 0, dict(symbol="SIX"),
            FOLLOWED),
     Mutant("a told hit counts double", FOLLOW6, dict(code=ADD, target=2, immediate=1), dict(immediate=2), 1, {}, FOLLOWED),
 
@@ -213,6 +218,6 @@ MUTANTS = [
            0, ALLOW_SHORTER, ALLOWS6),
     Mutant("an allowed length is answered as if it were not", ALLOWED6, dict(code=0xB4, target=0, immediate=1), dict(immediate=0),
            0, ALLOW_SHORTER, ALLOWS6),
-    Mutant("one allowed length fewer is asked", ALLOWED6, dict(code=IF_NOT_EQUAL, immediate=64), dict(immediate=63),
+    Mutant("one allowed length fewer is asked", ALLOWED6, dict(code=IF_EQUAL, immediate=64), dict(immediate=63),
            0, ALLOW_LONGER, ALLOWS6),
 ]
