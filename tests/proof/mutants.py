@@ -122,7 +122,7 @@ MUTANTS = [
     Mutant("a shorter prefix that has a label is passed over", LABELS6, dict(code=0xA6, target=0, immediate=256), dict(immediate=0),
            0, {}, OTHER_COUNTED),
     Mutant("a longer prefix is asked for as another kind", LABELS6, dict(code=0xB4, target=1, immediate=0), dict(immediate=8),
-           0, {}, OTHER_COUNTED),
+           1, {}, OTHER_COUNTED),
     Mutant("a slot has its neighbour's label", ASKED6, dict(code=0xB4, target=8, immediate=2), dict(immediate=1), 0, {}, ASKED),
     Mutant("labels of slots begin a word further", ASKED6, dict(code=0x04, immediate=4096), dict(immediate=4104), 0, {}, ASKED),
     Mutant("labels of an IPv6 stash are those of another set", ASKED6, dict(code=0x57, immediate=4088), dict(immediate=4080), 0, {}, ASKED),

@@ -111,7 +111,7 @@ MUTANTS = [
     counted6("behind a clause's levels there are labels", dict(code=ADD, target=2, immediate=1024), dict(immediate=2048)),
     counted6("a clause's shorter prefix is asked for as another kind", dict(code=SET32, target=1, immediate=8), dict(immediate=4)),
     counted6("a clause's shorter prefix that has a label is passed over", dict(code=0xA6, target=0, immediate=256), dict(immediate=0)),
-    counted6("a clause's longer prefix is asked for as another kind", dict(code=SET32, target=1, immediate=0), dict(immediate=8)),
+    counted6("a clause's longer prefix is asked for as another kind", dict(code=SET32, target=1, immediate=0), dict(immediate=8), 1),
     asked6("a slot of a clause has its neighbour's label", dict(code=SET32, target=8, immediate=2), dict(immediate=1)),
     asked6("labels of a clause's slots begin a word further", dict(code=ADD32, immediate=4096), dict(immediate=4104)),
     asked6("labels of a clause's IPv6 stash are those of another", dict(code=0x57, immediate=4088), dict(immediate=4080)),

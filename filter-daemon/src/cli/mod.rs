@@ -113,6 +113,9 @@ enum Command {
     /// Run in the foreground, as `filterd --iface eth0` does
     Run(With<RunArguments>),
     /// Take out of the kernel what a filterd left there that was killed, or kept its filter on exit
+    ///
+    /// Tell it that filterd's `--socket`, too, if it had one: beside it stands that this was meant, or its next start takes it for
+    /// somebody else's doing.
     Detach(With<DetachArguments>),
     /// Tell what filterd does, or one of its commands
     Help(HelpArguments),
