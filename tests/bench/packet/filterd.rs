@@ -46,8 +46,6 @@ struct Other {
 impl Filterd {
     /// Blocks so many. A table that is made anew is filled out of what is wanted, so that must be all of them.
     pub fn blocking(feature: Feature, entries: u32, stage: &Stage<'_>) -> Result<Self> {
-        let home = Home::new();
-        let mut filter = Filter::open(home.pins())?;
         let mut wanted = crate::subject::wanted(targets(feature, entries))?;
         let is_everything = feature == Feature::Everything;
         if is_everything {
@@ -58,17 +56,13 @@ impl Filterd {
         for clause in 0..feature.clauses() {
             restrict(&mut wanted, clause, on_ports(feature, clause))?;
         }
-        filter.reserve(&needs::anew(&wanted), &wanted)?;
         let settings = Settings {
             enforce: feature != Feature::Counting,
             counters: if is_everything { Counters::Lists } else { Counters::Total },
             match_new: is_everything,
             ..Settings::default()
         };
-        let settings = Some(settings);
-        filter.apply(&Effects { settings, ..wanted.everything() }, &wanted)?;
-        let root = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface)?;
-        let mut this = Self { root, other: None, filter, ring: None, home };
+        let mut this = Self::with(&wanted, Some(settings))?;
         match feature {
             Feature::Stashed => this.fill_stash()?,
             Feature::Uncounted => this.other = Some(this.replaced_by("bench_judge_uncounted", stage)?),
@@ -97,6 +91,7 @@ impl Filterd {
         Self::with(blocklist, Some(Settings { counters: Counters::Total, ..Settings::default() }))
     }
 
+    /// The same with these settings, if any, in the place of its own.
     fn with(blocklist: &Blocklist, settings: Option<Settings>) -> Result<Self> {
         let home = Home::new();
         let mut filter = Filter::open(home.pins())?;

@@ -5,6 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::crowd;
 
+/// What filterd's configuration says of it: in this file, however long it is, and whatever becomes of it.
+pub const CROWD: &str = "lists: [{name: crowd, path: $HOME/crowd.txt, include_special: true, max_shrink: 100%, max_entries: 10000000}]";
+
 /// One address a line: filterd's.
 pub fn lines(entries: u32) -> String {
     joined(entries, "", "\n")

@@ -38,9 +38,7 @@ pub fn fills(entries: u32) -> Result<Vec<Fill>> {
 
 /// How long until a running daemon has taken in a list, and the memory of its maps.
 fn reloaded(list: &str) -> Result<(Duration, u64)> {
-    let net = Net::with_filterd(
-        "lists: [{name: crowd, path: $HOME/crowd.txt, include_special: true, max_shrink: 100%, max_entries: 10000000}]",
-    );
+    let net = Net::with_filterd(lists::CROWD);
     net.file("crowd.txt", list);
     let (_, took) = timed(|| net.filterd(["reload"]).succeeds());
     Ok((took, memory(net.home().pins())?))
@@ -50,9 +48,7 @@ fn reloaded(list: &str) -> Result<(Duration, u64)> {
 pub fn holding(entries: u32, durable: bool) -> Holding {
     let mut net = Net::new();
     net.file("crowd.txt", &lists::lines(entries));
-    net.start(&format!(
-        "durable: {durable}\nlists: [{{name: crowd, path: $HOME/crowd.txt, include_special: true, max_shrink: 100%, max_entries: 10000000}}]"
-    ));
+    net.start(&format!("durable: {durable}\n{}", lists::CROWD));
     let client = Client::connect(&net.home().socket()).expect("it listens");
     Holding { net, client: RefCell::new(client) }
 }

@@ -82,8 +82,8 @@ fn tries(outcome: &Outcome) -> impl Iterator<Item = Goal> {
         Some(Goal::least(&what, ratio(of(Who::Trie)?, of(who)?), least))
     };
     TRIE.into_iter().flat_map(move |aim @ (_, from, ..)| {
-        let total = counts(from).then(|| goal(Who::Total, aim));
-        [goal(Who::Filterd, aim), total.flatten()].into_iter().flatten()
+        let who: &[Who] = if counts(from) { &[Who::Filterd, Who::Total] } else { &[Who::Filterd] };
+        who.iter().filter_map(move |&who| goal(who, aim))
     })
 }
 
