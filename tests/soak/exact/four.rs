@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread::scope;
 
 use aya::Ebpf;
@@ -40,9 +40,13 @@ fn every_ipv4_address() {
         listed.insert(coming);
         filter.add([coming]);
     }
-    // Some leave and others come, until many of them must wait in the stash for a place.
-    let stash = Stash::of(home.pins());
+    // Some leave and others come, until many of them must wait in the stash for a place. Under one key in some hundred too
+    // many of them belong into one set of the stash; then the table is made anew under another, and they begin again.
+    let mut stash = Stash::of(home.pins());
     for leaving in listed.clone() {
+        if !stash.is_in_use() {
+            stash = Stash::of(home.pins());
+        }
         if stash.count() >= STASHED {
             break;
         }
@@ -159,20 +163,30 @@ fn shape(filter: &Blocked) -> Geometry {
     Geometry::all_exact4().find(|geometry| geometry.limit() == capacity).expect("it was made so")
 }
 
-/// The stash before the buckets.
-struct Stash(Window);
+/// The stash before the buckets, and where its table is pinned.
+struct Stash {
+    words: Window,
+    pin: PathBuf,
+}
 
 impl Stash {
     fn of(pins: &Path) -> Self {
         let mut tables = fs::read_dir(pins.join("tables")).expect("tables are pinned").flatten();
         let is_four = |name: &str| name.starts_with("addresses-");
         let table = tables.find(|pin| pin.file_name().to_str().is_some_and(is_four)).expect("it is pinned");
-        let map = MapData::from_pin(table.path()).expect("it is a map");
-        Self(Window::open(map.fd(), stash::WORDS).expect("its beginning can be mapped"))
+        let pin = table.path();
+        let map = MapData::from_pin(&pin).expect("it is a map");
+        let words = Window::open(map.fd(), stash::WORDS).expect("its beginning can be mapped");
+        Self { words, pin }
+    }
+
+    /// No longer, once its table has been made anew.
+    fn is_in_use(&self) -> bool {
+        self.pin.exists()
     }
 
     /// Its hot word.
     fn count(&self) -> u64 {
-        stash::Stash::new(&self.0).count()
+        stash::Stash::new(&self.words).count()
     }
 }
