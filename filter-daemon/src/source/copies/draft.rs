@@ -8,9 +8,13 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::header::{self, LENGTH};
-use super::{CopyError, UNFINISHED, behind};
+use super::{CopyError, UNFINISHED, behind, taken_in};
 use crate::blocklist::{Accepted, Times};
 use crate::clock;
+
+/// What takes a smaller part than one in so many of the room for all does not look how much is left of it: that is to look at
+/// every file, and for each of a thousand short lists it takes longer than all else. They are looked at when all are to be kept.
+const SMALL: u64 = 1024;
 
 /// A file without a name of its own yet; removed when dropped.
 #[derive(Debug)]
@@ -19,13 +23,14 @@ pub struct Draft {
     file: Result<File, CopyError>,
     sum: crc32fast::Hasher,
     bytes: u64,
-    room: u64,
+    /// What the others leave it, once it has looked.
+    room: Option<u64>,
     most: u64,
 }
 
 impl Draft {
-    /// One in this directory, if that is there, which may have so many bytes.
-    pub(super) fn new(directory: &Path, is_there: io::Result<()>, room: u64, most: u64) -> Self {
+    /// One in this directory, if that is there, in which all together may have so many bytes.
+    pub(super) fn new(directory: &Path, is_there: io::Result<()>, most: u64) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let name = format!("{}-{}.{UNFINISHED}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let path = directory.join(name);
@@ -39,14 +44,14 @@ impl Draft {
             |source| CopyError::System { path, source }
         };
         let file = is_there.map_err(system(directory)).and_then(|()| made().map_err(system(&path)));
-        Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room, most }
+        Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room: None, most }
     }
 
     /// One of bytes that nobody wrote down.
     #[must_use]
     pub fn gone() -> Self {
         let (path, file) = (PathBuf::new(), Err(CopyError::Gone));
-        Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room: 0, most: 0 }
+        Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room: None, most: 0 }
     }
 
     /// How many bytes were written, and their sum.
@@ -55,9 +60,32 @@ impl Draft {
         (self.bytes, self.sum.clone().finalize())
     }
 
-    /// How long its file is.
+    /// How long its file is, if it has one.
     pub(super) fn length(&self) -> u64 {
-        self.bytes + LENGTH as u64
+        if self.file.is_ok() { self.bytes + LENGTH as u64 } else { 0 }
+    }
+
+    /// There is no room for it.
+    pub(super) fn refuse(&mut self) {
+        self.fail(CopyError::Full { most: self.most });
+    }
+
+    fn fail(&mut self, error: CopyError) {
+        if self.file.is_ok() {
+            self.file = Err(error);
+            // What others may need is given back at once.
+            _ = fs::remove_file(&self.path);
+        }
+    }
+
+    fn is_too_long(&mut self) -> bool {
+        let (length, most) = (self.length(), self.most);
+        if length <= most / SMALL {
+            return false;
+        }
+        let directory = self.path.parent().unwrap_or(&self.path);
+        let left = || most.saturating_sub(taken_in(directory).saturating_sub(length));
+        length > *self.room.get_or_insert_with(left)
     }
 
     /// Writes down when its entries came and end, if that is to be told, and what it is of, which is to have this name.
@@ -111,15 +139,10 @@ impl Write for Draft {
         self.sum.update(bytes);
         self.bytes += bytes.len() as u64;
         let Ok(file) = &mut self.file else { return Ok(bytes.len()) };
-        let written = file.write_all(bytes);
-        if let Err(source) = written {
-            self.file = Err(CopyError::System { path: self.path.clone(), source });
-        } else if self.bytes + LENGTH as u64 > self.room {
-            self.file = Err(CopyError::Full { most: self.most });
-        }
-        if self.file.is_err() {
-            // What others may need is given back at once.
-            _ = fs::remove_file(&self.path);
+        if let Err(source) = file.write_all(bytes) {
+            self.fail(CopyError::System { path: self.path.clone(), source });
+        } else if self.is_too_long() {
+            self.refuse();
         }
         Ok(bytes.len())
     }

@@ -37,7 +37,7 @@ impl Copies {
         }
         let mut file = &held.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;
-        let (draft, times) = self.draft_from(file, &held.accepted, self.taken())?;
+        let (draft, times) = self.draft_from(file, &held.accepted)?;
         let whole = draft.finish(&held.accepted, times.as_ref(), self.path(&held.accepted))?;
         whole.sync()?;
         whole.take_name()?;

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use super::draft::Whole;
-use super::{Bytes, Copies, CopyError, ToKeep, behind};
+use super::{Bytes, Copies, CopyError, ToKeep, behind, taken_in};
 use crate::blocklist::{Accepted, Times};
 
 /// Files that are brought to disk at once: those who wait together share what the disk does. More made it no faster.
@@ -32,7 +32,7 @@ impl Copies {
         at: fn(&Self, &Accepted) -> PathBuf,
     ) -> Vec<Result<(), CopyError>> {
         let (mut outcomes, mut known) = (Vec::new(), Vec::new());
-        let mut taken = self.taken();
+        let mut taken = taken_in(&self.directory);
         let mut wanted = wanted.into_iter();
         while wanted.len() > 0 {
             let written = wanted.by_ref().take(TOGETHER).map(|ToKeep { accepted, bytes, times, before }| {
@@ -85,10 +85,10 @@ impl Copies {
         path: PathBuf,
         taken: &mut u64,
     ) -> Result<Unnamed, CopyError> {
-        let (draft, times) = match bytes {
+        let (mut draft, times) = match bytes {
             Bytes::Draft(draft) => (draft, times),
             Bytes::Before(before) => {
-                let (draft, told) = self.draft_of(&before, accepted, *taken)?;
+                let (draft, told) = self.draft_of(&before, accepted)?;
                 *taken += draft.length();
                 (draft, times.or(told))
             }
@@ -97,11 +97,11 @@ impl Copies {
             }
             Bytes::Tried => return Err(CopyError::Gone),
         };
-        if let Some(times) = &times {
-            *taken += behind::length(times);
-            if *taken > self.most {
-                return Err(CopyError::Full { most: self.most });
-            }
+        let behind = times.as_ref().map_or(0, behind::length);
+        *taken += behind;
+        if *taken > self.most {
+            *taken -= behind + draft.length();
+            draft.refuse();
         }
         draft.finish(accepted, times.as_ref(), path).map(Unnamed::Whole)
     }

@@ -175,13 +175,8 @@ impl Copies {
     /// A file to write down what is being read.
     #[must_use]
     pub fn draft(&self) -> Draft {
-        self.draft_beside(self.taken())
-    }
-
-    /// The same where all files together have so many bytes.
-    fn draft_beside(&self, taken: u64) -> Draft {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
-        Draft::new(&self.directory, made, self.most.saturating_sub(taken), self.most)
+        Draft::new(&self.directory, made, self.most)
     }
 
     /// Makes these copies, keeps those that are `kept` already, and removes all others. Tells what became of each.
@@ -216,10 +211,6 @@ impl Copies {
             .for_each(|path| _ = fs::remove_file(path));
     }
 
-    fn taken(&self) -> u64 {
-        self.files().iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum()
-    }
-
     /// A name is on disk when its directory is.
     fn sync(&self) -> Result<(), CopyError> {
         let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
@@ -227,14 +218,9 @@ impl Copies {
     }
 
     /// The copy of what was `before`, to be kept as one of this.
-    fn draft_of(
-        &self,
-        before: &Accepted,
-        accepted: &Accepted,
-        taken: u64,
-    ) -> Result<(Draft, Option<Times>), CopyError> {
+    fn draft_of(&self, before: &Accepted, accepted: &Accepted) -> Result<(Draft, Option<Times>), CopyError> {
         let file = open(&self.path(before)).or_else(|_| open(&self.tried(before)));
-        self.draft_from(file.map_err(|_| CopyError::Gone)?, accepted, taken)
+        self.draft_from(file.map_err(|_| CopyError::Gone)?, accepted)
     }
 
     /// What stands in a copy behind its header, to be kept anew, and the times that it tells, where these are still so long.
@@ -242,10 +228,9 @@ impl Copies {
         &self,
         mut copy: impl Read,
         accepted: &Accepted,
-        taken: u64,
     ) -> Result<(Draft, Option<Times>), CopyError> {
         let header = header::read_all(&mut copy, &clock::moment()).map_err(|_| CopyError::Damaged)?;
-        let mut draft = self.draft_beside(taken);
+        let mut draft = self.draft();
         let mut list = copy.by_ref().take(header.accepted.bytes);
         io::copy(&mut list, &mut draft).map_err(|_| CopyError::Gone)?;
         let ttl = |accepted: &Accepted| accepted.term.map(|term| term.ttl);
@@ -255,8 +240,7 @@ impl Copies {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
-        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+        files_in(&self.directory)
     }
 
     /// Where the copy of this is, if there is one.
@@ -268,6 +252,16 @@ impl Copies {
             [&known[..], &bytes.to_le_bytes(), &checksum.to_le_bytes(), &[u8::from(*is_missing)]].concat();
         self.directory.join(format!("{:016x}", fnv(&known)))
     }
+}
+
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+/// How many bytes all files in there have together.
+fn taken_in(directory: &Path) -> u64 {
+    files_in(directory).iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum()
 }
 
 /// What a copy is of, and what it says.

@@ -290,6 +290,20 @@ fn beyond_the_room_for_all_no_copy_is_made_and_the_old_one_stays() {
     assert_eq!(place.files(), 1);
 }
 
+/// Each is too short to have looked how much the others take.
+#[test]
+fn beyond_the_room_for_all_many_short_ones_have_no_copy_either() {
+    const ROOM: usize = 1024;
+    let mut place = Place::new();
+    let text = "203.0.113.7\n";
+    place.copies.most = (ROOM * (header::LENGTH + text.len())) as u64;
+    let drafts = (0..ROOM + 3).map(|number| place.draft(&number.to_string(), text));
+    let outcomes = place.copies.keep(drafts.collect(), Vec::new());
+    let full = outcomes.iter().filter(|outcome| matches!(outcome, Err(CopyError::Full { .. }))).count();
+    assert_eq!((full, place.files()), (3, ROOM));
+    assert_eq!(taken_in(&place.copies.directory), place.copies.most);
+}
+
 #[test]
 fn what_was_not_finished_is_removed() {
     let place = Place::new();
