@@ -210,7 +210,7 @@ MUTANTS = [
     Mutant("what is allowed is asked of what is blocked", ALLOWED6, ALLOW_SIX, dict(symbol="SIX"), 0, {}, ALLOWS6),
     Mutant("the levels of what is allowed are those of what is blocked", ALLOWED6, ALLOW_LEVELS, dict(symbol="LEVELS"), 1, {}, ALLOWS6),
     Mutant("an allowed /14 is asked by another bit", ALLOWED6, dict(code=SHIFT_DOWN, immediate=47), dict(immediate=46), 0, {}, ALLOWS6),
-    Mutant("a word of the table of what is allowed is written", ALLOWED6, dict(code=LOAD8, offset=120), dict(code=0x7B, target=4, source=1),
+    Mutant("a word of the table of what is allowed is written", ALLOWED6, dict(code=LOAD8, offset=120), dict(code=0x7B, target=0, source=1),
            0, {}, ALLOWS6),
     Mutant("an allowed /64 has another kind", ALLOWED6, dict(code=OR, immediate=5), dict(immediate=9), 0, {}, ALLOWS6),
     Mutant("a slot of an allowed /64 is loaded twice", ALLOWED6, dict(code=LOAD8, offset=24), dict(offset=16), 0, {}, ALLOWS6),
