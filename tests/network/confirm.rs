@@ -2,6 +2,7 @@
 
 mod killed;
 mod limited;
+mod nothing;
 mod rollback;
 
 use std::fs;

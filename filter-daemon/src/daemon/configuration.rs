@@ -115,7 +115,7 @@ impl Configuration {
         match what {
             AtStart::Nothing => return Ok(None),
             AtStart::GoesOn => {
-                let copies = known.iter().filter_map(|known| known.reading.accepted.as_ref());
+                let copies = known.iter().map(|known| (&known.name, known.reading.accepted.as_ref()));
                 self.holds(copies, &sources.copies);
                 return Ok(None);
             }
@@ -146,7 +146,11 @@ impl Configuration {
     }
 
     /// Takes what is in force in hand, with the copies of these lists, so that it can be put back.
-    pub fn holds<'a>(&mut self, lists: impl Iterator<Item = &'a Accepted>, copies: &Copies) {
+    pub fn holds<'a>(
+        &mut self,
+        lists: impl Iterator<Item = (&'a Arc<str>, Option<&'a Accepted>)>,
+        copies: &Copies,
+    ) {
         let text = self.path().and_then(|path| self.last_good.read(path).ok());
         self.way_back = Some(Arc::new(WayBack::hold(text, lists, copies)));
     }

@@ -53,8 +53,9 @@ impl Owner {
         let remedy = "make the state directory writable and see that it has room";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
-        let copies = lists.filter_map(|(_, list)| list.reading.as_ref()?.accepted.as_ref());
-        self.configuration.holds(copies, self.lists.copies());
+        let known =
+            lists.filter_map(|(_, list)| Some((&list.name, list.reading.as_ref()?.accepted.as_ref())));
+        self.configuration.holds(known, self.lists.copies());
         Ok(loaded)
     }
 
@@ -68,7 +69,7 @@ impl Owner {
             .or_else(|| lists().find_map(|list| self.has_no_copy(list)))
     }
 
-    /// A list of which only a part is in force has no copy of that part; one of which nothing came yet needs none.
+    /// A list of which only a part is in force has no copy of that part; one of which nothing is in force needs none.
     fn has_no_copy(&self, list: &List) -> Option<Explanation> {
         let reading =
             list.reading.as_ref().filter(|_| list.origin == Origin::File && *list.name != *CONFIG_LIST)?;
@@ -79,10 +80,8 @@ impl Owner {
             .accepted
             .as_ref()
             .is_some_and(|accepted| self.lists.has_copy(accepted) && !is_in_part(accepted.entries));
-        let is_awaited = list.entries == 0
-            && reading.accepted.is_none()
-            && self.config.lists.iter().any(|said| said.feed.is_some() && said.name.as_str() == &*list.name);
-        (!is_kept && !is_awaited).then(|| has_no_copy(list))
+        let is_nothing = reading.accepted.is_none() && entries_named == 0;
+        (!is_kept && !is_nothing).then(|| has_no_copy(list))
     }
 
     /// A reload, or what was to be put back, is in force.

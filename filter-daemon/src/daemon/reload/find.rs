@@ -162,6 +162,16 @@ fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
     }
 }
 
+/// What stands for a list of which nothing was in force, and nothing is to be again; its file may say anything.
+pub fn nothing_again(list: &List) -> Found {
+    let (name, shown) = (list.name.as_str(), printable::path(&list.path));
+    let message = format!(
+        "list {name} is not loaded, as before a reload that was not confirmed: {shown} may say otherwise"
+    );
+    let told = Explanation::new(message, "`filterd reload` reads it");
+    Found::Doubted { told, targets: Some(Targets::default()), read: None, accepted: None }
+}
+
 /// What the copy of `list` says, for one that is to be what it was; its file may say anything.
 pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&Accepted) -> Copied) -> Found {
     let accepted = copy.and_then(|copy| copy.reading.accepted.as_ref());

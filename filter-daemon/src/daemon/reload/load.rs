@@ -249,6 +249,11 @@ impl Loaded {
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             let is_of = |copy: &&Known| *copy.name == *list.name.as_str() && copy.reading.path == list.path;
             let (file, copy) = (sources.file_of(list), copies.iter().find(is_of));
+            let had_nothing = way_back.is_some_and(|way_back| way_back.has_nothing_of(list.name.as_str()));
+            if had_nothing && copy.is_none() && list.feed.is_none() {
+                // In a row of its own: of what was read on trial nothing is known any more.
+                return LoadedList::of(list, None, find::nothing_again(list)).which_was(before);
+            }
             let found = find::restored(list, &file, copy, |accepted| {
                 let held = way_back.and_then(|way_back| way_back.read(accepted, &list.how));
                 held.unwrap_or_else(|| sources.copies.read(accepted, &list.how))

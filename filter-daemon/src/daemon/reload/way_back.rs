@@ -2,6 +2,9 @@
 //! its lists as open files. So it can be put back whatever becomes of the state directory meanwhile. The next start finds only
 //! what lies there.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use super::matching::Known;
 use super::sources::Sources;
 use crate::blocklist::{Accepted, Reading, Times};
@@ -17,16 +20,31 @@ const MOST: usize = 512;
 pub struct WayBack {
     text: Option<String>,
     held: Vec<Held>,
+    /// Lists of which nothing was in force.
+    nothing: HashSet<Arc<str>>,
 }
 
 impl WayBack {
-    /// Takes this configuration, and the copies of these lists, in hand.
+    /// Takes this configuration, and the copies of these lists, in hand. Of those without one nothing is in force.
     pub fn hold<'a>(
         text: Option<String>,
-        lists: impl Iterator<Item = &'a Accepted>,
+        lists: impl Iterator<Item = (&'a Arc<str>, Option<&'a Accepted>)>,
         copies: &Copies,
     ) -> Self {
-        Self { text, held: lists.take(MOST).filter_map(|accepted| copies.hold(accepted).ok()).collect() }
+        let (mut known, mut nothing) = (Vec::new(), HashSet::new());
+        for (name, accepted) in lists {
+            match accepted {
+                Some(accepted) => known.push(accepted),
+                None => _ = nothing.insert(name.clone()),
+            }
+        }
+        let held = known.into_iter().take(MOST).filter_map(|accepted| copies.hold(accepted).ok()).collect();
+        Self { text, held, nothing }
+    }
+
+    /// Was nothing of this list in force?
+    pub fn has_nothing_of(&self, list: &str) -> bool {
+        self.nothing.contains(list)
     }
 
     /// Makes copies anew that are gone, for whoever starts next.

@@ -1,0 +1,50 @@
+//! Lists of which nothing is in force: what never came needs no way back, and does not come with a rollback.
+
+use super::*;
+
+const WITH: &str = "block: [203.0.113.200]\nlists:\n- {name: drop, path: drop.txt}\n";
+
+/// Whoever begins with a list that is not there, or is none, needs the safety net more than others.
+#[test]
+fn a_list_that_was_never_loaded_keeps_nobody_from_trying() {
+    for never in [None, Some("<html>\n<body>\n</html>\n")] {
+        let mut net = Net::new();
+        if let Some(text) = never {
+            net.file("drop.txt", text);
+        }
+        net.start(WITH);
+        net.filterd(["status"]).exits(7).says("list drop is not loaded");
+        net.configure(&WITH.replace("203.0.113.200", ATTACKER));
+        net.filterd(["reload", "--confirm", "1h"]).exits(7).says("on trial until ");
+        net.expect(ATTACKER).dropped();
+        net.filterd(["rollback"]).says("what was before is in force again");
+        net.expect(ATTACKER).passes();
+        net.expect("203.0.113.200").dropped();
+    }
+}
+
+/// It is read on trial, and goes with it. A reload takes it then, and so does another trial.
+#[test]
+fn what_came_on_trial_of_a_list_that_was_never_loaded_goes_with_it() {
+    let mut net = Net::new();
+    net.start(WITH);
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    for _ in 0..2 {
+        net.filterd(["reload", "--confirm", "1h"]).succeeds().says("1 target entered the filter");
+        net.expect(ATTACKER).dropped();
+        net.filterd(["rollback"]).says("1 left it");
+        net.expect(ATTACKER).passes();
+        net.filterd(["status"])
+            .exits(7)
+            .says("list drop is not loaded, as before a reload that was not confirmed: ")
+            .says("drop.txt may say otherwise");
+    }
+    net.end(Signal::SIGKILL);
+    net.start(WITH);
+    net.filterd(["reload"]).succeeds();
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).succeeds();
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.filterd(["confirm"]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
