@@ -150,10 +150,11 @@ impl Feeds {
         self.read(key, url).filter(|note| note.file.is_some() && note.file == mark)
     }
 
-    /// What has failed of this address, whatever lies there of it, and before when it is not to be asked again.
+    /// What is known of this address, whatever lies there of it: that it failed, before when it is not to be asked again, and
+    /// from where its lists were fetched before.
     #[must_use]
-    pub fn failed(&self, key: Key, url: &str) -> (Option<Failure>, Option<u64>) {
-        self.read(key, url).map_or((None, None), |note| (note.failed, note.not_before))
+    pub fn known(&self, key: Key, url: &str) -> Note {
+        self.read(key, url).unwrap_or_default()
     }
 
     fn read(&self, key: Key, url: &str) -> Option<Note> {
@@ -367,14 +368,13 @@ mod tests {
     #[test]
     fn that_nothing_came_is_known_too_and_is_of_no_bytes() {
         let place = Place::new();
-        assert_eq!(place.feeds.failed(place.key, URL), (None, None));
+        assert_eq!(place.feeds.known(place.key, URL), Note::default());
         let failed = Some(Failure { since: 5, times: 1, told: "it is not there".into() });
-        let waits =
-            Note { url: URL.to_owned(), not_before: Some(7), failed: failed.clone(), ..Note::default() };
+        let waits = Note { url: URL.to_owned(), not_before: Some(7), failed, ..Note::default() };
         place.feeds.write(place.key, &waits).unwrap();
         assert_eq!(place.feeds.note(place.key, URL), None);
-        assert_eq!(place.feeds.failed(place.key, URL), (failed, Some(7)));
-        assert_eq!(place.feeds.failed(place.key, "https://b.example/list"), (None, None));
+        assert_eq!(place.feeds.known(place.key, URL), waits);
+        assert_eq!(place.feeds.known(place.key, "https://b.example/list"), Note::default());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A feed, and what became of it: what was fetched, what could not be, and when it is fetched next.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tracing::{info, warn};
@@ -24,6 +25,8 @@ pub struct Fed {
     pub note: Option<Note>,
     /// When its server was last heard, as far as that is known.
     pub heard: Option<Timestamp>,
+    /// Where its lists were last fetched from, if only by what they said before.
+    pub reached: Option<Reached>,
     /// When it is fetched next.
     pub next: Timestamp,
     /// The number of the fetch that is under way.
@@ -39,6 +42,13 @@ pub struct Fed {
     pub doubted: u32,
 }
 
+/// Servers, and when they were heard.
+#[derive(Clone, Debug)]
+pub struct Reached {
+    pub from: Vec<IpAddr>,
+    pub at: Timestamp,
+}
+
 /// It could not be fetched.
 pub struct Failed {
     pub since: Timestamp,
@@ -52,14 +62,15 @@ pub struct Failed {
 }
 
 impl Fed {
-    /// It goes on where the filterd before it was.
-    pub fn with(self, note: Option<Note>, failed: (Option<Failure>, Option<u64>)) -> Self {
+    /// It goes on where the filterd before it was: this is known of the bytes that are there, and that of it all.
+    pub fn with(self, note: Option<Note>, known: Note) -> Self {
         let (now, wall) = (clock::now(), clock::since_1970().as_secs());
-        let (failed, not_before) = failed;
+        let Note { failed, not_before, from, checked, .. } = known;
         let wait = schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, Chance::new());
         let next = if wait.is_zero() { now } else { clock::after(wait) };
-        let age = note.as_ref().and_then(|note| wall.checked_sub(note.checked));
-        let heard = age.and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
+        let at = wall.checked_sub(checked).and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
+        let heard = at.filter(|_| note.is_some());
+        let reached = at.filter(|_| !from.is_empty()).map(|at| Reached { from, at }).or(self.reached);
         let failed = failed.map(|Failure { since, times, told }| Failed {
             since: clock::from_the_wall(since),
             times,
@@ -67,7 +78,7 @@ impl Fed {
             is_from_before: true,
             is_for_good: false,
         });
-        Self { note, heard, next, failed, ..self }
+        Self { note, heard, reached, next, failed, ..self }
     }
 
     /// What it is called: as the first of its lists.
@@ -89,7 +100,9 @@ impl Fed {
                         self.feed.url
                     );
                 }
-                (self.note, self.heard, self.has_come) = (Some(note), Some(clock::now()), true);
+                let now = clock::now();
+                self.reached = Some(Reached { from: note.from.clone(), at: now });
+                (self.note, self.heard, self.has_come) = (Some(note), Some(now), true);
                 self.transfer = Some(transfer);
                 self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
             }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::fed::Reached;
 use super::schedule::{self, Chance};
 use crate::clock;
 use crate::config::Feed;
@@ -61,6 +62,8 @@ pub struct Job {
     pub most: u64,
     /// What is known of the bytes that are here.
     pub note: Option<Note>,
+    /// Where its lists were fetched from before.
+    pub reached: Option<Reached>,
     /// These bytes are not believed: what there is is wanted, whatever it is.
     pub is_doubted: bool,
     /// Since when it has failed, on the wall, and how many times in a row.
@@ -114,9 +117,18 @@ impl Job {
         let not_before = Some(now.saturating_add(wait).as_secs());
         let since = self.failed.map_or(now.as_secs(), |(since, _)| since);
         let failed = Some(Failure { since, times, told: told.clone() });
-        let url = self.feed.url.to_string();
-        let note = self.note.clone().unwrap_or_else(|| Note { url, ..Note::default() });
+        let note = self.note.clone().unwrap_or_else(|| self.note_of_nothing());
         self.write(&Note { not_before, failed, ..note });
+    }
+
+    fn note_of_nothing(&self) -> Note {
+        let note = Note { url: self.feed.url.to_string(), ..Note::default() };
+        match &self.reached {
+            Some(Reached { from, at }) => {
+                Note { from: from.clone(), checked: clock::on_the_wall(*at), ..note }
+            }
+            None => note,
+        }
     }
 
     fn fetch(&self) -> Result<Outcome, NotCome> {

@@ -28,7 +28,7 @@ use crate::fetch::Fetcher;
 use crate::host::{Fact, What};
 use crate::source;
 use crate::source::feeds::Key;
-use fed::Fed;
+use fed::{Fed, Reached};
 use fetching::{Fetch, Job, Outcome};
 
 /// What is fetched at once: more would share the line, and keep threads.
@@ -109,6 +109,7 @@ impl Feeds {
     pub fn follow(&mut self, config: &Config) {
         let mut before = std::mem::take(&mut self.feeds);
         let now = clock::now();
+        let reached = reached(before.values());
         for (key, Wanted { feed, most, lists }) in wanted(config) {
             let url = feed.url.to_string();
             let fed = match before.remove(&key) {
@@ -120,12 +121,14 @@ impl Feeds {
                 }
                 None => {
                     let (note, heard, failed) = (None, None, None);
+                    let reached = lists.iter().find_map(|list| reached.get(list)).cloned();
                     let fed = Fed {
                         feed,
                         most,
                         lists,
                         note,
                         heard,
+                        reached,
                         next: now,
                         running: None,
                         again: false,
@@ -134,7 +137,7 @@ impl Feeds {
                         has_come: false,
                         doubted: 0,
                     };
-                    fed.with(self.store.note(key, &url), self.store.failed(key, &url))
+                    fed.with(self.store.note(key, &url), self.store.known(key, &url))
                 }
             };
             self.feeds.insert(key, fed);
@@ -145,8 +148,8 @@ impl Feeds {
     pub fn look_again(&mut self) {
         for (key, fed) in std::mem::take(&mut self.feeds) {
             let url = fed.feed.url.to_string();
-            let (note, failed) = (self.store.note(key, &url), self.store.failed(key, &url));
-            self.feeds.insert(key, fed.with(note, failed));
+            let (note, known) = (self.store.note(key, &url), self.store.known(key, &url));
+            self.feeds.insert(key, fed.with(note, known));
         }
     }
 
@@ -182,6 +185,7 @@ impl Feeds {
                 feed: fed.feed.clone(),
                 most: fed.most,
                 note: fed.note.clone(),
+                reached: fed.reached.clone(),
                 is_doubted: fed.doubted > 0,
                 failed: fed.failed.as_ref().map(|failed| (clock::on_the_wall(failed.since), failed.times)),
                 own: own(),
@@ -253,11 +257,10 @@ impl Feeds {
     pub fn facts(&self) -> Vec<Fact> {
         let day = i64::try_from(GUARDED_FOR.as_secs()).unwrap_or(i64::MAX);
         let now = clock::now();
-        let is_recent = |fed: &Fed| fed.heard.is_some_and(|heard| heard.later_by(day) > now);
         let of = |fed: &Fed| {
-            let (name, from) =
-                (fed.name(), fed.note.as_ref().filter(|_| is_recent(fed)).map(|note| note.from.clone()));
-            let from = from.unwrap_or_default().into_iter().take(MOST_GUARDED);
+            let name = fed.name();
+            let recent = fed.reached.clone().filter(|reached| reached.at.later_by(day) > now);
+            let from = recent.into_iter().flat_map(|reached| reached.from).take(MOST_GUARDED);
             from.map(move |address| Fact { address: address.to_canonical(), what: What::Feed(name.clone()) })
         };
         self.feeds.values().flat_map(of).collect()
@@ -289,6 +292,13 @@ fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
         wanted.feed.timeout = wanted.feed.timeout.max(feed.timeout);
     }
     all
+}
+
+/// From where each list of these feeds was last fetched. Whatever else a list says from now on, what is on it came from there,
+/// and what it says may lead there again.
+fn reached<'a>(feeds: impl Iterator<Item = &'a Fed>) -> BTreeMap<Arc<str>, Reached> {
+    let of = |fed: &'a Fed| fed.lists.iter().filter_map(|list| Some((list.clone(), fed.reached.clone()?)));
+    feeds.flat_map(of).collect()
 }
 
 fn is_held_back(rows: &Lists, list: &str) -> bool {

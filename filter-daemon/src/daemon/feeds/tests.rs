@@ -215,8 +215,28 @@ async fn eight_addresses_of_each_are_guarded_for_a_day() {
     assert_eq!(place.feeds.facts().len(), 8);
     assert_eq!(place.feeds.facts()[0].what.to_string(), "list ipsum is fetched from there");
     let fed = place.feeds.feeds.values_mut().next().unwrap();
-    fed.heard = Some(fed.heard.unwrap().later_by(-24 * 60 * 60));
+    let reached = fed.reached.as_mut().unwrap();
+    reached.at = reached.at.later_by(-24 * 60 * 60);
     assert!(place.feeds.facts().is_empty());
+}
+
+/// What is on the list came from there, and the other address may be of the same server.
+#[tokio::test]
+async fn they_stay_guarded_where_the_list_says_another_address_that_cannot_be_fetched() {
+    let mut place = Place::new(ONE);
+    place.fetch().await;
+    let other = ONE.replace("ipsum.txt", "gone.txt");
+    place.feeds.follow(&config(&other));
+    place.feeds.tidy();
+    assert_eq!(place.feeds.facts().len(), 8);
+    place.answers(|_| Err(FetchError::Status(404, None)));
+    place.fetch().await;
+    assert_eq!(place.feeds.facts().len(), 8);
+    let mut next = Place::at(place.state, &other);
+    assert_eq!(next.feeds.facts().len(), 8, "the next filterd knows them, too");
+    let of_another = |name: &str| ONE.replace("ipsum,", &format!("{name},"));
+    next.feeds.follow(&config(&of_another("other").replace("ipsum.txt", "other.txt")));
+    assert!(next.feeds.facts().is_empty(), "that is another list");
 }
 
 #[tokio::test]
