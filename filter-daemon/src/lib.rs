@@ -21,6 +21,7 @@ pub mod kernel;
 pub mod lock;
 pub mod memory;
 pub mod metrics;
+pub mod net_namespace;
 pub mod netlink;
 pub mod notify;
 pub mod source;

@@ -325,3 +325,42 @@ fn a_newcomer_that_hangs_is_given_up_and_comes_too_late() {
     net.filterd(["add", BYSTANDER]).succeeds();
     net.expect(BYSTANDER).dropped();
 }
+
+/// As with a forgotten `nsenter`: what is called alike there is another interface, and what that host needs is another thing.
+#[test]
+fn in_another_network_namespace_nothing_of_a_filterd_that_runs_or_was_killed_is_taken() {
+    let mut net = Net::with_filterd(BLOCKING);
+    let elsewhere = |net: &Net, arguments: &[&str]| {
+        let mut command = net.peer().command("timeout");
+        command.args(["--signal=KILL", "60"]).arg(binary()).args(net.arguments(BLOCKING)).args(arguments);
+        Reply::of(command.env("NO_COLOR", "1"))
+    };
+    let pid = net.filterd(["status", "--json"]).succeeds().json()["pid"].clone();
+    elsewhere(&net, &["--take-over"])
+        .exits(3)
+        .complains("the filterd that runs filters another network namespace than this one would")
+        .complains(&format!("`nsenter -t {pid} -n -- filterd run --take-over`"));
+    net.expect(ATTACKER).dropped();
+    net.filterd(["add", BYSTANDER]).succeeds();
+    net.succeed(BLOCKING);
+    net.end(Signal::SIGKILL);
+    elsewhere(&net, &[])
+        .exits(3)
+        .complains("a filterd before this one has left its filter at work in another network namespace")
+        .complains("`filterd detach`");
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    net.start(BLOCKING);
+    net.filterd(["status"]).succeeds();
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    // What was taken off is in nobody's way, and neither is what went with its interface.
+    let begins_elsewhere = |net: &Net| {
+        let mut command = net.peer().command(&binary().display().to_string());
+        Daemon::start(command.args(net.arguments(BLOCKING)), net.home()).end(Signal::SIGTERM);
+    };
+    net.stop();
+    begins_elsewhere(&net);
+    net.start(BLOCKING);
+    net.end(Signal::SIGKILL);
+    net.host().ip("link del eth0");
+    begins_elsewhere(&net);
+}

@@ -16,10 +16,10 @@ use nix::fcntl::OFlag;
 use crate::lock::Holder;
 
 /// Between the path, since when live entries were not on disk (in seconds since 1970, or nothing), what is said of a trial (or
-/// nothing), and in which boot the filter was attached (or nothing). No path has such a character in it.
+/// nothing), and where the filter was attached (or nothing). No path has such a character in it.
 const END: u8 = b'\0';
 
-/// A path, a number, a word on a trial, and the name of a boot.
+/// A path, a number, a word on a trial, and the names of a boot and a network namespace.
 const LONGEST: usize = 16 * 1024;
 
 /// What is noted, one thing beside the other.
@@ -57,10 +57,10 @@ pub fn write_trial(claim: &File, trial: Option<&str>) -> io::Result<()> {
     Noted { trial: trial.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
 }
 
-/// Notes in which boot the filter was attached, or that it is not.
-pub fn write_attached(claim: &File, boot: Option<&str>) -> io::Result<()> {
+/// Notes where the filter is attached, or that it is not.
+pub fn write_attached(claim: &File, place: Option<&str>) -> io::Result<()> {
     let _alone = alone();
-    Noted { attached: boot.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
+    Noted { attached: place.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
 }
 
 /// The filter whose pins these are was taken off, as was wanted.
@@ -126,7 +126,7 @@ pub fn trial(socket: &Path) -> Option<String> {
     Noted::of(&read_all(socket).ok()??).trial
 }
 
-/// In which boot the filter of the last one here with these pins was attached, if it was, and nobody has said that it is not.
+/// Where the filter of the last one here with these pins was attached, if it was, and nobody has said that it is not.
 pub fn attached(socket: &Path, pins: &Path) -> Option<String> {
     let noted = Noted::of(&read_all(socket).ok()??);
     let is_there = noted.pins == std::path::absolute(pins).ok()?.into_os_string().into_vec();

@@ -172,9 +172,9 @@ impl Handle {
         pins_note::write_trial(&self.claim.try_clone()?.into(), trial)
     }
 
-    /// Notes in which boot the filter was attached, or that it is not.
-    pub fn note_attached(&self, boot: Option<&str>) -> io::Result<()> {
-        pins_note::write_attached(&self.claim.try_clone()?.into(), boot)
+    /// Notes where the filter is attached, or that it is not.
+    pub fn note_attached(&self, place: Option<&str>) -> io::Result<()> {
+        pins_note::write_attached(&self.claim.try_clone()?.into(), place)
     }
 
     /// The file of the socket is another's now, and stays.

@@ -93,6 +93,9 @@ pub enum DaemonError {
     /// What is in force could not be put back.
     #[error("nothing is changed: what is in force now could not be put back: {}", .0.message)]
     NoWayBack(Explanation),
+    /// What was left at work filters other interfaces, whatever they are called here.
+    #[error("a filterd before this one has left its filter at work in another network namespace")]
+    OtherNamespace,
     /// What is to be accepted is both.
     #[error("{name} is a list, and an interface that is not filtered: which of them is to be accepted?")]
     AcceptsEither {
@@ -177,6 +180,11 @@ impl Explain for DaemonError {
             Self::AcceptsEither { name } => {
                 Some(format!("say `--accept list:{name}` or `--accept interface:{name}`"))
             }
+            Self::OtherNamespace => Some(
+                "it goes on there; start filterd where that one was (`ip netns exec`, `nsenter -n`), or give this one another \
+                 --socket, --state-dir and --pin-dir; where nothing is to be filtered there any more: `filterd detach`"
+                    .to_owned(),
+            ),
             Self::NothingToTry => Some("start filterd with one: `--config FILE`".to_owned()),
             Self::FewFiles { .. } => Some(
                 "let it have more: `ulimit -n 4096` in the shell that starts it, LimitNOFILE=65536 in its unit, `--ulimit nofile=65536` \
@@ -222,6 +230,7 @@ impl From<&DaemonError> for Exit {
             | DaemonError::UnreadableLists { .. }
             | DaemonError::NoInterface
             | DaemonError::LeavesNoInterface { .. }
+            | DaemonError::OtherNamespace
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists

@@ -48,6 +48,12 @@ pub enum SuccessionError {
         /// Its process.
         pid: u32,
     },
+    /// It filters other interfaces, whatever they are called here.
+    #[error("the filterd that runs filters another network namespace than this one would")]
+    OtherNamespace {
+        /// Its process.
+        pid: u32,
+    },
     /// It runs as another user.
     #[error("the filterd that runs is user {theirs}, and this one would be user {ours}")]
     OtherUser {
@@ -110,6 +116,10 @@ impl Explain for SuccessionError {
                 "nothing has changed; start the new one where that one is: `nsenter -t {pid} -m -- filterd run --take-over`, \
                  with what else it is told"
             ),
+            Self::OtherNamespace { pid } => format!(
+                "nothing has changed; start the new one where that one is: `nsenter -t {pid} -n -- filterd run --take-over`, \
+                 with what else it is told; to filter this one beside it, give it another --socket, --state-dir and --pin-dir"
+            ),
             Self::NoList { told, .. } => {
                 let mend = told.remedy.as_deref().map_or_else(String::new, |remedy| format!("; {remedy}"));
                 format!("nothing has changed: the one that runs goes on with what it has{mend}")
@@ -140,6 +150,7 @@ impl From<&SuccessionError> for Exit {
         match error {
             SuccessionError::Elsewhere { .. }
             | SuccessionError::OtherMounts { .. }
+            | SuccessionError::OtherNamespace { .. }
             | SuccessionError::OtherUser { .. }
             | SuccessionError::NoInterface { .. }
             | SuccessionError::NotThere { .. }

@@ -1,5 +1,7 @@
 //! Whether the filter would outlive the daemon: its pins are looked at, and put back where somebody has removed them.
 
+use std::fmt;
+
 use tracing::{error, warn};
 
 use crate::blocklist::Timestamp;
@@ -7,6 +9,7 @@ use crate::clock;
 use crate::control::Handle;
 use crate::control::wire::{About, Fault};
 use crate::kernel::{Filter, KernelError};
+use crate::net_namespace;
 use crate::text::{Explain, Explanation};
 
 /// It is filtered again when anybody can read this.
@@ -35,7 +38,8 @@ impl Pinned {
     /// Notes it, where that is not what stands there.
     pub fn note_attached(&mut self, is_attached: bool) {
         let Some(beside) = self.beside.as_ref().filter(|_| self.noted != Some(is_attached)) else { return };
-        if let Err(error) = beside.note_attached(is_attached.then(this_boot).as_deref()) {
+        let attached = is_attached.then(|| Attached::here().to_string());
+        if let Err(error) = beside.note_attached(attached.as_deref()) {
             warn!("cannot note beside the socket whether the filter is attached: {error}");
         }
         self.noted = Some(is_attached);
@@ -104,9 +108,43 @@ impl Pinned {
     }
 }
 
-/// A reboot takes the filter off by itself.
-pub fn this_boot() -> String {
-    clock::moment().boot.to_string()
+/// Where the filter is attached. A reboot takes it off by itself.
+pub struct Attached {
+    boot: String,
+    /// Its network namespace, as far as that is known.
+    namespace: Option<String>,
+}
+
+impl Attached {
+    /// Here and now.
+    fn here() -> Self {
+        Self { boot: clock::moment().boot.to_string(), namespace: net_namespace::ours() }
+    }
+
+    /// As it was noted.
+    pub fn noted(noted: &str) -> Self {
+        let (boot, namespace) =
+            noted.split_once(' ').map_or((noted, None), |(boot, namespace)| (boot, Some(namespace)));
+        Self { boot: boot.to_owned(), namespace: namespace.map(str::to_owned) }
+    }
+
+    /// Has the machine run since?
+    pub fn is_of_this_boot(&self) -> bool {
+        self.boot == Self::here().boot
+    }
+
+    /// Was that in another network namespace than ours? In doubt it was not.
+    pub fn is_elsewhere(&self) -> bool {
+        self.namespace.as_ref().is_some_and(|its| net_namespace::ours().is_some_and(|ours| ours != *its))
+    }
+}
+
+impl fmt::Display for Attached {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { boot, namespace } = self;
+        f.write_str(boot)?;
+        namespace.as_ref().map_or(Ok(()), |namespace| write!(f, " {namespace}"))
+    }
 }
 
 #[cfg(test)]

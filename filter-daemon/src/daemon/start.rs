@@ -21,9 +21,10 @@ use super::guard::{self, Guard};
 use super::log::meanwhile;
 use super::owner::{Ended, Owner, Prepared, Signals};
 use super::persistence::{self, Before};
+use super::pinned::Attached;
 use super::reload::{Loaded, Sources};
 use super::succession::{self, Predecessor};
-use super::{pinned, privilege, unreadable};
+use super::{privilege, unreadable};
 use crate::accounts::as_user;
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
@@ -153,11 +154,14 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     let server = listen(run).await?;
     let state = lock_state(&run.state_dir)?;
     let unsaved = pins_note::unsaved(&run.socket);
-    let was_attached =
-        pins_note::attached(&run.socket, &run.pin_dir).is_some_and(|boot| boot == pinned::this_boot());
+    let attached = pins_note::attached(&run.socket, &run.pin_dir).map(|noted| Attached::noted(&noted));
+    let attached = attached.filter(Attached::is_of_this_boot);
     note(&server.handle()?, run, unsaved);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
-    let is_gone = was_attached && !broker.found_attached();
+    let is_gone = attached.is_some() && !broker.found_attached();
+    if broker.found_at_work() && attached.is_some_and(|attached| attached.is_elsewhere()) {
+        return Err(DaemonError::OtherNamespace);
+    }
     let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();

@@ -1,11 +1,9 @@
 //! The daemon at the control socket, if there is one.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-
 use super::{Findings, Subject};
 use crate::control::wire::status::Reply;
 use crate::control::wire::{About, Fault};
+use crate::net_namespace;
 use crate::text::{Explanation, printable};
 
 const CHECK: &str = "daemon";
@@ -35,21 +33,6 @@ impl Asked {
     }
 }
 
-/// Is its network namespace another than ours? In doubt it is not: where we may not look, and where the process of this number is
-/// none of filterd's, as with a daemon that counts processes in a namespace of its own.
-fn is_elsewhere(subject: &Subject, pid: u32) -> bool {
-    let namespace = |process: &str| {
-        let found = fs::metadata(subject.file(&format!("proc/{process}/ns/net"))).ok()?;
-        Some((found.dev(), found.ino()))
-    };
-    let is_filterd =
-        subject.text(&format!("proc/{pid}/comm")).is_some_and(|comm| comm.starts_with("filterd"));
-    match (namespace("self"), namespace(&pid.to_string())) {
-        (Some(ours), Some(its)) => is_filterd && ours != its,
-        (None, _) | (_, None) => false,
-    }
-}
-
 /// Says who is there, and what it has to complain of itself.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let socket = printable::path(&subject.socket).to_string();
@@ -61,7 +44,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
                 status.pid
             );
             findings.ok(CHECK, told);
-            if is_elsewhere(subject, status.pid) {
+            if net_namespace::is_another(&subject.file("proc"), status.pid) {
                 let message = "it is in another network namespace: interfaces here are not those that it filters, \
                                also where they have the same names";
                 let remedy = format!("`nsenter -t {} -n filterd doctor` looks at those", status.pid);

@@ -17,8 +17,8 @@ use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{Failure, GiveWay, Status, TakeOver, status, take_over};
 use crate::control::{Server, descriptors};
 use crate::lock::Lock;
-use crate::memory;
 use crate::text::Explanation;
+use crate::{memory, net_namespace};
 
 /// How long it may take to make way: it ends what it has begun first.
 const MAKES_WAY_WITHIN: Duration = Duration::from_secs(60);
@@ -71,6 +71,9 @@ impl Predecessor {
         let place = &self.place;
         must_be_the_same("pins", "--pin-dir", (&place.pin_dir, place.pid), &run.pin_dir)?;
         must_be_the_same("state", "--state-dir", (&place.state_dir, place.pid), &run.state_dir)?;
+        if net_namespace::is_another(Path::new("/proc"), place.pid) {
+            return Err(SuccessionError::OtherNamespace { pid: place.pid });
+        }
         let ours = run.user.as_ref().map_or_else(geteuid, |user| user.uid).as_raw();
         if place.user != ours {
             return Err(SuccessionError::OtherUser { theirs: place.user, ours });

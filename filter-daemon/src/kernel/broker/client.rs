@@ -80,6 +80,11 @@ impl Broker {
         self.earlier.attached
     }
 
+    /// Is it still at work on an interface, in whatever network namespace that is?
+    pub fn found_at_work(&self) -> bool {
+        self.earlier.filters
+    }
+
     /// If it is gone, the error that says how it ended.
     pub fn obituary(&mut self) -> Option<KernelError> {
         let fate = self.place.fate()?;

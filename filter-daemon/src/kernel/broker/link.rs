@@ -21,6 +21,7 @@ use super::root::Root;
 use super::surroundings::{self, Neighbours};
 use crate::config::Mode;
 use crate::text::Explain;
+pub use earlier::is_on_an_interface;
 
 /// The links of one daemon, by the names that their interfaces had when they were attached.
 #[derive(Debug, Default)]

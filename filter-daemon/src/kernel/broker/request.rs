@@ -256,6 +256,8 @@ pub struct Earlier {
     pub blocked: bool,
     /// Is there a link?
     pub attached: bool,
+    /// Is one of them on an interface, wherever that is?
+    pub filters: bool,
 }
 
 /// What is answered.

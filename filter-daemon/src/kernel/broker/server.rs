@@ -14,7 +14,7 @@ use super::counters::{self, slots};
 use super::egress::Egress;
 use super::judge::{Foreseen, Judge, Loader};
 use super::kept::Kept;
-use super::link::Links;
+use super::link::{Links, is_on_an_interface};
 use super::making::Making;
 use super::pins::Pins;
 use super::request::{Answer, Earlier, MapUse, Request};
@@ -115,6 +115,7 @@ impl Server {
             latest_generation: self.pins.latest_generation(),
             blocked: self.pins.has_blocked(),
             attached: self.found_at_work,
+            filters: self.pins.links().iter().any(|path| is_on_an_interface(path)),
         }
     }
 

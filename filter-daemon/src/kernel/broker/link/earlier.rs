@@ -46,6 +46,12 @@ impl Links {
     }
 }
 
+/// Is the link that is pinned there still on an interface, wherever that is now?
+pub fn is_on_an_interface(path: &Path) -> bool {
+    let held = PinnedLink::from_pin(path).ok().and_then(|link| Held::new(link.into(), path).ok());
+    held.is_some_and(|mut held| held.seat().is_some())
+}
+
 fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, KernelError> {
     pins.must_be_ours(path)?;
     let link = PinnedLink::from_pin(path).map_err(|error| KernelError::load("open a pinned link", error))?;
