@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 
 use harness::{ATTACKER, BYSTANDER, GATEWAY, GATEWAY6, HOST, Net};
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const ONE_LIST: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
 
@@ -271,6 +271,38 @@ fn diff_names_whom_enforcing_would_cut() {
         .says("enforce: true, packets would be dropped")
         .says("  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`");
     drop(came);
+}
+
+/// It is the same list: neither new nor gone, to `diff` as to `reload`.
+#[test]
+fn a_list_that_changes_sides_is_told_once_with_all_that_comes_and_goes() {
+    let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
+    let allows = "lists: [{name: drop, path: $HOME/drop.txt, allow: true}]";
+    for (config, allows) in [(allows, true), (ONE_LIST, false)] {
+        net.configure(config);
+        let found = net.filterd(["diff", "--json"]).exits(1).json();
+        let mut told = json!({"name": "drop", "allows_before": !allows, "come": 2, "go": 2});
+        let entry = |target: &str, comes: bool| {
+            let mut entry = json!({"list": "drop", "target": target, "comes": comes});
+            // It goes from the side on which it is.
+            if comes == allows {
+                entry["allows"] = true.into();
+            }
+            entry
+        };
+        if allows {
+            told["allows"] = true.into();
+        }
+        assert_eq!((&found["lists"], &found["unchanged"]), (&json!([told]), &0.into()));
+        let [one, other] = ["192.0.2.77", "192.0.2.78"];
+        let entries = json!([entry(one, true), entry(other, true), entry(one, false), entry(other, false)]);
+        assert_eq!(found["entries"], entries);
+        let reloaded = net.filterd(["reload", "--json"]).succeeds().json();
+        let does = if allows { "allows" } else { "blocks" };
+        assert_eq!(reloaded["settings"], json!([format!("list drop: {does} from now on")]));
+        assert_eq!((&reloaded["new"], &reloaded["gone"]), (&Value::Null, &Value::Null));
+        net.filterd(["diff"]).succeeds().says("nothing would change\n");
+    }
 }
 
 fn with_list(list: &str, config: &str) -> Net {

@@ -100,6 +100,9 @@ pub struct ListDifference {
     /// It allows what it names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// Does it allow now what it names, if that is to change? What goes is what it blocks, or allows, now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allows_before: Option<bool>,
     /// It is not there now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub new: bool,
