@@ -305,6 +305,43 @@ fn a_list_that_changes_sides_is_told_once_with_all_that_comes_and_goes() {
     }
 }
 
+/// Whether a file is read again is nothing that anybody sees.
+#[test]
+fn diff_and_reload_count_the_same_lists_as_unchanged() {
+    let mut net = Net::new();
+    for name in ["a", "b", "c"] {
+        net.file(&format!("{name}.txt"), "192.0.2.77\n192.0.2.78\n");
+    }
+    let config = |c: &str| {
+        let [a, b] = ["a", "b"].map(|name| format!("{{name: {name}, path: $HOME/{name}.txt}}"));
+        format!("lists: [{a}, {b}, {{name: c, path: $HOME/c.txt{c}}}]")
+    };
+    net.start(&config(""));
+    let agree = |unchanged: u64| {
+        let [diff, reload] = ["diff", "reload"].map(|verb| {
+            let told = net.filterd([verb, "--json"]).json();
+            told["unchanged"].clone()
+        });
+        assert_eq!((diff, reload), (unchanged.into(), unchanged.into()));
+    };
+    agree(3);
+    // The same, and read again.
+    net.file("a.txt", "# touched\n192.0.2.77\n192.0.2.78\n");
+    agree(3);
+    net.file("a.txt", "192.0.2.77\n");
+    agree(2);
+    for c in [", ports: [22]", ", ttl: 1h", ", ttl: 2h", ", ipv6_prefix: 64", ", allow: true"] {
+        net.configure(&config(c));
+        agree(2);
+        agree(3);
+    }
+    // What is held back is what it was.
+    net.file("b.txt", "");
+    agree(3);
+    net.configure(&config(", allow: true").replace("name: a,", "name: d,"));
+    agree(2);
+}
+
 fn with_list(list: &str, config: &str) -> Net {
     let mut net = Net::new();
     net.file("drop.txt", list);

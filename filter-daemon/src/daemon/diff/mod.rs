@@ -91,6 +91,8 @@ struct Compared {
     told: ListDifference,
     /// How long what it names stays goes on as it was: what is over does not come again.
     goes_on: bool,
+    /// It goes on as it is, if no entry comes or goes.
+    is_alike: bool,
     /// How many of what was read are on it already.
     stay: u64,
     /// How much of what would come many hosts need, by whose it is.
@@ -176,7 +178,7 @@ impl Diff {
         }
         for list in loaded.lists {
             let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), Lasting::on(&list));
-            let reversed = reversed_of(&list);
+            let (reversed, is_alike) = (reversed_of(&list), list.is_alike(rows));
             let before_ports =
                 before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
             let targets = match list.found {
@@ -202,12 +204,13 @@ impl Diff {
                         let told = &mut compared.told;
                         (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
                         compared.goes_on = lasting.goes_on(blocklist);
+                        compared.is_alike = is_alike;
                         compared.reverses(reversed);
                     }
                     self.replaced.extend(reversed);
                 }
                 None if before.is_some() && was.is_none() && before_ports.is_none() => {
-                    self.reply.unchanged += 1;
+                    self.reply.unchanged += u64::from(is_alike);
                 }
                 None => {
                     let come = keeps.filter(|_| before.is_none()).map_or(0, |id| rows.get(id).entries);
@@ -241,8 +244,16 @@ impl Diff {
             new: id.is_none() && ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&name),
             ..ListDifference::default()
         };
-        let (reversed, goes_on, stay, needed) = (None, false, 0, Vec::new());
-        self.lists.push(Compared { id, reversed, targets, told, goes_on, stay, needed });
+        self.lists.push(Compared {
+            id,
+            reversed: None,
+            targets,
+            told,
+            goes_on: false,
+            is_alike: false,
+            stay: 0,
+            needed: Vec::new(),
+        });
     }
 
     fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> Stage {
@@ -288,8 +299,8 @@ impl Diff {
         let means_other = ports_before.is_some() || allows_before.is_some();
         if is_called_otherwise || means_other || *come > 0 || *go > 0 {
             self.reply.lists.push(compared.told.clone());
-        } else if ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&compared.told.name.as_str()) {
-            self.reply.unchanged += 1;
+        } else {
+            self.reply.unchanged += u64::from(compared.is_alike);
         }
         Stage::Come { list: list + 1, from: 0 }
     }
