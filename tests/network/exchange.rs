@@ -35,6 +35,29 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
     }
 }
 
+/// What filterd itself or its configuration puts there is put in force by other means, which are told.
+#[test]
+fn what_no_command_may_put_onto_a_list_comes_by_what_import_advises() {
+    let net = Net::with_filterd(&format!("block: [{ATTACKER}, {BYSTANDER}]"));
+    let text = format!(
+        "{{\"version\":1,\"filterd\":\"export\"}}\n\
+         {{\"target\":\"{ATTACKER}\",\"list\":\"config-allow\",\"allow\":true}}\n{{\"entries\":1}}\n"
+    );
+    for words in [&["import", "-"][..], &["import", "-", "--list", "other"]] {
+        net.filterd_reading(words.iter().copied(), &text)
+            .exits(7)
+            .complains("1 entry of list `config-allow` left out: no command fills it, only the configuration")
+            .complains("write them into `allow:` of the configuration, or `filterd allow add` them")
+            .is_silent_about("import them with --list");
+    }
+    net.expect(ATTACKER).dropped();
+    net.filterd(["allow", "add", ATTACKER, "--list", "other"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.configure(&format!("block: [{ATTACKER}, {BYSTANDER}]\nallow: [{BYSTANDER}]"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).passes();
+}
+
 /// Who loads such an export elsewhere has less blocked there: a script learns it by the exit code, with `-q` too.
 #[test]
 fn an_export_that_leaves_out_what_is_in_force_is_a_part() {
