@@ -25,6 +25,7 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
         net.expect(ATTACKER).passes();
         let told = net.filterd(["import", &file.display().to_string(), "--json"]).succeeds().json();
         assert_eq!((&told["changed"], &told["format"]), (&4.into(), &format.into()), "{told}");
+        assert_eq!(told["allows"], 1, "whatever is blocked: {told}");
         net.expect(ATTACKER).dropped();
         net.expect(ATTACKER6).dropped();
         net.expect("192.0.2.8").dropped();
@@ -33,6 +34,17 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
         let again = net.filterd_reading(["import", "-", "--json"], &text).succeeds().json();
         assert_eq!(again["changed"], 0, "a second time: {again}");
     }
+}
+
+/// By its name alone it allows what it names.
+#[test]
+fn a_set_that_becomes_a_list_that_allows_is_told_to_allow() {
+    let net = Net::with_filterd(&format!("block: [{ATTACKER}]"));
+    let saved = format!("create good.allow_4 hash:ip family inet\nadd good.allow_4 {ATTACKER}\n");
+    net.filterd_reading(["import", "-"], &saved)
+        .succeeds()
+        .says("imported 1 entry (ipset): 1 newly in force, 1 to allow, whatever is blocked\n");
+    net.expect(ATTACKER).passes();
 }
 
 /// What filterd itself or its configuration puts there is put in force by other means, which are told.
