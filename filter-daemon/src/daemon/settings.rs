@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use filter_common::labels::Counters;
 
-use crate::config::{AS_GIVEN, Config, List, ListName, Matches};
+use crate::config::{AS_GIVEN, Config, List, ListName, Matches, Mode};
 use crate::control::wire::reload::Renamed;
 use crate::source::Limits;
 use crate::source::trouble::Mood;
@@ -37,7 +37,16 @@ impl Reload<'_> {
     }
 }
 
-/// Settings beside `enforce`, and beside `mode`, which a reload leaves as it is.
+/// Said of another `mode` than the one that filterd started with.
+pub const MODE_WAITS: &str = "mode: interfaces stay attached as they are until filterd starts anew";
+
+/// Said of the one that filterd started with, where it was another meanwhile.
+pub fn mode(mode: Mode, mood: Mood) -> String {
+    let now = if mood == Mood::Is { " now" } else { "" };
+    format!("mode: {}{now}, with which filterd has started", mode.name())
+}
+
+/// Settings beside `enforce` and `mode`.
 pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
     let mood = reload.mood;
     let now = match mood {

@@ -44,6 +44,8 @@ pub struct Now<'a> {
     pub interfaces: Foreseen,
     /// How they would be attached to.
     pub mode: Mode,
+    /// If that is another than now: would those that are attached stay as they are until filterd starts anew?
+    pub waits: Option<bool>,
     /// Until when a reload is on trial, if one is.
     pub on_trial_until: Option<u64>,
 }
@@ -113,6 +115,7 @@ impl Diff {
     /// Begins to compare what was read with what is.
     pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
         let Read { loaded, peers, guarded, unseen } = read;
+        let mode = mode(&now);
         let Foreseen { attach, detach, faults } = now.interfaces;
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
         let reply = Reply {
@@ -121,7 +124,7 @@ impl Diff {
             attach,
             detach,
             faults,
-            settings: settings(now.config, &loaded),
+            settings: mode.into_iter().chain(settings(now.config, &loaded)).collect(),
             peers: peers.len() as u64,
             on_trial_until: now.on_trial_until,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),
@@ -328,7 +331,15 @@ impl Work for Diff {
     }
 }
 
-/// Settings beside `enforce` that would be others.
+/// The mode, if it would be another.
+fn mode(now: &Now<'_>) -> Option<String> {
+    now.waits.map(|waits| match waits {
+        true => settings::MODE_WAITS.to_owned(),
+        false => settings::mode(now.mode, Mood::Would),
+    })
+}
+
+/// Settings beside `enforce` and `mode` that would be others.
 fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let then = &loaded.config;
     let held_back = loaded.lists.iter().filter_map(|list| match &list.found {
@@ -338,9 +349,7 @@ fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let held_back = held_back.collect();
     let renamed = loaded.renamed();
     let reload = settings::Reload { mood: Mood::Would, restores: false, renamed: &renamed, held_back };
-    let mode = (now.mode != then.mode)
-        .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned());
-    mode.into_iter().chain(settings::changed(now, then, &reload)).collect()
+    settings::changed(now, then, &reload)
 }
 
 /// A clause for people, or that there is none.
