@@ -305,6 +305,28 @@ fn a_list_that_changes_sides_is_told_once_with_all_that_comes_and_goes() {
     }
 }
 
+/// What several lists name counts for the first of them.
+#[test]
+fn another_order_of_lists_is_told_for_what_counts_for_another_one_then() {
+    let mut net = Net::new();
+    let lists = |[one, other]: [&str; 2]| {
+        format!("lists: [{{name: {one}, path: $HOME/{one}.txt}}, {{name: {other}, path: $HOME/{other}.txt}}]")
+    };
+    for name in ["a", "b"] {
+        net.file(&format!("{name}.txt"), &format!("{ATTACKER}\n"));
+    }
+    net.start(&lists(["a", "b"]));
+    net.configure(&lists(["b", "a"]));
+    let would =
+        "lists: what several name would count for another one from then on, for their order is another";
+    let found = net.filterd(["diff", "--json"]).exits(1).json();
+    assert_eq!((&found["settings"], &found["unchanged"]), (&json!([would]), &2.into()));
+    net.filterd(["reload"])
+        .succeeds()
+        .says("\nlists: what several name counts for another one from now on, for their order is another\n");
+    net.filterd(["diff"]).succeeds().says("nothing would change\n");
+}
+
 /// Whether a file is read again is nothing that anybody sees.
 #[test]
 fn diff_and_reload_count_the_same_lists_as_unchanged() {
