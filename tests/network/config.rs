@@ -1,6 +1,7 @@
 //! Configurations: what they say is so from the first packet, and what is wrong in them is told at once.
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Reply};
+use nix::sys::signal::Signal;
 
 #[test]
 fn what_the_config_blocks_is_blocked_from_the_start() {
@@ -69,6 +70,23 @@ fn filterd_does_not_start_with_a_bad_config() {
 fn a_config_that_is_not_there_is_named() {
     let net = Net::new();
     net.filterd(["check", "/nowhere/filterd.yaml"]).exits(3).complains("/nowhere/filterd.yaml");
+}
+
+/// The usual one may be another, and what is said of it is then said of something that nobody asked about.
+#[test]
+fn a_filterd_that_does_not_say_which_config_it_has_is_told_with_the_one_that_is_looked_at_instead() {
+    const USUAL: &str = "so /etc/filterd/filterd.yaml is looked at: ";
+    let mut net = Net::with_filterd("block: [203.0.113.7]");
+    net.filterd(["check"]).succeeds().says("1 target blocked").is_silent_about(USUAL);
+    net.daemon().signal(Signal::SIGSTOP);
+    let told = net.filterd(["check", "--timeout", "1s"]);
+    let file = net.file("other.yaml", "interfaces: [eth0]\n");
+    let named = net.filterd(["check".as_ref(), file.as_os_str(), "--timeout".as_ref(), "1s".as_ref()]);
+    net.daemon().signal(Signal::SIGCONT);
+    told.complains(&format!("which configuration filterd has is not known, {USUAL}filterd does not answer"));
+    named.succeeds().is_silent_about(USUAL);
+    net.stop();
+    net.filterd(["check"]).is_silent_about(USUAL);
 }
 
 fn check(config: &str) -> Reply {

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 
 use harness::{ATTACKER, BYSTANDER, GATEWAY, GATEWAY6, HOST, Net};
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrIn};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const ONE_LIST: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
 
@@ -271,6 +271,97 @@ fn diff_names_whom_enforcing_would_cut() {
         .says("enforce: true, packets would be dropped")
         .says("  203.0.113.7, 1 connection to tcp port 2222 here: by 203.0.113.0/24 of list `drop`");
     drop(came);
+}
+
+/// It is the same list: neither new nor gone, to `diff` as to `reload`.
+#[test]
+fn a_list_that_changes_sides_is_told_once_with_all_that_comes_and_goes() {
+    let net = with_list("192.0.2.77\n192.0.2.78\n", ONE_LIST);
+    let allows = "lists: [{name: drop, path: $HOME/drop.txt, allow: true}]";
+    for (config, allows) in [(allows, true), (ONE_LIST, false)] {
+        net.configure(config);
+        let found = net.filterd(["diff", "--json"]).exits(1).json();
+        let mut told = json!({"name": "drop", "allows_before": !allows, "come": 2, "go": 2});
+        let entry = |target: &str, comes: bool| {
+            let mut entry = json!({"list": "drop", "target": target, "comes": comes});
+            // It goes from the side on which it is.
+            if comes == allows {
+                entry["allows"] = true.into();
+            }
+            entry
+        };
+        if allows {
+            told["allows"] = true.into();
+        }
+        assert_eq!((&found["lists"], &found["unchanged"]), (&json!([told]), &0.into()));
+        let [one, other] = ["192.0.2.77", "192.0.2.78"];
+        let entries = json!([entry(one, true), entry(other, true), entry(one, false), entry(other, false)]);
+        assert_eq!(found["entries"], entries);
+        let reloaded = net.filterd(["reload", "--json"]).succeeds().json();
+        let does = if allows { "allows" } else { "blocks" };
+        assert_eq!(reloaded["settings"], json!([format!("list drop: {does} from now on")]));
+        assert_eq!((&reloaded["new"], &reloaded["gone"]), (&Value::Null, &Value::Null));
+        net.filterd(["diff"]).succeeds().says("nothing would change\n");
+    }
+}
+
+/// What several lists name counts for the first of them.
+#[test]
+fn another_order_of_lists_is_told_for_what_counts_for_another_one_then() {
+    let mut net = Net::new();
+    let lists = |[one, other]: [&str; 2]| {
+        format!("lists: [{{name: {one}, path: $HOME/{one}.txt}}, {{name: {other}, path: $HOME/{other}.txt}}]")
+    };
+    for name in ["a", "b"] {
+        net.file(&format!("{name}.txt"), &format!("{ATTACKER}\n"));
+    }
+    net.start(&lists(["a", "b"]));
+    net.configure(&lists(["b", "a"]));
+    let would =
+        "lists: what several name would count for another one from then on, for their order is another";
+    let found = net.filterd(["diff", "--json"]).exits(1).json();
+    assert_eq!((&found["settings"], &found["unchanged"]), (&json!([would]), &2.into()));
+    net.filterd(["reload"])
+        .succeeds()
+        .says("\nlists: what several name counts for another one from now on, for their order is another\n");
+    net.filterd(["diff"]).succeeds().says("nothing would change\n");
+}
+
+/// Whether a file is read again is nothing that anybody sees.
+#[test]
+fn diff_and_reload_count_the_same_lists_as_unchanged() {
+    let mut net = Net::new();
+    for name in ["a", "b", "c"] {
+        net.file(&format!("{name}.txt"), "192.0.2.77\n192.0.2.78\n");
+    }
+    let config = |c: &str| {
+        let [a, b] = ["a", "b"].map(|name| format!("{{name: {name}, path: $HOME/{name}.txt}}"));
+        format!("lists: [{a}, {b}, {{name: c, path: $HOME/c.txt{c}}}]")
+    };
+    net.start(&config(""));
+    let agree = |unchanged: u64| {
+        let [diff, reload] = ["diff", "reload"].map(|verb| {
+            let told = net.filterd([verb, "--json"]).json();
+            told["unchanged"].clone()
+        });
+        assert_eq!((diff, reload), (unchanged.into(), unchanged.into()));
+    };
+    agree(3);
+    // The same, and read again.
+    net.file("a.txt", "# touched\n192.0.2.77\n192.0.2.78\n");
+    agree(3);
+    net.file("a.txt", "192.0.2.77\n");
+    agree(2);
+    for c in [", ports: [22]", ", ttl: 1h", ", ttl: 2h", ", ipv6_prefix: 64", ", allow: true"] {
+        net.configure(&config(c));
+        agree(2);
+        agree(3);
+    }
+    // What is held back is what it was.
+    net.file("b.txt", "");
+    agree(3);
+    net.configure(&config(", allow: true").replace("name: a,", "name: d,"));
+    agree(2);
 }
 
 fn with_list(list: &str, config: &str) -> Net {

@@ -44,10 +44,21 @@ fn without_an_interface_filterd_does_not_start() {
 #[test]
 fn a_mode_that_waits_for_the_next_start_is_told_until_then() {
     let net = Net::with_filterd("mode: native");
+    const WAITS: &str = "mode: interfaces stay attached as they are until filterd starts anew";
     net.configure("mode: generic");
-    net.filterd(["reload"]).succeeds();
+    net.filterd(["diff"]).exits(1).says(WAITS);
+    net.filterd(["reload"]).succeeds().complains(WAITS);
     net.filterd(["status"]).exits(7).says("another `mode`").says("starts anew");
+    // Nothing waits where it is put back.
     net.configure("mode: native");
-    net.filterd(["reload"]).succeeds();
+    net.filterd(["diff"])
+        .exits(1)
+        .says("mode: native, with which filterd has started\n")
+        .is_silent_about(WAITS);
+    net.filterd(["reload"])
+        .succeeds()
+        .says("\nmode: native now, with which filterd has started\n")
+        .is_silent_about(WAITS);
     net.filterd(["status"]).succeeds();
+    net.filterd(["diff"]).succeeds().says("nothing would change\n");
 }

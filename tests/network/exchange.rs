@@ -25,6 +25,7 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
         net.expect(ATTACKER).passes();
         let told = net.filterd(["import", &file.display().to_string(), "--json"]).succeeds().json();
         assert_eq!((&told["changed"], &told["format"]), (&4.into(), &format.into()), "{told}");
+        assert_eq!(told["allows"], 1, "whatever is blocked: {told}");
         net.expect(ATTACKER).dropped();
         net.expect(ATTACKER6).dropped();
         net.expect("192.0.2.8").dropped();
@@ -33,6 +34,40 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
         let again = net.filterd_reading(["import", "-", "--json"], &text).succeeds().json();
         assert_eq!(again["changed"], 0, "a second time: {again}");
     }
+}
+
+/// By its name alone it allows what it names.
+#[test]
+fn a_set_that_becomes_a_list_that_allows_is_told_to_allow() {
+    let net = Net::with_filterd(&format!("block: [{ATTACKER}]"));
+    let saved = format!("create good.allow_4 hash:ip family inet\nadd good.allow_4 {ATTACKER}\n");
+    net.filterd_reading(["import", "-"], &saved)
+        .succeeds()
+        .says("imported 1 entry (ipset): 1 newly in force, 1 to allow, whatever is blocked\n");
+    net.expect(ATTACKER).passes();
+}
+
+/// What filterd itself or its configuration puts there is put in force by other means, which are told.
+#[test]
+fn what_no_command_may_put_onto_a_list_comes_by_what_import_advises() {
+    let net = Net::with_filterd(&format!("block: [{ATTACKER}, {BYSTANDER}]"));
+    let text = format!(
+        "{{\"version\":1,\"filterd\":\"export\"}}\n\
+         {{\"target\":\"{ATTACKER}\",\"list\":\"config-allow\",\"allow\":true}}\n{{\"entries\":1}}\n"
+    );
+    for words in [&["import", "-"][..], &["import", "-", "--list", "other"]] {
+        net.filterd_reading(words.iter().copied(), &text)
+            .exits(7)
+            .complains("1 entry of list `config-allow` left out: no command fills it, only the configuration")
+            .complains("write them into `allow:` of the configuration, or `filterd allow add` them")
+            .is_silent_about("import them with --list");
+    }
+    net.expect(ATTACKER).dropped();
+    net.filterd(["allow", "add", ATTACKER, "--list", "other"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.configure(&format!("block: [{ATTACKER}, {BYSTANDER}]\nallow: [{BYSTANDER}]"));
+    net.filterd(["reload"]).succeeds();
+    net.expect(BYSTANDER).passes();
 }
 
 /// Who loads such an export elsewhere has less blocked there: a script learns it by the exit code, with `-q` too.

@@ -253,6 +253,10 @@ fn strangers_are_told_nothing_and_nobody_changes_anything() {
     for host in [ADDRESS, "localhost:9477", "filter.example.net"] {
         assert_eq!(asked_as(host), 200, "{host}");
     }
+    // What asks by no name at all, as HAProxy does, learns whether filterd answers, and nothing else.
+    assert_eq!(say(&net, "GET /healthz HTTP/1.0\r\n\r\n").status, 200);
+    assert_eq!(say(&net, "GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n").status, 200);
+    assert_eq!(say(&net, "GET /readyz HTTP/1.0\r\n\r\n").status, 421);
     for method in ["POST", "DELETE", "OPTIONS"] {
         let told =
             say(&net, &format!("{method} /metrics HTTP/1.1\r\nHost: {ADDRESS}\r\nContent-Length: 0\r\n\r\n"));

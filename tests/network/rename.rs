@@ -235,7 +235,10 @@ fn a_list_that_takes_the_name_of_one_that_goes_is_told_apart_from_it() {
     );
     net.filterd(["diff"]).exits(1).says(&told);
     let found = net.filterd(["diff", "--json"]).exits(1).json();
-    assert_eq!((&found["lists"][0]["name"], &found["lists"][0]["was"]), (&"two".into(), &"one".into()));
+    let turned =
+        json!({"name": "two", "was": "one", "allows": true, "allows_before": false, "come": 1, "go": 1});
+    let gone = json!({"name": "two", "gone": true, "come": 0, "go": 1});
+    assert_eq!(found["lists"], json!([turned, gone]));
     net.filterd(["reload"]).succeeds().says(
         "list two: no longer in the configuration\nlist one: called two now\nlist two: allows from now on\n",
     );

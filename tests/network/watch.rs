@@ -183,7 +183,6 @@ fn a_filterd_that_takes_the_place_of_another_is_watched_in_its_place() {
     assert_eq!(watching.line(), serde_json::json!({"version": 1}), "from here on it is told again");
     net.filterd(["add", BYSTANDER, "--list", "ssh"]).succeeds();
     assert_eq!(watching.line()["event"]["target"], BYSTANDER);
-    assert_eq!(watching.line(), serde_json::json!({"version": 1}), "these were two");
     assert_eq!(watching.end().0.code(), Some(0));
 }
 
@@ -213,7 +212,8 @@ fn a_watch_ends_after_as_many_events_of_its_list_as_it_was_asked_for() {
     assert!(watcher.line()["continues"].is_null(), "that was all");
     // The command line does the same, and ends by itself.
     let lines = net.filterd(["watch", "--changes", "--for", "1s", "--json"]).succeeds().json_lines();
-    assert_eq!(lines, [serde_json::json!({"version": 1}), serde_json::json!({"version": 1})]);
+    let begun = serde_json::json!({"version": 1});
+    assert_eq!(lines, [begun], "another such line is told only where another filterd goes on");
     net.filterd(["watch", "--for", "0"]).exits(2);
     net.filterd(["watch", "--list", "a b"]).exits(2);
 }

@@ -9,7 +9,7 @@ use super::render::figure::{count, counted, counted_as};
 use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire;
-use crate::control::wire::diff::{Cut, ListDifference, Reply, Role, Stays};
+use crate::control::wire::diff::{Cut, EntryDifference, ListDifference, Reply, Role, Stays};
 use crate::exit::Exit;
 use crate::text::printable;
 
@@ -110,16 +110,56 @@ fn interfaces(verb: &str, names: &[String]) -> Option<String> {
 }
 
 fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
-    let ListDifference { name, was, ports, ports_before, allows, new, gone, come, go } = list;
-    let kind = if *allows { "allow list" } else { "list" };
-    let is_turned = turned_around(list, found);
-    let verb = if *allows { "allow" } else { "block" };
-    let about = match (was, new, gone) {
-        (Some(was), true, _) if is_turned => format!(" (now `{was}`, it would {verb} from then on)"),
-        (None, true, _) if is_turned => format!(" (it would {verb} from then on)"),
-        (_, _, true) if is_turned => format!(" (it would {verb} no longer)"),
-        (_, true, _) => " (new)".to_owned(),
-        (_, _, true) => match takes_its_name(list, found) {
+    let ListDifference { come, go, .. } = list;
+    if list.allows_before.is_some() {
+        return of_reversed(list, found);
+    }
+    let moves = match (come, go) {
+        (0, 0) => "no entry would come or go".to_owned(),
+        (come, 0) => would_come(*come),
+        (0, go) => would_go(*go),
+        (come, go) => format!("{}, {} would go", would_come(*come), count(*go)),
+    };
+    let mut lines = vec![format!("{}{}: {moves}", headed(list), about(list, found))];
+    lines.extend(entries(list, true, found));
+    lines.extend(entries(list, false, found));
+    lines
+}
+
+/// One that would allow what it blocks, or the reverse, is told as what it would be, and as what it is.
+fn of_reversed(list: &ListDifference, found: &Reply) -> Vec<String> {
+    let ListDifference { name, was, allows, come, go, .. } = list;
+    let (verb, verb_now) = if *allows { ("allow", "block") } else { ("block", "allow") };
+    let now = was.as_ref().map(|was| format!("now `{was}`, ")).unwrap_or_default();
+    let mut lines =
+        vec![format!("{} ({now}it would {verb} from then on): {}", headed(list), would_come(*come))];
+    lines.extend(entries(list, true, found));
+    let (kind_now, name_now) = (kind(!allows), was.as_ref().unwrap_or(name));
+    lines.push(format!("{kind_now} `{name_now}` (it would {verb_now} no longer): {}", would_go(*go)));
+    lines.extend(entries(list, false, found));
+    lines
+}
+
+/// What it would be, and on which ports.
+fn headed(list: &ListDifference) -> String {
+    let ports = match (&list.ports, &list.ports_before) {
+        (Some(ports), _) => format!(" {ports}"),
+        (None, Some(_)) => " on all ports".to_owned(),
+        (None, None) => String::new(),
+    };
+    format!("{} `{}`{ports}", kind(list.allows), list.name)
+}
+
+const fn kind(allows: bool) -> &'static str {
+    if allows { "allow list" } else { "list" }
+}
+
+/// What it is now, behind its name.
+fn about(list: &ListDifference, found: &Reply) -> String {
+    let ListDifference { was, ports_before, new, gone, .. } = list;
+    match (new, gone) {
+        (true, _) => " (new)".to_owned(),
+        (_, true) => match takes_its_name(list, found) {
             Some(other) => format!(" (no longer in the configuration, `{other}` takes its name)"),
             None => " (no longer in the configuration)".to_owned(),
         },
@@ -129,49 +169,29 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
             (None, Some(ports)) => format!(" (now {ports})"),
             (None, None) => String::new(),
         },
-    };
-    let moves = match (come, go) {
-        (0, 0) => "no entry would come or go".to_owned(),
-        (come, 0) => format!("{} would come", counted_as(*come, ["entry", "entries"])),
-        (0, go) => format!("{} would go", counted_as(*go, ["entry", "entries"])),
-        (come, go) => {
-            format!("{} would come, {} would go", counted_as(*come, ["entry", "entries"]), count(*go))
-        }
-    };
-    let of = |comes: bool, all: u64, sign: char| {
-        let of_it = found
-            .entries
-            .iter()
-            .filter(move |entry| (&entry.list, entry.gone, entry.comes) == (name, *gone, comes));
-        let mut told: Vec<_> =
-            of_it.take(MOST_TOLD).map(|entry| format!("  {sign} {}", entry.target)).collect();
-        let left = all.saturating_sub(told.len() as u64);
-        if left > 0 {
-            told.push(format!("  {sign} and {} more", count(left)));
-        }
-        told
-    };
-    let ports = match (ports, ports_before) {
-        (Some(ports), _) => format!(" {ports}"),
-        (None, Some(_)) => " on all ports".to_owned(),
-        (None, None) => String::new(),
-    };
-    let mut lines = vec![format!("{kind} `{name}`{ports}{about}: {moves}")];
-    lines.extend(of(true, *come, '+'));
-    lines.extend(of(false, *go, '-'));
-    lines
+    }
 }
 
-/// Is it one that would allow what it blocks, or the reverse? It is told twice: as what it would be, and as what would be gone.
-fn turned_around(list: &ListDifference, found: &Reply) -> bool {
-    found.lists.iter().any(|other| {
-        let is_one = (list.new && other.gone) || (list.gone && other.new);
-        is_one && other.allows != list.allows && name_now(other) == name_now(list)
-    })
+fn would_come(entries: u64) -> String {
+    format!("{} would come", counted_as(entries, ["entry", "entries"]))
 }
 
-fn name_now(list: &ListDifference) -> &str {
-    list.was.as_deref().unwrap_or(&list.name)
+fn would_go(entries: u64) -> String {
+    format!("{} would go", counted_as(entries, ["entry", "entries"]))
+}
+
+/// The first of its entries that would come, or go.
+fn entries(list: &ListDifference, comes: bool, found: &Reply) -> Vec<String> {
+    let (all, sign) = if comes { (list.come, '+') } else { (list.go, '-') };
+    let is_one =
+        |entry: &&EntryDifference| (&entry.list, entry.gone, entry.comes) == (&list.name, list.gone, comes);
+    let of_it = found.entries.iter().filter(is_one);
+    let mut told: Vec<_> = of_it.take(MOST_TOLD).map(|entry| format!("  {sign} {}", entry.target)).collect();
+    let left = all.saturating_sub(told.len() as u64);
+    if left > 0 {
+        told.push(format!("  {sign} and {} more", count(left)));
+    }
+    told
 }
 
 /// What the list is called now that would have the name of this one, which would be gone.
@@ -249,7 +269,6 @@ fn role(role: &Role) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::wire::diff::EntryDifference;
 
     const NOW: u64 = 1_795_296_480;
 
@@ -339,33 +358,43 @@ list `old` (no longer in the configuration): 1 entry would go
     }
 
     #[test]
-    fn a_list_that_changes_its_kind_tells_each_entry_under_one_of_both() {
-        let list = |allows, come, go| ListDifference {
-            name: "office".into(),
-            allows,
-            new: allows,
-            gone: !allows,
-            come,
-            go,
-            ..ListDifference::default()
-        };
-        let entry = |target: &str, allows| EntryDifference {
+    fn a_list_that_changes_sides_tells_each_entry_under_what_it_would_be_or_is() {
+        let entry = |allows| EntryDifference {
             list: "office".into(),
-            target: target.into(),
+            target: "192.0.2.1".into(),
             allows,
-            gone: !allows,
+            gone: false,
             comes: allows,
         };
-        let found = Reply {
-            lists: vec![list(true, 1, 0), list(false, 0, 1)],
-            entries: vec![entry("192.0.2.1", true), entry("192.0.2.1", false)],
-            ..Reply::default()
+        let list = ListDifference {
+            name: "office".into(),
+            allows: true,
+            allows_before: Some(false),
+            come: 1,
+            go: 1,
+            ..ListDifference::default()
         };
+        let found = Reply { lists: vec![list], entries: vec![entry(true), entry(false)], ..Reply::default() };
         assert_eq!(
             render(&found, &clock()),
             "allow list `office` (it would allow from then on): 1 entry would come\n  + 192.0.2.1\n\
              list `office` (it would block no longer): 1 entry would go\n  - 192.0.2.1\n\
              none of 0 live peers looked at would be cut"
+        );
+        let renamed = ListDifference {
+            allows: false,
+            allows_before: Some(true),
+            was: Some("friends".into()),
+            ports: Some("on port 22 only".into()),
+            ..found.lists[0].clone()
+        };
+        let told = render(&Reply { lists: vec![renamed], ..Reply::default() }, &clock());
+        assert!(told.starts_with(
+            "list `office` on port 22 only (now `friends`, it would block from then on): 1 entry would come\n"
+        ));
+        assert!(
+            told.contains("\nallow list `friends` (it would allow no longer): 1 entry would go\n"),
+            "{told}"
         );
     }
 }

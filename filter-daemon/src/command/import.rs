@@ -75,11 +75,18 @@ struct Imported {
     format: &'static str,
     #[serde(flatten)]
     outcome: Outcome,
+    /// How many targets of it allow, whatever blocks them.
+    #[serde(skip_serializing_if = "is_none")]
+    allows: u64,
     #[serde(flatten)]
     left: Left,
     /// Why what was read is not all of what was written, if that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<String>,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Import {
@@ -126,7 +133,14 @@ impl Import {
         (outcome.changed, outcome.refusals) = sending.done(&ended);
         match ended {
             Ok(()) => {
-                Ok(Imported { format, outcome: change::unless_all_guarded(outcome)?, left, incomplete })
+                let allows = sending.allows();
+                Ok(Imported {
+                    format,
+                    outcome: change::unless_all_guarded(outcome)?,
+                    allows,
+                    left,
+                    incomplete,
+                })
             }
             Err(error) => Err(change::partly(outcome, error.into())),
         }
@@ -210,7 +224,7 @@ fn unreadable(name: &str, error: Unreadable) -> Trouble {
     }
 }
 
-fn render(Imported { format, outcome, .. }: &Imported) -> String {
+fn render(Imported { format, outcome, allows, .. }: &Imported) -> String {
     let Changed { named, changed, entered, allowed, .. } = outcome.changed;
     let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
     let part = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", count(number)));
@@ -218,6 +232,7 @@ fn render(Imported { format, outcome, .. }: &Imported) -> String {
         part(entered, "newly in force"),
         part(renewed, "in force before, with a new list, end or note"),
         part(same, "there already"),
+        part(*allows, "to allow, whatever is blocked"),
         part(allowed, "of them are allowed, and NOT dropped"),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();

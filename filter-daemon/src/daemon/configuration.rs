@@ -347,6 +347,11 @@ impl Configuration {
         }
     }
 
+    /// Are interfaces attached otherwise than as this mode would have it?
+    pub fn waits_for(&self, mode: Mode) -> bool {
+        self.mode.is_some_and(|begun| begun != mode)
+    }
+
     /// What is not as it should be.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let told = self.held_back.iter().chain(&self.not_kept).chain(&self.other_mode).cloned();

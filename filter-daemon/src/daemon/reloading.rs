@@ -9,6 +9,7 @@ use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::Read;
 use super::reload::{Loaded, Reload};
+use super::settings;
 use crate::blocklist::List;
 use crate::clock;
 use crate::config::{self, Config};
@@ -88,7 +89,8 @@ impl Owner {
         match self.interfaces.look_ahead(&after, modes, self.protection.filter_mut()).await {
             Ok(interfaces) => {
                 let on_trial_until = self.configuration.trial.until();
-                let now = Now { config: &self.config, interfaces, mode: then, on_trial_until };
+                let waits = (then != modes.now).then(|| self.configuration.waits_for(then));
+                let now = Now { config: &self.config, interfaces, mode: then, waits, on_trial_until };
                 self.diff.begin(Diff::begin(read, now, self.protection.blocklist()));
             }
             Err(error) => self.end_diff(Err(error.into())),
@@ -200,10 +202,11 @@ impl Owner {
     async fn follow(&mut self, config: Config, mut reloaded: Reloaded) -> Reloaded {
         let before = std::mem::replace(&mut self.config, config);
         self.configuration.says_mode(self.mode());
-        if self.config.mode != before.mode && self.run.mode.is_none() {
-            reloaded.warnings.push(
-                "mode changed: interfaces stay attached as they are until filterd starts anew".to_owned(),
-            );
+        let is_other_mode = self.config.mode != before.mode && self.run.mode.is_none();
+        let waits = self.configuration.waits_for(self.config.mode);
+        let mode = (is_other_mode && !waits).then(|| settings::mode(self.config.mode, Mood::Is));
+        if is_other_mode && waits {
+            reloaded.warnings.push(settings::MODE_WAITS.to_owned());
         }
         self.feeds.follow(&self.config);
         self.forget_feeds_that_are_gone();
@@ -216,8 +219,9 @@ impl Owner {
             reloaded.held_back.iter().map(|held| (held.list.as_str(), self.stays_as_said(&held.list)));
         let held_back = held_back.collect();
         let (restores, renamed) = (self.readings.is_rollback(), &reloaded.renamed);
-        let reload = super::settings::Reload { mood: Mood::Is, restores, renamed, held_back };
-        reloaded.settings = super::settings::changed(&before, &self.config, &reload);
+        let reload = settings::Reload { mood: Mood::Is, restores, renamed, held_back };
+        let changed = settings::changed(&before, &self.config, &reload);
+        reloaded.settings = mode.into_iter().chain(changed).collect();
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
         self.counting.look(&self.protection);

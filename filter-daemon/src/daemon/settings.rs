@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use filter_common::labels::Counters;
 
-use crate::config::{AS_GIVEN, Config, List, ListName, Matches};
+use crate::config::{AS_GIVEN, Config, List, ListName, Matches, Mode};
 use crate::control::wire::reload::Renamed;
 use crate::source::Limits;
 use crate::source::trouble::Mood;
@@ -37,7 +37,16 @@ impl Reload<'_> {
     }
 }
 
-/// Settings beside `enforce`, and beside `mode`, which a reload leaves as it is.
+/// Said of another `mode` than the one that filterd started with.
+pub const MODE_WAITS: &str = "mode: interfaces stay attached as they are until filterd starts anew";
+
+/// Said of the one that filterd started with, where it was another meanwhile.
+pub fn mode(mode: Mode, mood: Mood) -> String {
+    let now = if mood == Mood::Is { " now" } else { "" };
+    format!("mode: {}{now}, with which filterd has started", mode.name())
+}
+
+/// Settings beside `enforce` and `mode`.
 pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
     let mood = reload.mood;
     let now = match mood {
@@ -73,7 +82,25 @@ pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<Stri
             sources => format!("metrics.sources: {sources}{now}"),
         }),
     ];
-    told.into_iter().flatten().chain(lists_read_otherwise(before, after, reload)).collect()
+    let order = order(before, after, reload);
+    told.into_iter().flatten().chain(order).chain(lists_read_otherwise(before, after, reload)).collect()
+}
+
+/// Lists that block and go on, if they stand in another order: what several of them name counts for the first.
+fn order(before: &Config, after: &Config, reload: &Reload<'_>) -> Option<String> {
+    let place = |list: &List| {
+        let was = reload.name_before(list.name.as_str())?;
+        before.lists.iter().position(|before| before.name.as_str() == was)
+    };
+    let places = after.lists.iter().filter(|list| !list.allows).filter_map(place);
+    let is_other = after.counters == Counters::Lists && !places.is_sorted();
+    is_other.then(|| {
+        let counts = if reload.mood == Mood::Is { "counts" } else { "would count" };
+        format!(
+            "lists: what several name {counts} for another one {}, for their order is another",
+            reload.since()
+        )
+    })
 }
 
 /// Lists that go on, by whatever name, and of which more than their entries is other: how long these stay, or what is believed.
@@ -189,8 +216,32 @@ mod tests {
         assert_eq!(told(allow, "path: /srv/f.txt"), ["list f: blocks from now on"]);
     }
 
+    #[test]
+    fn another_order_of_lists_is_told_where_it_is_that_of_counters() {
+        let config = |names: &str, more: &str| {
+            let list = |name: char| format!("{{name: {name}, path: /srv/{name}.txt}}");
+            let lists: Vec<_> = names.chars().map(list).collect();
+            parsed(format!("{more}\nlists: [{}]", lists.join(", ")))
+        };
+        let reload = |renamed| Reload { mood: Mood::Would, restores: false, renamed, held_back: Vec::new() };
+        let told = |before: &str, after: &str| changed(&config(before, ""), &config(after, ""), &reload(&[]));
+        let other =
+            "lists: what several name would count for another one from then on, for their order is another";
+        assert_eq!(told("abc", "acb"), [other]);
+        for (before, after) in [("abc", "abc"), ("abc", "ac"), ("ac", "xaybzc")] {
+            assert!(told(before, after).is_empty(), "{before} {after}");
+        }
+        let renamed = [Renamed { from: "a".into(), to: "x".into() }];
+        assert_eq!(changed(&config("ab", ""), &config("bx", ""), &reload(&renamed)), [other]);
+        let total = |names| config(names, "counters: total");
+        assert!(changed(&total("ab"), &total("ba"), &reload(&[])).is_empty());
+    }
+
     fn config(list: &str) -> Config {
-        let text = format!("lists: [{{name: f, {list}}}]");
+        parsed(format!("lists: [{{name: f, {list}}}]"))
+    }
+
+    fn parsed(text: String) -> Config {
         config::parse(Path::new("/etc/filterd.yaml"), text.into()).unwrap_or_else(|error| panic!("{error}"))
     }
 

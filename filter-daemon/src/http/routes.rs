@@ -15,6 +15,9 @@ use super::shared::Shared;
 use super::{health, page, scrape};
 use crate::control::Call;
 
+/// Where it is told whether the daemon answers, whoever asks.
+const HEALTH: &str = "/healthz";
+
 /// Everything there is, for those who ask by the right name.
 pub struct Routes {
     hosts: Vec<String>,
@@ -38,7 +41,8 @@ impl Routes {
 
     /// Answers. A page of somebody else's, whose name he lets stand for this address, is not answered.
     pub async fn answer<B>(&self, request: &Request<B>) -> Answer {
-        if !self.is_meant(request) {
+        // Whoever asks without a name, as HAProxy does, learns of /healthz only what a port that is open tells.
+        if request.uri().path() != HEALTH && !self.is_meant(request) {
             return sentence(
                 StatusCode::MISDIRECTED_REQUEST,
                 "filterd is not known by this name: `metrics: {hosts: [name]}` makes it known",
@@ -53,7 +57,7 @@ impl Routes {
             "/" => page::answer(),
             "/live" => self.streams.answer(&self.calls),
             "/metrics" => scrape::answer(&self.calls, &self.scrape).await,
-            "/healthz" => health::is_alive(&self.calls).await,
+            HEALTH => health::is_alive(&self.calls).await,
             "/readyz" => health::is_ready(&self.calls, &self.readiness).await,
             _ => sentence(
                 StatusCode::NOT_FOUND,
@@ -109,6 +113,18 @@ mod tests {
         assert_eq!(status("GET", &[], "/").await, 421);
         assert_eq!(status("GET", &["127.0.0.1", "evil.example"], "/").await, 421);
         assert_eq!(status("GET", &["127.0.0.1"], "http://evil.example/").await, 421);
+    }
+
+    #[tokio::test]
+    async fn health_alone_is_told_whatever_name_is_asked() {
+        for host in [&[][..], &["evil.example"], &[""], &["127.0.0.1", "evil.example"]] {
+            // Nobody is there to answer.
+            assert_eq!(status("GET", host, "/healthz").await, 503, "{host:?}");
+            for path in ["/readyz", "/metrics", "/live", "/healthz/"] {
+                assert_eq!(status("GET", host, path).await, 421, "{host:?} {path}");
+            }
+        }
+        assert_eq!(status("POST", &[], "/healthz").await, 405);
     }
 
     #[tokio::test]

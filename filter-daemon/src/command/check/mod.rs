@@ -87,6 +87,9 @@ impl Check {
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
         let known = Known::of(Copies::of(&self.state_dir));
         let file = self.file(running.as_ref().ok().and_then(|status| status.config.as_deref()));
+        if self.file.is_none() {
+            running.as_ref().err().into_iter().for_each(|error| tell_instead(error, &file, console));
+        }
         if let Some(user) = &self.user {
             become_user(user)?;
         }
@@ -150,6 +153,15 @@ fn become_user(user: &User) -> Result<(), Trouble> {
 
 fn refused(explanation: Explanation) -> Trouble {
     Trouble::Refused(Failure::InvalidConfig(explanation))
+}
+
+/// Whoever runs may have another file than the usual one.
+fn tell_instead(error: &ClientError, file: &Path, console: &mut Console) {
+    if !matches!(error, ClientError::NotRunning(_)) {
+        let file = printable::path(file);
+        console
+            .note(&format!("which configuration filterd has is not known, so {file} is looked at: {error}"));
+    }
 }
 
 /// Where nobody runs, nobody has live lists.

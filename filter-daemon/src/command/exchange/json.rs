@@ -62,7 +62,8 @@ pub struct Json {
     /// Of how many entries.
     entries: u64,
     has_begun: bool,
-    is_over: bool,
+    /// How many its last line says that there are, once that has come.
+    told: Option<u64>,
     lost: Lost,
 }
 
@@ -111,7 +112,7 @@ impl Form for Json {
             return head(line).err().map(Err);
         }
         if let Ok(Tail { entries }) = serde_json::from_slice(line.bytes) {
-            self.is_over = entries == self.entries;
+            self.told = Some(entries);
             return None;
         }
         self.entries += 1;
@@ -120,7 +121,14 @@ impl Form for Json {
 
     fn fault(&self) -> Option<String> {
         let read = counted_as(self.entries, ["entry was", "entries were"]);
-        (!self.is_over).then(|| format!("it is not all of what was exported: {read} read, and then it ended"))
+        match self.told {
+            None => Some(format!("it is not all of what was exported: {read} read, and then it ended")),
+            Some(told) if told == self.entries => None,
+            Some(told) => {
+                let told = counted_as(told, ["entry", "entries"]);
+                Some(format!("it is not what was exported: {read} read, and its last line says {told}"))
+            }
+        }
     }
 }
 

@@ -17,12 +17,13 @@ use crate::text::Explanation;
 pub struct Sending<'a> {
     messages: Messages<'a, Import>,
     gathered: BTreeMap<To, Import>,
+    allows: u64,
 }
 
 impl<'a> Sending<'a> {
     /// Connects.
     pub fn to(socket: &'a Endpoint) -> Result<Self, ClientError> {
-        Ok(Self { messages: Messages::to(socket)?, gathered: BTreeMap::new() })
+        Ok(Self { messages: Messages::to(socket)?, gathered: BTreeMap::new(), allows: 0 })
     }
 
     /// How far it is, for whoever may have to tell it.
@@ -35,6 +36,7 @@ impl<'a> Sending<'a> {
         if !self.gathered.contains_key(to) {
             self.gathered.insert(to.clone(), empty(to));
         }
+        self.allows += u64::from(to.allow);
         let Some(message) = self.gathered.get_mut(to) else { return Ok(()) };
         message.targets.push(target);
         message.own.push(own);
@@ -52,6 +54,11 @@ impl<'a> Sending<'a> {
             .filter(|message| !message.own.is_empty())
             .try_for_each(|message| self.send(message))?;
         self.messages.await_answers(0)
+    }
+
+    /// How many of them allow.
+    pub const fn allows(&self) -> u64 {
+        self.allows
     }
 
     /// What the daemon has done so far, and why whole messages were refused.

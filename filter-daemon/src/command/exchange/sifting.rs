@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use filter_common::target::Target;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Fault, Item};
 use crate::command::render::figure::counted_as;
 use crate::config::ListName;
-use crate::config::name::{MANUAL_ALLOW_LIST, MANUAL_LIST};
+use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST, GUARD_LIST, MANUAL_ALLOW_LIST, MANUAL_LIST};
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::lists::List;
 use crate::control::wire::own::Own;
@@ -57,8 +57,34 @@ pub struct Left {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub configured: BTreeMap<String, u64>,
     /// By list: those which no command may fill, or which do the opposite here.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub refused: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_list")]
+    pub refused: BTreeMap<Refused, u64>,
+}
+
+/// What no command may put onto a list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refused {
+    list: String,
+    /// Does it allow?
+    allow: bool,
+    because: Because,
+}
+
+/// Why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Because {
+    /// The configuration itself fills that list.
+    Configuration,
+    /// filterd fills it with what this host needs.
+    Guard,
+    /// It does the opposite.
+    Opposite,
+}
+
+fn by_list<S: Serializer>(refused: &BTreeMap<Refused, u64>, to: S) -> Result<S::Ok, S::Error> {
+    let mut lists: BTreeMap<&str, u64> = BTreeMap::new();
+    refused.iter().for_each(|(Refused { list, .. }, count)| *lists.entry(list).or_default() += count);
+    lists.serialize(to)
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -132,17 +158,20 @@ impl Sifting {
         // Of a list that was named on the command line, filterd itself says why not.
         let Some(name) = list.filter(|_| allow || self.asked.list.is_none()) else { return true };
         let usual = if allow { MANUAL_ALLOW_LIST } else { MANUAL_LIST };
-        let left = match self.lists.get(name.as_str()) {
+        match self.lists.get(name.as_str()) {
             Some((true, allows)) if *allows == allow => return true,
-            Some((false, allows)) if *allows == allow => &mut self.left.configured,
+            Some((false, allows)) if *allows == allow => {
+                *self.left.configured.entry(name.to_string()).or_default() += 1;
+            }
             None if !name.is_reserved() || name.as_str() == usual => {
                 // From now on it is there, and does one of both.
                 self.lists.insert(name.to_string(), (true, allow));
                 return true;
             }
-            Some(_) | None => &mut self.left.refused,
-        };
-        *left.entry(name.to_string()).or_default() += 1;
+            Some(_) | None => {
+                *self.left.refused.entry(Refused::of(name.as_str(), allow)).or_default() += 1;
+            }
+        }
         false
     }
 
@@ -164,26 +193,16 @@ impl Left {
             )
         }));
         notes.extend(self.configured.iter().map(|(list, count)| {
-            format!("{} left to list `{list}`, which the configuration has here", entries(*count))
+            let whose = if list == GUARD_LIST { "filterd itself fills" } else { "the configuration has" };
+            format!("{} left to list `{list}`, which {whose} here", entries(*count))
         }));
         notes
     }
 
     /// What was asked for and not done.
     pub fn faults(&self) -> Vec<Explanation> {
-        let mut faults: Vec<_> = self
-            .refused
-            .iter()
-            .map(|(list, count)| {
-                Explanation::new(
-                    format!(
-                        "{} of list `{list}` left out: no command fills it here, or it does the opposite",
-                        entries(*count)
-                    ),
-                    "what blocks goes to another list with --list NAME",
-                )
-            })
-            .collect();
+        let mut faults: Vec<_> =
+            self.refused.iter().map(|(refused, count)| refused.explain(*count)).collect();
         faults.extend((self.on_ports > 0).then(|| {
             Explanation::new(
                 format!(
@@ -194,6 +213,39 @@ impl Left {
             )
         }));
         faults
+    }
+}
+
+impl Refused {
+    fn of(list: &str, allow: bool) -> Self {
+        let because = match (list, allow) {
+            (CONFIG_LIST, false) | (CONFIG_ALLOW_LIST, true) => Because::Configuration,
+            (GUARD_LIST, true) => Because::Guard,
+            _ => Because::Opposite,
+        };
+        Self { list: list.to_owned(), allow, because }
+    }
+
+    /// With what puts them in force all the same: `--list` of an import is for what blocks.
+    fn explain(&self, count: u64) -> Explanation {
+        let Self { list, allow, because } = self;
+        let (does, opposite) = if *allow { ("allow", "blocks") } else { ("block", "allows") };
+        let why = match because {
+            Because::Configuration => "no command fills it, only the configuration".to_owned(),
+            Because::Guard => "filterd itself fills it, with what this host needs".to_owned(),
+            Because::Opposite => format!("they {does}, and that list {opposite} here"),
+        };
+        let remedy = match (because, allow) {
+            (Because::Configuration, true) => {
+                "write them into `allow:` of the configuration, or `filterd allow add` them, which takes --list NAME"
+            }
+            (Because::Configuration, false) => {
+                "write them into `block:` of the configuration, or import them with --list NAME"
+            }
+            (_, true) => "`filterd allow add` allows them on another list, with --list NAME",
+            (_, false) => "import them with --list NAME: what blocks goes to that list then",
+        };
+        Explanation::new(format!("{} of list `{list}` left out: {why}", entries(count)), remedy)
     }
 }
 
@@ -244,7 +296,10 @@ mod tests {
         let left = sifting.left();
         assert_eq!((left.over, left.special, left.on_ports), (1, 1, 1));
         assert_eq!(left.configured.keys().collect::<Vec<_>>(), ["drop"]);
-        assert_eq!(left.refused.keys().collect::<Vec<_>>(), ["config", "ssh"]);
+        assert_eq!(
+            serde_json::to_value(&left).unwrap()["refused"],
+            serde_json::json!({"config": 1, "ssh": 1})
+        );
         assert_eq!((left.notes().len(), left.faults().len()), (3, 3));
     }
 
@@ -253,7 +308,36 @@ mod tests {
         let mut sifting = sifting();
         assert!(sifted(&mut sifting, item("192.0.2.1", "new")).is_some());
         assert_eq!(sifted(&mut sifting, Item { allow: true, ..item("192.0.2.2", "new") }), None);
-        assert_eq!(sifting.left().refused["new"], 1);
+        assert_eq!(sifting.left().refused[&Refused::of("new", true)], 1);
+    }
+
+    #[test]
+    fn what_no_command_may_put_there_is_told_with_what_puts_it_in_force() {
+        let allowed = |list: &str| Item { allow: true, ..item("192.0.2.1", list) };
+        let blocked = |list: &str| item("192.0.2.1", list);
+        let all = [
+            (blocked("config"), "only the configuration", "`block:`"),
+            (allowed("config-allow"), "only the configuration", "`allow:`"),
+            (allowed("guard"), "filterd itself fills it", "`filterd allow add`"),
+            (blocked("guard"), "they block, and that list allows here", "import them with --list NAME"),
+            (
+                blocked("manual-allow"),
+                "they block, and that list allows here",
+                "import them with --list NAME",
+            ),
+            (allowed("ssh"), "they allow, and that list blocks here", "`filterd allow add`"),
+            (allowed("drop"), "they allow, and that list blocks here", "`filterd allow add`"),
+        ];
+        for (item, why, remedy) in all {
+            let mut sifting = sifting();
+            let told = format!("{item:?}");
+            assert_eq!(sifted(&mut sifting, item), None, "{told}");
+            let faults = sifting.left().faults();
+            assert_eq!(faults.len(), 1, "{told}");
+            assert!(faults[0].message.contains(why), "{told}: {}", faults[0].message);
+            let remedies = faults[0].remedy.clone().unwrap_or_default();
+            assert!(remedies.contains(remedy), "{told}: {remedies}");
+        }
     }
 
     #[test]

@@ -203,3 +203,22 @@ fn a_format_is_known_by_its_name() {
     }
     assert!("xml".parse::<Format>().is_err());
 }
+
+#[test]
+fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
+    let head = "{\"version\":1,\"filterd\":\"export\"}\n";
+    let entry = "{\"target\":\"192.0.2.1\",\"list\":\"ssh\"}\n";
+    let fault = |entries: usize, last: &str| {
+        let text = format!("{head}{}{last}", entry.repeat(entries));
+        let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+        while reading.row().expect("memory can be read").is_some() {}
+        reading.fault()
+    };
+    assert_eq!(fault(2, "{\"entries\":2}\n"), None);
+    let ended = "it is not all of what was exported: 2 entries were read, and then it ended";
+    assert_eq!(fault(2, "").as_deref(), Some(ended));
+    let more = "it is not what was exported: 3 entries were read, and its last line says 2 entries";
+    assert_eq!(fault(3, "{\"entries\":2}\n").as_deref(), Some(more));
+    let fewer = "it is not what was exported: 1 entry was read, and its last line says 2 entries";
+    assert_eq!(fault(1, "{\"entries\":2}\n").as_deref(), Some(fewer));
+}

@@ -144,7 +144,10 @@ fn follow(
             return Err(Trouble::Refused(Failure::Kernel(why)));
         }
         progress.told += u64::from(reply.event.is_some() || reply.drop.is_some());
+        // The last line says only that it is the last, unless something was lost before it.
+        let says_nothing = !continues && reply.lost == 0 && reply.event.is_none() && reply.drop.is_none();
         match goal {
+            Goal::Console if says_nothing => {}
             Goal::Console => {
                 console.answer(&reply, |reply| render(reply, &TimeZone::system()))?;
                 console.flush()?;

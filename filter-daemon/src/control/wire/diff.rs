@@ -26,7 +26,7 @@ pub struct Reply {
     /// Lists that would be others than they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<ListDifference>,
-    /// Lists that would stay as they are.
+    /// Lists of the configuration that would stay as they are: as `unchanged` of a reload has it.
     pub unchanged: u64,
     /// What it would be from then on, if it would be switched: does the filter drop, or only count?
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +100,9 @@ pub struct ListDifference {
     /// It allows what it names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
+    /// Does it allow now what it names, if that is to change? What goes is what it blocks, or allows, now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allows_before: Option<bool>,
     /// It is not there now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub new: bool,

@@ -47,7 +47,7 @@ pub struct Reply {
     /// Targets that are allowed no longer.
     #[serde(default, skip_serializing_if = "is_none")]
     pub disallowed: u64,
-    /// Lists that are as they were.
+    /// Lists of the configuration that are as they were: by name, by what is on them, and by what that means and how long it stays.
     pub unchanged: u64,
     /// How long it took, in milliseconds, until there were copies of its lists on disk; what is on trial does not wait for them.
     pub milliseconds: u64,

@@ -44,6 +44,8 @@ pub struct Now<'a> {
     pub interfaces: Foreseen,
     /// How they would be attached to.
     pub mode: Mode,
+    /// If that is another than now: would those that are attached stay as they are until filterd starts anew?
+    pub waits: Option<bool>,
     /// Until when a reload is on trial, if one is.
     pub on_trial_until: Option<u64>,
 }
@@ -85,10 +87,14 @@ struct Drops {
 /// A list that may be another from then on.
 struct Compared {
     id: Option<ListId>,
+    /// The same list in force where it does the opposite: of that one everything goes.
+    reversed: Option<ListId>,
     targets: Targets,
     told: ListDifference,
     /// How long what it names stays goes on as it was: what is over does not come again.
     goes_on: bool,
+    /// It goes on as it is, if no entry comes or goes.
+    is_alike: bool,
     /// How many of what was read are on it already.
     stay: u64,
     /// How much of what would come many hosts need, by whose it is.
@@ -109,6 +115,7 @@ impl Diff {
     /// Begins to compare what was read with what is.
     pub fn begin(read: Read, now: Now<'_>, blocklist: &Blocklist) -> Self {
         let Read { loaded, peers, guarded, unseen } = read;
+        let mode = mode(&now);
         let Foreseen { attach, detach, faults } = now.interfaces;
         let (enforced, enforces) = (blocklist.settings().enforce, loaded.config.enforce);
         let reply = Reply {
@@ -117,7 +124,7 @@ impl Diff {
             attach,
             detach,
             faults,
-            settings: settings(now.config, &loaded),
+            settings: mode.into_iter().chain(settings(now.config, &loaded)).collect(),
             peers: peers.len() as u64,
             on_trial_until: now.on_trial_until,
             paused_until: blocklist.settings().paused.map(clock::on_the_wall),
@@ -161,7 +168,12 @@ impl Diff {
     fn take(&mut self, loaded: Loaded, blocklist: &Blocklist) {
         let rows = blocklist.lists();
         let now_of = |list: &LoadedList| list.before.or(list.turned);
-        let continued: HashSet<ListId> = loaded.lists.iter().filter_map(now_of).collect();
+        // Whoever goes on, and is none of these, changes sides.
+        let reversed_of = |list: &LoadedList| {
+            list.was.as_ref().filter(|_| now_of(list).is_none()).and_then(|was| rows.find(was))
+        };
+        let goes_on = |list| now_of(list).or_else(|| reversed_of(list));
+        let continued: HashSet<ListId> = loaded.lists.iter().filter_map(goes_on).collect();
         self.compare(rows.find(CONFIG_LIST), CONFIG_LIST, Polarity::Block, loaded.block);
         let allow = rows.find(CONFIG_ALLOW_LIST);
         if allow.is_some() || !loaded.allow.is_empty() {
@@ -169,6 +181,7 @@ impl Diff {
         }
         for list in loaded.lists {
             let (before, keeps, lasting) = (now_of(&list), list.keeps_entries_of(), Lasting::on(&list));
+            let (reversed, is_alike) = (reversed_of(&list), list.is_alike(rows));
             let before_ports =
                 before.filter(|_| list.before.is_none()).map(|id| ports_told(blocklist.clause(rows.get(id))));
             let targets = match list.found {
@@ -187,17 +200,20 @@ impl Diff {
             let was = list.was.filter(|was| *was != list.name).map(|was| was.to_string());
             let ports = list.meaning.ports.map(|clause| clause.to_string());
             self.turned.extend(keeps.map(|id| Turned { list: id, clause: list.meaning.ports, lasting }));
-            match targets {
+            match targets.or_else(|| reversed.map(|_| Targets::default())) {
                 Some(targets) => {
                     self.compare(before, &list.name, list.meaning.polarity, targets);
                     if let Some(compared) = self.lists.last_mut() {
                         let told = &mut compared.told;
                         (told.was, told.ports, told.ports_before) = (was, ports, before_ports);
                         compared.goes_on = lasting.goes_on(blocklist);
+                        compared.is_alike = is_alike;
+                        compared.reverses(reversed);
                     }
+                    self.replaced.extend(reversed);
                 }
                 None if before.is_some() && was.is_none() && before_ports.is_none() => {
-                    self.reply.unchanged += 1;
+                    self.reply.unchanged += u64::from(is_alike);
                 }
                 None => {
                     let come = keeps.filter(|_| before.is_none()).map_or(0, |id| rows.get(id).entries);
@@ -231,7 +247,16 @@ impl Diff {
             new: id.is_none() && ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&name),
             ..ListDifference::default()
         };
-        self.lists.push(Compared { id, targets, told, goes_on: false, stay: 0, needed: Vec::new() });
+        self.lists.push(Compared {
+            id,
+            reversed: None,
+            targets,
+            told,
+            goes_on: false,
+            is_alike: false,
+            stay: 0,
+            needed: Vec::new(),
+        });
     }
 
     fn come(&mut self, list: usize, from: usize, blocklist: &Blocklist) -> Stage {
@@ -260,23 +285,36 @@ impl Diff {
 
     fn go(&mut self, list: usize, after: Option<Target>, blocklist: &Blocklist) -> Stage {
         let Some(compared) = self.lists.get_mut(list) else { return Stage::Peers(0) };
-        let entries = compared.id.map_or(0, |id| blocklist.lists().get(id).entries);
+        let now = compared.id.or(compared.reversed);
+        let entries = now.map_or(0, |id| blocklist.lists().get(id).entries);
         let is_more = entries > compared.stay + compared.told.go;
-        if let Some(id) = compared.id.filter(|_| is_more) {
-            let (over, next) = blocklist.to_release(id, after, |target| !compared.targets.contains(target));
+        if let Some(id) = now.filter(|_| is_more) {
+            let goes = |target| compared.reversed.is_some() || !compared.targets.contains(target);
+            let (over, next) = blocklist.to_release(id, after, goes);
             compared.told.go += over.len() as u64;
             note(&mut self.reply, &compared.told, &over, false);
             if next.is_some() {
                 return Stage::Go { list, after: next };
             }
         }
-        let ListDifference { was, ports_before, new, gone, come, go, .. } = &compared.told;
-        if was.is_some() || ports_before.is_some() || *new || *gone || *come > 0 || *go > 0 {
+        let ListDifference { was, ports_before, allows_before, new, gone, come, go, .. } = &compared.told;
+        let is_called_otherwise = was.is_some() || *new || *gone;
+        let means_other = ports_before.is_some() || allows_before.is_some();
+        if is_called_otherwise || means_other || *come > 0 || *go > 0 {
             self.reply.lists.push(compared.told.clone());
-        } else if ![CONFIG_LIST, CONFIG_ALLOW_LIST].contains(&compared.told.name.as_str()) {
-            self.reply.unchanged += 1;
+        } else {
+            self.reply.unchanged += u64::from(compared.is_alike);
         }
         Stage::Come { list: list + 1, from: 0 }
+    }
+}
+
+impl Compared {
+    /// It is this list in force, which does the opposite.
+    fn reverses(&mut self, reversed: Option<ListId>) {
+        self.reversed = reversed;
+        self.told.new = self.told.new && reversed.is_none();
+        self.told.allows_before = reversed.map(|_| !self.told.allows);
     }
 }
 
@@ -293,7 +331,15 @@ impl Work for Diff {
     }
 }
 
-/// Settings beside `enforce` that would be others.
+/// The mode, if it would be another.
+fn mode(now: &Now<'_>) -> Option<String> {
+    now.waits.map(|waits| match waits {
+        true => settings::MODE_WAITS.to_owned(),
+        false => settings::mode(now.mode, Mood::Would),
+    })
+}
+
+/// Settings beside `enforce` and `mode` that would be others.
 fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let then = &loaded.config;
     let held_back = loaded.lists.iter().filter_map(|list| match &list.found {
@@ -303,9 +349,7 @@ fn settings(now: &Config, loaded: &Loaded) -> Vec<String> {
     let held_back = held_back.collect();
     let renamed = loaded.renamed();
     let reload = settings::Reload { mood: Mood::Would, restores: false, renamed: &renamed, held_back };
-    let mode = (now.mode != then.mode)
-        .then(|| "mode: interfaces stay attached as they are until filterd starts anew".to_owned());
-    mode.into_iter().chain(settings::changed(now, then, &reload)).collect()
+    settings::changed(now, then, &reload)
 }
 
 /// A clause for people, or that there is none.
@@ -332,7 +376,7 @@ fn note(reply: &mut Reply, list: &ListDifference, targets: &Targets, comes: bool
     let told = targets.iter().take(room).map(|target| EntryDifference {
         list: list.name.clone(),
         target: target.to_string(),
-        allows: list.allows,
+        allows: list.allows_before.filter(|_| !comes).unwrap_or(list.allows),
         gone: list.gone,
         comes,
     });

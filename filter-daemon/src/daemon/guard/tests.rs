@@ -185,6 +185,7 @@ impl<'a> Story<'a> {
             config: &self.config,
             interfaces: Foreseen::default(),
             mode: Mode::Auto,
+            waits: None,
             on_trial_until: None,
         };
         let mut diff = Diff::begin(read, now, blocklist);

@@ -1,5 +1,6 @@
 //! A filterd that starts: what was loaded is made true in a blocklist that nobody enforces yet.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Loaded, Rows, warnings};
@@ -54,7 +55,7 @@ pub fn begin_with(
         blocklist.apply(&change, now)?;
     }
     blocklist.expire_all(now);
-    let to_keep = rows.settle(blocklist, &mut reloaded);
+    let to_keep = rows.settle(&BTreeSet::new(), blocklist, &mut reloaded);
     blocklist.begin(now);
     Ok((loaded.config, reloaded, to_keep))
 }

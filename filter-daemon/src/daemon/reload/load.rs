@@ -155,6 +155,15 @@ impl LoadedList {
         Self { meaning, ttl: before.ttl(), ..this }
     }
 
+    /// Does it go on under its name, and mean what it did, for as long? What is on it may be other.
+    pub fn is_alike(&self, lists: &Lists) -> bool {
+        let is_alike = |id| {
+            let list = lists.get(id);
+            (list.ttl(), list.reach) == (self.ttl, self.meaning.reach)
+        };
+        self.was.as_ref() == Some(&self.name) && self.before.is_some_and(is_alike)
+    }
+
     /// The list in force whose entries this one is to have: its file is not believed, and there is no copy.
     pub fn keeps_entries_of(&self) -> Option<ListId> {
         let has_none = matches!(self.found, Found::Doubted { targets: None, .. } | Found::Awaited);

@@ -143,10 +143,10 @@ impl Reload {
             self.rows.give_back(blocklist);
             return Err(error);
         }
-        let Done { entered, left, allowed, disallowed, .. } = self.done;
+        let Done { entered, left, allowed, disallowed, lists, .. } = self.done;
         aside(self.applied);
         let mut reloaded = Reloaded { entered, left, allowed, disallowed, ..Reloaded::default() };
-        let to_keep = self.rows.settle(blocklist, &mut reloaded);
+        let to_keep = self.rows.settle(&lists, blocklist, &mut reloaded);
         Ok((self.config, reloaded, to_keep))
     }
 

@@ -1,7 +1,7 @@
 //! The lists that a new configuration names get their rows before anything enters, and give them back if it is refused:
 //! a name that the configuration uses is nobody else's, however empty its list is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +48,8 @@ pub struct Rows {
     pub found: Vec<FoundList>,
     /// Those of which there was none.
     pub made: Vec<ListId>,
+    /// Those of which nothing but what is on them can be other.
+    alike: Vec<ListId>,
     names_before: Vec<(ListId, Arc<str>)>,
     renamed: Vec<Renamed>,
     /// By name: those that the configuration did not name before, and those that it names no longer.
@@ -124,6 +126,7 @@ impl Rows {
             timed: Timed::default(),
             found,
             made,
+            alike: Vec::new(),
             names_before,
             renamed,
             come_and_gone,
@@ -136,6 +139,7 @@ impl Rows {
 
     fn take_list(&mut self, list: LoadedList, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let keeps = list.keeps_entries_of();
+        self.alike.extend(list.before.filter(|_| list.is_alike(blocklist.lists())));
         let LoadedList { name, path, ttl, meaning, how, limits, before, turned, times, was: _, mut found } =
             list;
         let Meaning { polarity, ports, reach } = meaning;
@@ -246,8 +250,15 @@ impl Rows {
     }
 
     /// Remembers how each file was found, forgets the lists that are gone, and tells what the operator should know, and
-    /// which copies there should be.
-    pub fn settle(mut self, blocklist: &mut Blocklist, reloaded: &mut Reloaded) -> Vec<ToKeep> {
+    /// which copies there should be. Entries have come onto `moved`, or gone from it.
+    pub fn settle(
+        mut self,
+        moved: &BTreeSet<Arc<str>>,
+        blocklist: &mut Blocklist,
+        reloaded: &mut Reloaded,
+    ) -> Vec<ToKeep> {
+        let is_moved = |id: &&ListId| moved.contains(&blocklist.lists().get(**id).name);
+        reloaded.unchanged = (self.alike.len() - self.alike.iter().filter(is_moved).count()) as u64;
         reloaded.renamed = std::mem::take(&mut self.renamed);
         [reloaded.new, reloaded.gone] = std::mem::take(&mut self.come_and_gone);
         for (id, turned) in &self.turned {
@@ -303,7 +314,7 @@ fn note(
     (reading.how, reading.limits) = (how.to_string(), limits.numbers());
     let mut draft = None;
     match found {
-        Found::Unchanged => reloaded.unchanged += 1,
+        Found::Unchanged => {}
         // It is read when it was fetched, whatever it was before.
         Found::Awaited => (reading.stamp, reading.trouble) = (None, None),
         Found::Doubted { told, read, accepted, .. } => {
