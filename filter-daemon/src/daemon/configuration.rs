@@ -8,8 +8,8 @@ use tracing::{error, warn};
 
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
-use super::reload::{Known, Loaded, Sources, WayBack};
-use super::trial::{AtStart, Trial};
+use super::reload::{self, Known, Loaded, Sources, WayBack};
+use super::trial::{AtStart, Parted, Trial};
 use crate::blocklist::Accepted;
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
@@ -64,7 +64,7 @@ impl Configuration {
         if !run.take_over {
             sources.copies.clean();
         }
-        let known = sources.known();
+        let before = sources.known();
         let mut this = Self {
             file: run.config.clone(),
             is_known: run.config.path().is_some_and(|path| last_good.read(path).is_ok()),
@@ -78,19 +78,31 @@ impl Configuration {
             way_back: None,
         };
         let nothing = Accept::default();
-        if let Some(loaded) = this.after_trial(run, &known, sources)? {
+        if let Some(loaded) = this.after_trial(run, &before, sources)? {
             return Ok((this, loaded));
         }
-        let known = if this.trial.is_on() { sources.on_trial(known) } else { known };
+        let mut parted = this.trial.parted();
+        let mut known = this.known(&before, &parted, sources);
         let source = Source { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
         let loaded = match source.load(&known, &nothing, sources) {
             Err(DaemonError::Config(error)) if !run.take_over => {
                 this.trial.has_an_invalid_file();
+                // What was before is in force, with all of its lists.
+                parted = Parted::default();
+                known = this.known(&before, &parted, sources);
                 Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
             }
             loaded => loaded?,
         };
+        let called = reload::called(&known, &loaded.config.lists);
+        let before = before.iter().map(|before| &before.name);
+        this.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
         Ok((this, loaded))
+    }
+
+    /// What is known of lists at a start, `before` a trial or, if it goes on with one, on trial.
+    fn known(&self, before: &[Known], parted: &Parted, sources: &mut Sources) -> Vec<Known> {
+        if self.trial.is_on() { sources.on_trial(before, parted) } else { before.to_vec() }
     }
 
     /// What was before a trial that the filterd before has left, and nobody has confirmed in time. Whoever takes the place of

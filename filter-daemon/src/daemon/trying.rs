@@ -5,6 +5,7 @@ use super::lists::{has_no_copy, held_back};
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
 use super::serve::failure;
+use super::trial::Parted;
 use crate::blocklist::{List, Origin};
 use crate::clock;
 use crate::config::name::CONFIG_LIST;
@@ -49,7 +50,9 @@ impl Owner {
         let lists = self.protection.blocklist().lists().iter();
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
         let names = names.collect();
-        let begun = self.configuration.trial.begin(length, by, loaded.checksum, names);
+        let parted =
+            Parted::by_reload(&loaded.gone_lists(self.protection.blocklist().lists()), &loaded.renamed());
+        let begun = self.configuration.trial.begin(length, by, loaded.checksum, names, parted);
         let remedy = "make the state directory writable and see that it has room";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();

@@ -5,6 +5,7 @@
 mod beside;
 mod note;
 mod owed;
+mod parted;
 mod start;
 mod told;
 
@@ -22,6 +23,7 @@ use crate::control::Handle;
 use crate::text::Explanation;
 use note::{Note, Place, Stage};
 use owed::Owed;
+pub use parted::Parted;
 pub use start::AtStart;
 
 /// How long until what could not be put back is tried again.
@@ -95,15 +97,16 @@ impl Trial {
         }
     }
 
-    /// Begins one: on disk when this returns. `names` are those of the lists in force.
+    /// Begins one: on disk when this returns. `names` are those of the lists in force, and `parted` tells what it makes of them.
     pub fn begin(
         &mut self,
         length: Duration,
         by: &str,
         checksum: u32,
         names: Vec<Arc<str>>,
+        parted: Parted,
     ) -> Result<(), String> {
-        let note = Note::ending(length, checksum, by);
+        let note = Note::ending(length, checksum, by, parted);
         self.place.write(&note)?;
         self.owed = None;
         let (since, until) = (clock::now(), clock::after(length));
@@ -132,7 +135,7 @@ impl Trial {
         self.held = to_keep;
         let State::On { note, until, is_in_force, .. } = &mut self.state else { return None };
         (*until, *is_in_force) = (clock::after(length), true);
-        *note = Note::ending(length, note.checksum, &note.by);
+        *note = Note::ending(length, note.checksum, &note.by, note.parted.clone());
         if let Err(error) = self.place.write(note) {
             // The one that was written before holds, and is over a little earlier.
             warn!("{error}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 use super::note::{Note, Place, Stage};
-use super::{Anew, State, Trial, told};
+use super::{Anew, Parted, State, Trial, told};
 use crate::clock;
 use crate::text::Explanation;
 
@@ -59,6 +59,18 @@ impl Trial {
         (this, AtStart::GoesOn)
     }
 
+    /// What the lists of before are on it.
+    pub fn parted(&self) -> Parted {
+        if let State::On { note, .. } = &self.state { note.parted.clone() } else { Parted::default() }
+    }
+
+    /// The start that goes on with it has read this of them.
+    pub fn parts(&mut self, parted: Parted) {
+        if let State::On { note, .. } = &mut self.state {
+            note.parted = parted;
+        }
+    }
+
     /// The start that goes on with it has found a configuration that is not valid: that of before is in force.
     pub fn has_an_invalid_file(&mut self) {
         if let State::On { anew, .. } = &mut self.state {
@@ -80,8 +92,19 @@ impl Trial {
 
     /// The filterd with this start's configuration is at work.
     pub fn has_begun(&mut self) {
-        if let State::None = self.state {
-            self.forget();
+        match &self.state {
+            State::None => self.forget(),
+            State::On { note, .. } if self.place.read().as_ref() != Some(note) => {
+                if let Err(error) = self.place.write(note) {
+                    // What was written before holds.
+                    warn!("{error}");
+                }
+            }
+            State::On { .. }
+            | State::Confirmed
+            | State::Over { .. }
+            | State::RolledBack { .. }
+            | State::Lost { .. } => {}
         }
     }
 }
