@@ -370,3 +370,30 @@ fn what_was_accepted_on_trial_is_missed_again_after_a_rollback() {
     net.filterd(["confirm"]).succeeds();
     net.filterd(["reload"]).succeeds();
 }
+
+#[test]
+fn a_rollback_tells_all_that_it_switches_back_also_of_lists_whose_files_have_changed() {
+    let lists = |one: &str, two: &str| {
+        format!("lists: [{{name: one, path: $HOME/one.txt{one}}}, {{name: two, path: $HOME/two.txt{two}}}]")
+    };
+    for changed in [false, true] {
+        let mut net = Net::new();
+        net.file("one.txt", ATTACKER);
+        net.file("two.txt", BYSTANDER);
+        net.start(&lists("", ""));
+        if changed {
+            net.file("one.txt", &format!("{ATTACKER}\n{NEW}\n"));
+            net.file("two.txt", &format!("{BYSTANDER}\n{OLD}\n"));
+        }
+        net.configure(&lists(", ports: [22], max_entries: 7", ", allow: true"));
+        net.filterd(["reload", "--confirm", "1h"])
+            .succeeds()
+            .says("list one: blocks on port 22 only from now on, other limits\n")
+            .says("list two: allows from now on\n");
+        let (one, two) =
+            ("list one: blocks on all ports from now on, other limits", "list two: blocks from now on");
+        net.filterd(["rollback"]).succeeds().says(one).says(two);
+        net.expect_each([ATTACKER, BYSTANDER]).dropped();
+        net.wait_for_log(&format!(r#"INFO rollback settings="{one}; {two}""#));
+    }
+}
