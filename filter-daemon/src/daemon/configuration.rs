@@ -10,7 +10,7 @@ use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
 use super::reload::{self, Known, Loaded, Sources, WayBack};
 use super::trial::{AtStart, Parted, Trial};
-use crate::blocklist::Accepted;
+use crate::blocklist::{Accepted, Reading};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, Mode};
@@ -127,8 +127,7 @@ impl Configuration {
         match what {
             AtStart::Nothing => return Ok(None),
             AtStart::GoesOn => {
-                let copies = known.iter().filter_map(|known| known.reading.accepted.as_ref());
-                self.holds(copies, &sources.copies);
+                self.holds(known.iter().map(|known| &known.reading), &sources.copies);
                 return Ok(None);
             }
             AtStart::StayRolledBack { checksum }
@@ -141,7 +140,7 @@ impl Configuration {
         }
         match self.source().restore(known, sources) {
             Ok(loaded) => {
-                self.trial.finds(loaded.checksum);
+                self.trial.finds(&loaded);
                 self.trial.has_rolled_back();
                 self.was_rolled_back();
                 Ok(Some(loaded))
@@ -158,9 +157,13 @@ impl Configuration {
     }
 
     /// Takes what is in force in hand, with the copies of these lists, so that it can be put back.
-    pub fn holds<'a>(&mut self, lists: impl Iterator<Item = &'a Accepted>, copies: &Copies) {
+    /// Tells of which lists the copies do not know the files as they were read last.
+    pub fn holds<'a>(&mut self, lists: impl Iterator<Item = &'a Reading>, copies: &Copies) -> Vec<Accepted> {
         let text = self.path().and_then(|path| self.last_good.read(path).ok());
-        self.way_back = Some(Arc::new(WayBack::hold(text, lists, copies)));
+        let way_back = WayBack::hold(text, lists, copies);
+        let unknown = way_back.of_files_unknown();
+        self.way_back = Some(Arc::new(way_back));
+        unknown
     }
 
     /// Nothing is to be put back any more, and what was prepared was taken, or is not to be.
@@ -174,9 +177,12 @@ impl Configuration {
         self.path().is_some()
     }
 
-    /// What was before a trial is in force again, whatever the file says.
+    /// What was before a trial is in force again, whatever the file says. If it says the same, nobody need know.
     pub fn was_rolled_back(&mut self) {
         self.copy = Copy::Nothing;
+        if self.trial.found_its_file() {
+            return;
+        }
         let Some(path) = self.file.path() else { return };
         let told = Explanation::new(
             format!(
@@ -402,9 +408,11 @@ impl Source {
             None => self.last_good.read(path).map_err(cannot)?,
         };
         // Where it cannot be read, any text is another one.
-        let checksum = sources.read_config(path).map_or(0, |bytes| crc32fast::hash(&bytes));
+        let said = sources.read_config(path).ok();
+        let checksum = said.as_deref().map_or(0, crc32fast::hash);
+        let says_its_file = said.as_deref() == Some(text.as_bytes());
         let config = config::parse(path, text.into_bytes())?;
-        Ok(Loaded { checksum, ..Loaded::restore(config, known, way_back, sources) })
+        Ok(Loaded { checksum, says_its_file, ..Loaded::restore(config, known, way_back, sources) })
     }
 }
 

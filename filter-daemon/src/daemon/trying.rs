@@ -38,7 +38,7 @@ impl Owner {
             let lost = |list: &LoadedList| matches!(list.found, Found::Doubted { targets: None, .. });
             let lost = loaded.lists.iter().filter(|list| lost(list)).map(|list| list.name.clone());
             self.configuration.trial.loses(lost.collect());
-            self.configuration.trial.finds(loaded.checksum);
+            self.configuration.trial.finds(&loaded);
         }
         let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
         if !self.configuration.is_any() {
@@ -56,8 +56,9 @@ impl Owner {
         let remedy = "make the state directory writable and see that it has room";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
-        let copies = lists.filter_map(|(_, list)| list.reading.as_ref()?.accepted.as_ref());
-        self.configuration.holds(copies, self.lists.copies());
+        let readings = lists.filter_map(|(_, list)| list.reading.as_ref());
+        let unknown = self.configuration.holds(readings, self.lists.copies());
+        self.lists.know_files(unknown);
         Ok(loaded)
     }
 

@@ -4,7 +4,7 @@
 
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::{Accepted, Reading, Times};
+use crate::blocklist::{Accepted, Reading, Stamp, Times};
 use crate::source::copies::{CopyError, Held};
 use crate::source::{Copies, How, ListFile};
 
@@ -16,22 +16,38 @@ const MOST: usize = 512;
 #[derive(Debug)]
 pub struct WayBack {
     text: Option<String>,
-    held: Vec<Held>,
+    held: Vec<InHand>,
+}
+
+/// A list's.
+#[derive(Debug)]
+struct InHand {
+    held: Held,
+    /// What its file was when it was read last.
+    stamp: Option<Stamp>,
 }
 
 impl WayBack {
     /// Takes this configuration, and the copies of these lists, in hand.
-    pub fn hold<'a>(
-        text: Option<String>,
-        lists: impl Iterator<Item = &'a Accepted>,
-        copies: &Copies,
-    ) -> Self {
-        Self { text, held: lists.take(MOST).filter_map(|accepted| copies.hold(accepted).ok()).collect() }
+    pub fn hold<'a>(text: Option<String>, lists: impl Iterator<Item = &'a Reading>, copies: &Copies) -> Self {
+        let held = lists.filter_map(|list| {
+            let accepted = list.accepted.as_ref()?;
+            // A file that was written anew with the same in it has its old copy.
+            let stamp = list.stamp.or(accepted.stamp);
+            Some(InHand { held: copies.hold(accepted).ok()?, stamp })
+        });
+        Self { text, held: held.take(MOST).collect() }
+    }
+
+    /// The copies that know another file, with the one that was read last.
+    pub fn of_files_unknown(&self) -> Vec<Accepted> {
+        let others = self.held.iter().filter(|one| one.stamp != one.held.accepted().stamp);
+        others.map(|one| Accepted { stamp: one.stamp, ..one.held.accepted().clone() }).collect()
     }
 
     /// Makes copies anew that are gone, for whoever starts next.
     pub fn put_back(&self, copies: &Copies) {
-        for held in &self.held {
+        for InHand { held, .. } in &self.held {
             if let Err(error) = copies.put_back(held) {
                 tracing::error!(
                     "list {}: its copy is gone, and cannot be made anew: {error}",
@@ -48,7 +64,7 @@ impl WayBack {
 
     /// The lists of which there is a copy: those in hand, and then what lies in the state directory.
     pub fn known(&self, sources: &mut Sources) -> Vec<Known> {
-        let held = self.held.iter().map(|held| Known {
+        let held = self.held.iter().map(|InHand { held, stamp }| Known {
             meaning: held.accepted().meaning,
             id: None,
             turned: None,
@@ -57,6 +73,7 @@ impl WayBack {
             reading: Reading {
                 path: held.accepted().path.clone(),
                 accepted: Some(held.accepted().clone()),
+                stamp: *stamp,
                 ..Reading::default()
             },
         });
@@ -76,6 +93,6 @@ impl WayBack {
     }
 
     fn held(&self, accepted: &Accepted) -> Option<&Held> {
-        self.held.iter().find(|held| held.accepted() == accepted)
+        self.held.iter().map(|one| &one.held).find(|held| held.accepted() == accepted)
     }
 }

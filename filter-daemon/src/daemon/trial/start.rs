@@ -41,7 +41,7 @@ impl Trial {
             Stage::Confirmed => return (this, AtStart::Nothing),
             Stage::RolledBack => {
                 let Note { checksum, by, .. } = note;
-                this.state = State::RolledBack { since: clock::now(), by };
+                this.state = State::RolledBack { since: clock::now(), by, is_settled: false };
                 return (this, AtStart::StayRolledBack { checksum });
             }
             Stage::On => {}
