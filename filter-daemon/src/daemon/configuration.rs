@@ -8,9 +8,9 @@ use tracing::{error, warn};
 
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
-use super::reload::{Known, Loaded, Sources, WayBack};
-use super::trial::{AtStart, Trial};
-use crate::blocklist::Accepted;
+use super::reload::{self, Known, Loaded, Sources, WayBack};
+use super::trial::{AtStart, Parted, Trial};
+use crate::blocklist::{Accepted, Reading};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, Mode};
@@ -64,7 +64,7 @@ impl Configuration {
         if !run.take_over {
             sources.copies.clean();
         }
-        let known = sources.known();
+        let before = sources.known();
         let mut this = Self {
             file: run.config.clone(),
             is_known: run.config.path().is_some_and(|path| last_good.read(path).is_ok()),
@@ -78,19 +78,31 @@ impl Configuration {
             way_back: None,
         };
         let nothing = Accept::default();
-        if let Some(loaded) = this.after_trial(run, &known, sources)? {
+        if let Some(loaded) = this.after_trial(run, &before, sources)? {
             return Ok((this, loaded));
         }
-        let known = if this.trial.is_on() { sources.on_trial(known) } else { known };
+        let mut parted = this.trial.parted();
+        let mut known = this.known(&before, &parted, sources);
         let source = Source { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
         let loaded = match source.load(&known, &nothing, sources) {
             Err(DaemonError::Config(error)) if !run.take_over => {
                 this.trial.has_an_invalid_file();
+                // What was before is in force, with all of its lists.
+                parted = Parted::default();
+                known = this.known(&before, &parted, sources);
                 Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
             }
             loaded => loaded?,
         };
+        let called = reload::called(&known, &loaded.config.lists);
+        let before = before.iter().map(|before| &before.name);
+        this.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
         Ok((this, loaded))
+    }
+
+    /// What is known of lists at a start, `before` a trial or, if it goes on with one, on trial.
+    fn known(&self, before: &[Known], parted: &Parted, sources: &mut Sources) -> Vec<Known> {
+        if self.trial.is_on() { sources.on_trial(before, parted) } else { before.to_vec() }
     }
 
     /// What was before a trial that the filterd before has left, and nobody has confirmed in time. Whoever takes the place of
@@ -115,8 +127,7 @@ impl Configuration {
         match what {
             AtStart::Nothing => return Ok(None),
             AtStart::GoesOn => {
-                let copies = known.iter().map(|known| (&known.name, known.reading.accepted.as_ref()));
-                self.holds(copies, &sources.copies);
+                self.holds(known.iter().map(|known| (&known.name, &known.reading)), &sources.copies);
                 return Ok(None);
             }
             AtStart::StayRolledBack { checksum }
@@ -129,7 +140,7 @@ impl Configuration {
         }
         match self.source().restore(known, sources) {
             Ok(loaded) => {
-                self.trial.finds(loaded.checksum);
+                self.trial.finds(&loaded);
                 self.trial.has_rolled_back();
                 self.was_rolled_back();
                 Ok(Some(loaded))
@@ -146,13 +157,17 @@ impl Configuration {
     }
 
     /// Takes what is in force in hand, with the copies of these lists, so that it can be put back.
+    /// Tells of which lists the copies do not know the files as they were read last.
     pub fn holds<'a>(
         &mut self,
-        lists: impl Iterator<Item = (&'a Arc<str>, Option<&'a Accepted>)>,
+        lists: impl Iterator<Item = (&'a Arc<str>, &'a Reading)>,
         copies: &Copies,
-    ) {
+    ) -> Vec<Accepted> {
         let text = self.path().and_then(|path| self.last_good.read(path).ok());
-        self.way_back = Some(Arc::new(WayBack::hold(text, lists, copies)));
+        let way_back = WayBack::hold(text, lists, copies);
+        let unknown = way_back.of_files_unknown();
+        self.way_back = Some(Arc::new(way_back));
+        unknown
     }
 
     /// Nothing is to be put back any more, and what was prepared was taken, or is not to be.
@@ -166,9 +181,12 @@ impl Configuration {
         self.path().is_some()
     }
 
-    /// What was before a trial is in force again, whatever the file says.
+    /// What was before a trial is in force again, whatever the file says. If it says the same, nobody need know.
     pub fn was_rolled_back(&mut self) {
         self.copy = Copy::Nothing;
+        if self.trial.found_its_file() {
+            return;
+        }
         let Some(path) = self.file.path() else { return };
         let told = Explanation::new(
             format!(
@@ -399,9 +417,11 @@ impl Source {
             None => self.last_good.read(path).map_err(cannot)?,
         };
         // Where it cannot be read, any text is another one.
-        let checksum = sources.read_config(path).map_or(0, |bytes| crc32fast::hash(&bytes));
+        let said = sources.read_config(path).ok();
+        let checksum = said.as_deref().map_or(0, crc32fast::hash);
+        let says_its_file = said.as_deref() == Some(text.as_bytes());
         let config = config::parse(path, text.into_bytes())?;
-        Ok(Loaded { checksum, ..Loaded::restore(config, known, way_back, sources) })
+        Ok(Loaded { checksum, says_its_file, ..Loaded::restore(config, known, way_back, sources) })
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tracing::error;
+use tracing::{error, warn};
 
 use crate::blocklist::{Accepted, Blocklist, List, ListId, Times, Timestamp};
 use crate::clock;
@@ -68,6 +68,8 @@ enum Aim {
     TryOut(Vec<ToKeep>),
     /// Those that are there are to say anew when they were written, where that matters.
     Renew,
+    /// Those of these are to say of which file each is: it was written anew since, with the same in it.
+    KnowFiles(Vec<Accepted>),
 }
 
 struct Writing {
@@ -109,6 +111,14 @@ impl Lists {
     /// The same once the owner has begun its work.
     pub fn renew_soon(&mut self) {
         self.next.push_back(Aim::Renew);
+    }
+
+    /// Has these copies say of which files they are.
+    pub fn know_files(&mut self, lists: Vec<Accepted>) {
+        if !lists.is_empty() {
+            self.next.push_back(Aim::KnowFiles(lists));
+            self.write_next();
+        }
     }
 
     /// Has copies of these written beside the last good ones. Tells what is to be kept once they have stood their trial.
@@ -261,6 +271,15 @@ impl Lists {
             None => {}
             Some(Aim::Keep(lists)) => self.write(lists, Copies::keep),
             Some(Aim::TryOut(lists)) => self.write(lists, Copies::try_out),
+            Some(Aim::KnowFiles(lists)) => self.begin(Vec::new(), |copies| {
+                for (Accepted { name, .. }, error) in copies.know_files(lists) {
+                    warn!(
+                        "the copy of list {name} cannot say which file it is of: {error}; a start that puts it back says that the \
+                         file may be another one"
+                    );
+                }
+                Vec::new()
+            }),
             Some(Aim::Renew) => self.begin(Vec::new(), |copies| {
                 for (Accepted { name, .. }, error) in copies.renew() {
                     error!(

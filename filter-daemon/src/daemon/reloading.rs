@@ -10,7 +10,7 @@ use super::owner::Owner;
 use super::reading::Read;
 use super::reload::{Loaded, Reload};
 use super::settings;
-use crate::blocklist::List;
+use crate::blocklist::{List, Polarity};
 use crate::clock;
 use crate::config::{self, Config};
 use crate::control::ReplyTo;
@@ -215,9 +215,8 @@ impl Owner {
         self.guard.follow_feeds(self.feeds.facts());
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
-        let held_back =
-            reloaded.held_back.iter().map(|held| (held.list.as_str(), self.stays_as_said(&held.list)));
-        let held_back = held_back.collect();
+        let held_back = reloaded.held_back.iter().filter(|held| !self.is_put_back(&held.list));
+        let held_back = held_back.map(|held| (held.list.as_str(), self.stays_as_said(&held.list))).collect();
         let (restores, renamed) = (self.readings.is_rollback(), &reloaded.renamed);
         let reload = settings::Reload { mood: Mood::Is, restores, renamed, held_back };
         let changed = settings::changed(&before, &self.config, &reload);
@@ -230,6 +229,15 @@ impl Owner {
         reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
         self.follow_interfaces(&mut reloaded).await;
         reloaded
+    }
+
+    /// Was this list put back, and so with all that is said of it? One that was waiting for a file that is believed waits again.
+    fn is_put_back(&self, name: &str) -> bool {
+        let lists = self.protection.blocklist().lists();
+        let said = self.config.lists.iter().find(|list| list.name.as_str() == name);
+        let there = lists.find(name).map(|id| lists.get(id).polarity == Polarity::Allow);
+        let is_as_said = said.zip(there).is_some_and(|(said, allows)| said.allows == allows);
+        is_as_said && self.readings.is_rollback() && !self.configuration.trial.has_lost(name)
     }
 
     /// Does what is on this list stay as long as the configuration says?

@@ -5,6 +5,7 @@ use super::lists::{has_no_copy, held_back};
 use super::owner::Owner;
 use super::reload::{Found, Loaded, LoadedList};
 use super::serve::failure;
+use super::trial::Parted;
 use crate::blocklist::{List, Origin};
 use crate::clock;
 use crate::config::name::CONFIG_LIST;
@@ -37,7 +38,7 @@ impl Owner {
             let lost = |list: &LoadedList| matches!(list.found, Found::Doubted { targets: None, .. });
             let lost = loaded.lists.iter().filter(|list| lost(list)).map(|list| list.name.clone());
             self.configuration.trial.loses(lost.collect());
-            self.configuration.trial.finds(loaded.checksum);
+            self.configuration.trial.finds(&loaded);
         }
         let Some((length, by)) = self.readings.trial() else { return Ok(loaded) };
         if !self.configuration.is_any() {
@@ -49,13 +50,15 @@ impl Owner {
         let lists = self.protection.blocklist().lists().iter();
         let names = lists.filter(|(_, list)| list.origin == Origin::File).map(|(_, list)| list.name.clone());
         let names = names.collect();
-        let begun = self.configuration.trial.begin(length, by, loaded.checksum, names);
+        let parted =
+            Parted::by_reload(&loaded.gone_lists(self.protection.blocklist().lists()), &loaded.renamed());
+        let begun = self.configuration.trial.begin(length, by, loaded.checksum, names, parted);
         let remedy = "make the state directory writable and see that it has room";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
-        let known =
-            lists.filter_map(|(_, list)| Some((&list.name, list.reading.as_ref()?.accepted.as_ref())));
-        self.configuration.holds(known, self.lists.copies());
+        let readings = lists.filter_map(|(_, list)| Some((&list.name, list.reading.as_ref()?)));
+        let unknown = self.configuration.holds(readings, self.lists.copies());
+        self.lists.know_files(unknown);
         Ok(loaded)
     }
 

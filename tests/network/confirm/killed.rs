@@ -144,6 +144,89 @@ fn a_list_that_allows_on_trial_allows_after_a_kill_and_blocks_after_the_rollback
     }
 }
 
+/// Its copy of before stays, to be put back. Whoever names a list so meanwhile, with another file, has another list.
+#[test]
+fn a_list_that_was_taken_out_or_renamed_on_trial_does_not_come_back_with_a_start_within_it() {
+    let (stays, seen) = ("203.0.113.8", ATTACKER);
+    let friends =
+        |name: &str, file: &str, allow: bool| format!("{{name: {name}, path: $HOME/{file}, allow: {allow}}}");
+    let config = |allow: bool, lists: &[String]| {
+        let block = if allow { "203.0.113.0/24" } else { "198.51.100.9" };
+        format!("block: [{block}]\nlists: [{}]", lists.join(", "))
+    };
+    for (allow, renamed, confirmed) in [
+        (true, false, true),
+        (true, true, true),
+        (false, true, false),
+        (false, false, true),
+        (true, true, false),
+    ] {
+        let mut net = Net::new();
+        net.file("friends.txt", &format!("{seen}\n{stays}\n"));
+        net.start(&config(allow, &[friends("friends", "friends.txt", allow)]));
+        let is_on_it = |net: &Net| {
+            let expected = net.expect(seen);
+            if allow {
+                expected.passes()
+            } else {
+                expected.dropped()
+            };
+        };
+        let is_not = |net: &Net| {
+            let expected = net.expect(seen);
+            if allow {
+                expected.dropped()
+            } else {
+                expected.passes()
+            };
+        };
+        is_on_it(&net);
+        let mut lists: Vec<_> = renamed.then(|| friends("staff", "friends.txt", allow)).into_iter().collect();
+        net.configure(&config(allow, &lists));
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        net.file("friends.txt", &format!("{stays}\n"));
+        lists.push(friends("friends", "elsewhere.txt", allow));
+        for _ in 0..2 {
+            net.end(Signal::SIGKILL);
+            net.start(&config(allow, &lists));
+            is_not(&net);
+            net.filterd(["status"]).exits(7).says("list friends is not loaded").says("is on trial until ");
+        }
+        if confirmed {
+            net.filterd(["confirm"]).exits(7).complains("list friends is not loaded");
+            net.filterd(["reload"]).exits(7).complains("list friends is not loaded");
+            is_not(&net);
+        } else {
+            net.filterd(["rollback"]).succeeds();
+            is_on_it(&net);
+        }
+    }
+}
+
+/// What is on trial is what that start has read; one that comes after it takes no list for one that was not there.
+#[test]
+fn a_list_that_a_start_within_the_trial_took_out_does_not_come_back_with_the_next_one() {
+    let list = |file: &str| format!("block: [198.51.100.9]\nlists: [{{name: drop, path: $HOME/{file}}}]");
+    let mut net = before();
+    net.configure(&list("drop.txt"));
+    net.file("more.txt", "192.0.2.77\n");
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("block: [198.51.100.9]");
+    net.expect("203.0.113.200").passes();
+    net.end(Signal::SIGKILL);
+    net.start(&list("elsewhere.txt"));
+    net.expect("203.0.113.200").passes();
+    net.filterd(["status"]).exits(7).says("list drop is not loaded");
+    // A configuration that is not valid is that of before, with all it had.
+    fs::remove_file(net.home().path("drop.txt")).expect("it is there");
+    net.end(Signal::SIGKILL);
+    net.start("block: [");
+    is_before(&net);
+    net.filterd(["rollback"]).succeeds();
+    is_before(&net);
+}
+
 #[test]
 fn whoever_confirms_is_told_which_list_is_held_back() {
     let net = before();

@@ -370,3 +370,77 @@ fn what_was_accepted_on_trial_is_missed_again_after_a_rollback() {
     net.filterd(["confirm"]).succeeds();
     net.filterd(["reload"]).succeeds();
 }
+
+/// Configuration and lists say what is in force: there is nothing that somebody would have to decide, now or after a start.
+#[test]
+fn a_trial_that_has_changed_nothing_leaves_nothing_to_be_told() {
+    for by_itself in [true, false] {
+        let mut net = before();
+        // As a job writes it every night, with the same in it.
+        for _ in 0..2 {
+            net.filterd(["reload", "--confirm", if by_itself { "1s" } else { "1h" }]).succeeds();
+            if by_itself {
+                until(|| net.filterd(["status"]).is_success(), "it is rolled back, and all is well");
+            } else {
+                net.filterd(["rollback"]).succeeds();
+            }
+            net.filterd(["status"]).succeeds();
+            net.filterd(["confirm"]).exits(1).says("nothing to confirm: the reload was rolled back");
+            net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
+            net.filterd(["reload"]).succeeds();
+        }
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        net.filterd(["rollback"]).succeeds();
+        is_before(&net);
+        // What comes after it is no part of it.
+        net.file("drop.txt", "192.0.2.78\n203.0.113.200\n192.0.2.77\n");
+        net.end(Signal::SIGKILL);
+        net.start(BEFORE);
+        net.expect_each([OLD, NEW]).dropped();
+        net.filterd(["status"]).succeeds();
+    }
+}
+
+#[test]
+fn of_a_list_that_says_what_it_said_before_a_rollback_has_nothing_to_tell() {
+    let mut net = before();
+    net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
+    net.filterd(["reload"]).succeeds();
+    net.configure("lists: [{name: drop, path: $HOME/drop.txt}]");
+    net.filterd(["reload", "--confirm", "1h"]).succeeds();
+    net.filterd(["rollback"]).succeeds();
+    for _ in 0..2 {
+        is_before(&net);
+        let status = net.filterd(["status"]).exits(7).says("what was in force before is again");
+        status.is_silent_about("list drop");
+        net.end(Signal::SIGKILL);
+        net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
+    }
+}
+
+#[test]
+fn a_rollback_tells_all_that_it_switches_back_also_of_lists_whose_files_have_changed() {
+    let lists = |one: &str, two: &str| {
+        format!("lists: [{{name: one, path: $HOME/one.txt{one}}}, {{name: two, path: $HOME/two.txt{two}}}]")
+    };
+    for changed in [false, true] {
+        let mut net = Net::new();
+        net.file("one.txt", ATTACKER);
+        net.file("two.txt", BYSTANDER);
+        net.start(&lists("", ""));
+        if changed {
+            net.file("one.txt", &format!("{ATTACKER}\n{NEW}\n"));
+            net.file("two.txt", &format!("{BYSTANDER}\n{OLD}\n"));
+        }
+        net.configure(&lists(", ports: [22], max_entries: 7", ", allow: true"));
+        net.filterd(["reload", "--confirm", "1h"])
+            .succeeds()
+            .says("list one: blocks on port 22 only from now on, other limits\n")
+            .says("list two: allows from now on\n");
+        let (one, two) =
+            ("list one: blocks on all ports from now on, other limits", "list two: blocks from now on");
+        net.filterd(["rollback"]).succeeds().says(one).says(two);
+        net.expect_each([ATTACKER, BYSTANDER]).dropped();
+        net.wait_for_log(&format!(r#"INFO rollback settings="{one}; {two}""#));
+    }
+}

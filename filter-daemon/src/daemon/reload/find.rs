@@ -186,11 +186,12 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
         let told = Explanation::new(message, "`filterd reload` reads its file");
         return Found::Doubted { told, targets: None, read: None, accepted: None };
     };
-    if accepted.stamp.is_some() && accepted.stamp == look::stamp_of(list, path) {
+    let stamp = copy.and_then(|copy| copy.reading.stamp).or(accepted.stamp);
+    if stamp.is_some() && stamp == look::stamp_of(list, path) {
         let (read, remarks) = (ReadAs::of(&file), file.remarks);
         return Found::Accepted {
             targets: file.targets,
-            accepted: accepted.clone(),
+            accepted: Accepted { stamp, ..accepted.clone() },
             draft: None,
             read,
             remarks,

@@ -36,6 +36,8 @@ pub struct Loaded {
     pub checksum: u32,
     /// It was in force before, and is put back: its lists are what their copies say.
     pub restores: bool,
+    /// It is put back, and its file says the same.
+    pub says_its_file: bool,
 }
 
 /// One list file as it was found.
@@ -195,10 +197,24 @@ impl Loaded {
         renamed
     }
 
+    /// Are its lists, which are put back, what their files say?
+    pub fn say_their_files(&self) -> bool {
+        self.lists.iter().all(|list| !matches!(list.found, Found::Doubted { .. }))
+    }
+
     /// This configuration with these lists; of its text there is no copy.
     fn of(config: Config, lists: Vec<LoadedList>) -> Self {
         let (block, allow) = (config.block.iter().copied().collect(), config.allow.iter().copied().collect());
-        Self { block, allow, lists, config, copy: Copy::Nothing, checksum: 0, restores: false }
+        Self {
+            block,
+            allow,
+            lists,
+            config,
+            copy: Copy::Nothing,
+            checksum: 0,
+            restores: false,
+            says_its_file: false,
+        }
     }
 
     /// Reads every list file of this configuration but those that are as they were.

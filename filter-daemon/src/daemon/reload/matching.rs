@@ -1,6 +1,7 @@
 //! Which list of a new configuration is which of the one in force: so that a list that was renamed, or whose file was
 //! moved, goes on as it was.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,12 @@ pub fn match_up<'a>(known: &'a [Known], lists: &[List]) -> Vec<Option<&'a Known>
         }
     }
     found
+}
+
+/// What those of `known` are called now that `lists` continue.
+pub fn called(known: &[Known], lists: &[List]) -> HashMap<Arc<str>, Arc<str>> {
+    let matched = match_up(known, lists).into_iter().zip(lists);
+    matched.filter_map(|(known, list)| Some((known?.name.clone(), list.name.as_str().into()))).collect()
 }
 
 impl Known {

@@ -53,7 +53,7 @@ pub use ends::Ends;
 pub use find::Found;
 pub use load::{Loaded, LoadedList, known};
 pub use look::written;
-pub use matching::Known;
+pub use matching::{Known, called};
 pub use rows::{Rows, must_not_be_live};
 pub use sources::Sources;
 pub use told::tell_log;

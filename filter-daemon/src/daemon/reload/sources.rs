@@ -6,6 +6,7 @@ use super::look::Look;
 use super::matching::Known;
 use crate::blocklist::{Accepted, Reading, Times};
 use crate::config::{self, ConfigError, Feed, List};
+use crate::daemon::trial::Parted;
 use crate::source::copies::CopyError;
 use crate::source::feeds::{Feeds, Key};
 use crate::source::file::FileError;
@@ -78,10 +79,11 @@ impl Sources {
     }
 
     /// The same for a start that goes on with a trial: what is known of a list on trial is what is known of it.
-    pub fn on_trial(&mut self, before: Vec<Known>) -> Vec<Known> {
+    /// What lists of before are not part of it, `parted` tells.
+    pub fn on_trial(&mut self, before: &[Known], parted: &Parted) -> Vec<Known> {
         let mut known = self.known_by(self.copies.find_tried());
-        let others: Vec<_> =
-            before.into_iter().filter(|before| known.iter().all(|one| one.name != before.name)).collect();
+        let others = before.iter().filter_map(|before| parted.on_trial(before.clone()));
+        let others: Vec<_> = others.filter(|other| known.iter().all(|one| one.name != other.name)).collect();
         known.extend(others);
         known
     }

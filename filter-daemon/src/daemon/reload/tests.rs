@@ -150,5 +150,14 @@ fn target(word: &str) -> Target {
 fn loaded(block: &[&str], allow: &[&str], enforce: bool) -> Loaded {
     let (block, allow, copy) = (targets(block), targets(allow), Default::default());
     let config = Config { enforce, ..Config::default() };
-    Loaded { config, block, allow, lists: Vec::new(), copy, checksum: 0, restores: false }
+    Loaded {
+        config,
+        block,
+        allow,
+        lists: Vec::new(),
+        copy,
+        checksum: 0,
+        restores: false,
+        says_its_file: false,
+    }
 }

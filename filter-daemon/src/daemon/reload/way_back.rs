@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::{Accepted, Reading, Times};
+use crate::blocklist::{Accepted, Reading, Stamp, Times};
 use crate::source::copies::{CopyError, Held};
 use crate::source::{Copies, How, ListFile};
 
@@ -19,27 +19,35 @@ const MOST: usize = 512;
 #[derive(Debug)]
 pub struct WayBack {
     text: Option<String>,
-    held: Vec<Held>,
+    held: Vec<InHand>,
     /// Lists of which nothing was in force.
     nothing: HashSet<Arc<str>>,
+}
+
+/// A list's.
+#[derive(Debug)]
+struct InHand {
+    held: Held,
+    /// What its file was when it was read last.
+    stamp: Option<Stamp>,
 }
 
 impl WayBack {
     /// Takes this configuration, and the copies of these lists, in hand. Of those without one nothing is in force.
     pub fn hold<'a>(
         text: Option<String>,
-        lists: impl Iterator<Item = (&'a Arc<str>, Option<&'a Accepted>)>,
+        lists: impl Iterator<Item = (&'a Arc<str>, &'a Reading)>,
         copies: &Copies,
     ) -> Self {
-        let (mut known, mut nothing) = (Vec::new(), HashSet::new());
-        for (name, accepted) in lists {
-            match accepted {
-                Some(accepted) => known.push(accepted),
-                None => _ = nothing.insert(name.clone()),
-            }
-        }
-        let held = known.into_iter().take(MOST).filter_map(|accepted| copies.hold(accepted).ok()).collect();
-        Self { text, held, nothing }
+        let (loaded, others): (Vec<_>, Vec<_>) = lists.partition(|(_, list)| list.accepted.is_some());
+        let held = loaded.into_iter().filter_map(|(_, list)| {
+            let accepted = list.accepted.as_ref()?;
+            // A file that was written anew with the same in it has its old copy.
+            let stamp = list.stamp.or(accepted.stamp);
+            Some(InHand { held: copies.hold(accepted).ok()?, stamp })
+        });
+        let nothing = others.into_iter().map(|(name, _)| name.clone()).collect();
+        Self { text, held: held.take(MOST).collect(), nothing }
     }
 
     /// Was nothing of this list in force?
@@ -47,9 +55,15 @@ impl WayBack {
         self.nothing.contains(list)
     }
 
+    /// The copies that know another file, with the one that was read last.
+    pub fn of_files_unknown(&self) -> Vec<Accepted> {
+        let others = self.held.iter().filter(|one| one.stamp != one.held.accepted().stamp);
+        others.map(|one| Accepted { stamp: one.stamp, ..one.held.accepted().clone() }).collect()
+    }
+
     /// Makes copies anew that are gone, for whoever starts next.
     pub fn put_back(&self, copies: &Copies) {
-        for held in &self.held {
+        for InHand { held, .. } in &self.held {
             if let Err(error) = copies.put_back(held) {
                 tracing::error!(
                     "list {}: its copy is gone, and cannot be made anew: {error}",
@@ -66,7 +80,7 @@ impl WayBack {
 
     /// The lists of which there is a copy: those in hand, and then what lies in the state directory.
     pub fn known(&self, sources: &mut Sources) -> Vec<Known> {
-        let held = self.held.iter().map(|held| Known {
+        let held = self.held.iter().map(|InHand { held, stamp }| Known {
             meaning: held.accepted().meaning,
             id: None,
             turned: None,
@@ -75,6 +89,7 @@ impl WayBack {
             reading: Reading {
                 path: held.accepted().path.clone(),
                 accepted: Some(held.accepted().clone()),
+                stamp: *stamp,
                 ..Reading::default()
             },
         });
@@ -94,6 +109,6 @@ impl WayBack {
     }
 
     fn held(&self, accepted: &Accepted) -> Option<&Held> {
-        self.held.iter().find(|held| held.accepted() == accepted)
+        self.held.iter().map(|one| &one.held).find(|held| held.accepted() == accepted)
     }
 }

@@ -40,8 +40,8 @@ impl Trial {
         let Some(socket) = &self.beside else { return };
         let note = match &self.state {
             State::On { note, .. } | State::Over { note, .. } => Some(format!("{ON}{}", note.by)),
-            State::RolledBack { by, .. } => Some(format!("{ROLLED_BACK}{by}")),
-            State::None | State::Confirmed => None,
+            State::RolledBack { by, is_settled: false, .. } => Some(format!("{ROLLED_BACK}{by}")),
+            State::None | State::Confirmed | State::RolledBack { .. } => None,
             State::Lost { .. } => return,
         };
         if let Err(error) = socket.note_trial(note.as_deref()) {

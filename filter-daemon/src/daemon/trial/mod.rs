@@ -5,6 +5,7 @@
 mod beside;
 mod note;
 mod owed;
+mod parted;
 mod start;
 mod told;
 
@@ -15,13 +16,14 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::lists::ToKeep;
-use super::reload::Ends;
+use super::reload::{Ends, Loaded};
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::Handle;
 use crate::text::Explanation;
 use note::{Note, Place, Stage};
 use owed::Owed;
+pub use parted::Parted;
 pub use start::AtStart;
 
 /// How long until what could not be put back is tried again.
@@ -41,6 +43,8 @@ pub struct Trial {
     ends: Option<Arc<Ends>>,
     /// Lists of before that could not be put back.
     lost: Vec<Arc<str>>,
+    /// What was found of the files when it was rolled back.
+    found: Files,
     /// The filterd before has left a record of one.
     is_known: bool,
     /// Where else it is noted, for a start that does not find the record of it.
@@ -64,10 +68,19 @@ enum State {
     Confirmed,
     /// Its time is over, and what was before is being put back; when that is to be tried again, and why.
     Over { note: Note, since: Timestamp, refused: Option<(Instant, Explanation)> },
-    /// What was before is in force again; by whom the reload was.
-    RolledBack { since: Timestamp, by: String },
+    /// What was before is in force again; by whom the reload was. Where all files say the same, a start need know nothing of it.
+    RolledBack { since: Timestamp, by: String, is_settled: bool },
     /// This start should have gone on with it, or kept what was before, and could not.
     Lost { since: Timestamp, told: Explanation },
+}
+
+/// Whether files say what is put back.
+#[derive(Clone, Copy, Debug, Default)]
+struct Files {
+    /// The configuration's.
+    config: bool,
+    /// All of them.
+    all: bool,
 }
 
 /// What a start within a trial has brought: it reads configuration and lists anew, whatever was on trial before.
@@ -90,24 +103,26 @@ impl Trial {
             held: Vec::new(),
             ends: None,
             lost: Vec::new(),
+            found: Files::default(),
             is_known: false,
             beside: None,
         }
     }
 
-    /// Begins one: on disk when this returns. `names` are those of the lists in force.
+    /// Begins one: on disk when this returns. `names` are those of the lists in force, and `parted` tells what it makes of them.
     pub fn begin(
         &mut self,
         length: Duration,
         by: &str,
         checksum: u32,
         names: Vec<Arc<str>>,
+        parted: Parted,
     ) -> Result<(), String> {
-        let note = Note::ending(length, checksum, by);
+        let note = Note::ending(length, checksum, by, parted);
         self.place.write(&note)?;
         self.owed = None;
         let (since, until) = (clock::now(), clock::after(length));
-        let was_rolled_back = self.rolled_back().is_some();
+        let was_rolled_back = matches!(self.state, State::RolledBack { is_settled: false, .. });
         self.names = names;
         self.state = State::On { note, since, until, is_in_force: false, was_rolled_back, anew: None };
         self.note_beside();
@@ -117,7 +132,7 @@ impl Trial {
     /// What was to be on trial has not come into force.
     pub fn has_come_to_nothing(&mut self) {
         match std::mem::replace(&mut self.state, State::None) {
-            State::On { note, was_rolled_back: true, .. } => self.is_rolled_back(&note),
+            State::On { note, was_rolled_back: true, .. } => self.is_rolled_back(&note, false),
             State::On { .. } => self.forget(),
             other @ (State::None
             | State::Confirmed
@@ -132,7 +147,7 @@ impl Trial {
         self.held = to_keep;
         let State::On { note, until, is_in_force, .. } = &mut self.state else { return None };
         (*until, *is_in_force) = (clock::after(length), true);
-        *note = Note::ending(length, note.checksum, &note.by);
+        *note = Note::ending(length, note.checksum, &note.by, note.parted.clone());
         if let Err(error) = self.place.write(note) {
             // The one that was written before holds, and is over a little earlier.
             warn!("{error}");
@@ -234,26 +249,34 @@ impl Trial {
         self.lost.iter().any(|lost| **lost == *list)
     }
 
-    /// This is the checksum of the configuration's file as it is when what was before is put back: as long as it stays so, a start
+    /// This is put back, and found beside the files as they are then: as long as the configuration's has this checksum, a start
     /// does not take it.
-    pub fn finds(&mut self, checksum: u32) {
+    pub fn finds(&mut self, loaded: &Loaded) {
+        let config = loaded.says_its_file;
+        self.found = Files { config, all: config && loaded.say_their_files() };
         if let State::Over { note, .. } = &mut self.state {
-            note.checksum = checksum;
+            note.checksum = loaded.checksum;
         }
+    }
+
+    /// Does the configuration's file say what was put back?
+    pub fn found_its_file(&self) -> bool {
+        self.found.config
     }
 
     /// What was before is in force again.
     pub fn has_rolled_back(&mut self) {
         if let State::Over { note, .. } = &self.state {
             let note = note.clone();
-            self.is_rolled_back(&note);
+            self.is_rolled_back(&note, self.found.all);
         }
     }
 
-    fn is_rolled_back(&mut self, note: &Note) {
-        self.state = State::RolledBack { since: clock::now(), by: note.by.clone() };
+    fn is_rolled_back(&mut self, note: &Note, is_settled: bool) {
+        self.state = State::RolledBack { since: clock::now(), by: note.by.clone(), is_settled };
         self.ends = None;
-        self.note(Some(Note { stage: Stage::RolledBack, ..note.clone() }));
+        let note = Note { stage: Stage::RolledBack, ..note.clone() };
+        self.note(Some(note).filter(|_| !is_settled));
         self.note_beside();
     }
 

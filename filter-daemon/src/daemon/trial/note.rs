@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::Parted;
 use crate::clock;
 use crate::text::printable;
 
@@ -16,8 +17,8 @@ const FILE: &str = "trial";
 /// What tells one boot from another.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// More than any note has.
-const LONGEST: u64 = 4096;
+/// More than any note has: a line for each of a thousand lists, with two names of 32 characters.
+const LONGEST: u64 = 128 << 10;
 
 /// Where the note lies.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct Note {
     pub checksum: u32,
     /// Who asked for it.
     pub by: String,
+    /// What the lists of before are on trial. An older filterd takes these lines for a part of who asked.
+    pub parted: Parted,
 }
 
 /// What has become of a trial.
@@ -66,10 +69,11 @@ impl Stage {
 
 impl Note {
     /// Of a trial that ends so long from now.
-    pub fn ending(left: Duration, checksum: u32, by: &str) -> Self {
+    pub fn ending(left: Duration, checksum: u32, by: &str, parted: Parted) -> Self {
         let left = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
         let end = since_boot().saturating_add(left);
-        Self { boot: boot(), end, stage: Stage::On, checksum, by: printable::on_one_line(by).to_string() }
+        let by = printable::on_one_line(by).to_string();
+        Self { boot: boot(), end, stage: Stage::On, checksum, by, parted }
     }
 
     /// The same of one that is over.
@@ -85,18 +89,21 @@ impl Note {
     }
 
     fn text(&self) -> String {
-        let Self { boot, end, stage, checksum, by } = self;
-        format!("{boot} {end} {} {checksum:08x} {by}\n", stage.word())
+        let Self { boot, end, stage, checksum, by, parted } = self;
+        format!("{boot} {end} {} {checksum:08x} {by}\n{}", stage.word(), parted.lines())
     }
 
     fn read(text: &str) -> Option<Self> {
-        let mut words = text.strip_suffix('\n')?.splitn(5, ' ');
+        let text = text.strip_suffix('\n')?;
+        let (line, lists) = text.split_once('\n').unwrap_or((text, ""));
+        let mut words = line.splitn(5, ' ');
         Some(Self {
             boot: words.next()?.to_owned(),
             end: words.next()?.parse().ok()?,
             stage: Stage::of(words.next()?)?,
             checksum: u32::from_str_radix(words.next()?, 16).ok()?,
             by: words.next()?.to_owned(),
+            parted: Parted::read(lists),
         })
     }
 }
@@ -114,8 +121,14 @@ impl Place {
     /// What stands there, if there is a note. One that says nothing is of a trial whose end is not known, and so is over.
     pub fn read(&self) -> Option<Note> {
         use std::io::Read;
-        let nothing =
-            |by: &str| Note { boot: String::new(), end: 0, stage: Stage::On, checksum: 0, by: by.to_owned() };
+        let nothing = |by: &str| Note {
+            boot: String::new(),
+            end: 0,
+            stage: Stage::On,
+            checksum: 0,
+            by: by.to_owned(),
+            parted: Parted::default(),
+        };
         let mut text = String::new();
         match File::open(&self.0).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
             Ok(_) => Some(Note::read(&text).unwrap_or_else(|| nothing("somebody (the note is damaged)"))),
@@ -204,7 +217,12 @@ mod tests {
     fn what_was_noted_is_read_again_and_gone_when_it_is_removed() {
         let (_directory, place) = place();
         assert_eq!(place.read(), None);
-        let note = Note::ending(Duration::from_secs(60), 7, "alice as root (filterd reload)");
+        let note = Note::ending(
+            Duration::from_secs(60),
+            7,
+            "alice as root (filterd reload)",
+            Parted::read("gone drop"),
+        );
         place.write(&note).unwrap();
         assert_eq!(place.read(), Some(note.clone()));
         assert!(note.left().is_some_and(|left| left > Duration::from_secs(50)));
@@ -221,7 +239,7 @@ mod tests {
     #[test]
     fn where_there_is_no_room_for_another_note_the_one_that_stands_there_is_written_over() {
         let (directory, place) = place();
-        let note = Note::ending(Duration::from_secs(60), 7, "alice");
+        let note = Note::ending(Duration::from_secs(60), 7, "alice", Parted::default());
         place.write(&note).unwrap();
         fs::create_dir_all(directory.path().join(FILE).with_extension("new").join("in the way")).unwrap();
         for other in [note.over(), Note { stage: Stage::RolledBack, ..note.over() }] {
@@ -237,13 +255,13 @@ mod tests {
         let (directory, place) = place();
         // Nothing takes the place of a directory with something in it.
         fs::create_dir_all(directory.path().join(FILE).join("full")).unwrap();
-        place.write(&Note::ending(Duration::from_secs(60), 7, "alice")).unwrap_err();
+        place.write(&Note::ending(Duration::from_secs(60), 7, "alice", Parted::default())).unwrap_err();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn a_trial_is_over_at_its_end_and_in_every_other_boot() {
-        let note = Note::ending(Duration::from_secs(60), 7, "alice");
+        let note = Note::ending(Duration::from_secs(60), 7, "alice", Parted::default());
         assert_eq!(Note { end: note.end - 60_000, ..note.clone() }.left(), None);
         assert_eq!(Note { boot: "another".into(), ..note.clone() }.left(), None);
         assert_eq!(Note { boot: String::new(), ..note.clone() }.left(), None);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 use super::note::{Note, Place, Stage};
-use super::{Anew, State, Trial, told};
+use super::{Anew, Parted, State, Trial, told};
 use crate::clock;
 use crate::text::Explanation;
 
@@ -41,7 +41,7 @@ impl Trial {
             Stage::Confirmed => return (this, AtStart::Nothing),
             Stage::RolledBack => {
                 let Note { checksum, by, .. } = note;
-                this.state = State::RolledBack { since: clock::now(), by };
+                this.state = State::RolledBack { since: clock::now(), by, is_settled: false };
                 return (this, AtStart::StayRolledBack { checksum });
             }
             Stage::On => {}
@@ -57,6 +57,18 @@ impl Trial {
         let anew = Some(Anew::AsRead);
         this.state = State::On { note, since, until, is_in_force: true, was_rolled_back: false, anew };
         (this, AtStart::GoesOn)
+    }
+
+    /// What the lists of before are on it.
+    pub fn parted(&self) -> Parted {
+        if let State::On { note, .. } = &self.state { note.parted.clone() } else { Parted::default() }
+    }
+
+    /// The start that goes on with it has read this of them.
+    pub fn parts(&mut self, parted: Parted) {
+        if let State::On { note, .. } = &mut self.state {
+            note.parted = parted;
+        }
     }
 
     /// The start that goes on with it has found a configuration that is not valid: that of before is in force.
@@ -80,8 +92,19 @@ impl Trial {
 
     /// The filterd with this start's configuration is at work.
     pub fn has_begun(&mut self) {
-        if let State::None = self.state {
-            self.forget();
+        match &self.state {
+            State::None => self.forget(),
+            State::On { note, .. } if self.place.read().as_ref() != Some(note) => {
+                if let Err(error) = self.place.write(note) {
+                    // What was written before holds.
+                    warn!("{error}");
+                }
+            }
+            State::On { .. }
+            | State::Confirmed
+            | State::Over { .. }
+            | State::RolledBack { .. }
+            | State::Lost { .. } => {}
         }
     }
 }

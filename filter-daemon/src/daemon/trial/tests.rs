@@ -6,7 +6,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 fn begun(state: &Path) -> Trial {
     let mut trial = Trial::none(state);
-    trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()]).unwrap();
+    trial.begin(MINUTE, "alice (filterd reload)", 7, vec!["drop".into()], Parted::default()).unwrap();
     trial
 }
 
@@ -71,7 +71,7 @@ fn one_that_has_come_to_nothing_leaves_what_was_there_before_it() {
     let mut trial = begun(place.path());
     trial.is_over(false);
     trial.has_rolled_back();
-    trial.begin(MINUTE, "bob", 9, Vec::new()).unwrap();
+    trial.begin(MINUTE, "bob", 9, Vec::new(), Parted::default()).unwrap();
     trial.has_come_to_nothing();
     assert!(trial.rolled_back().is_some());
     assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 9 });

@@ -22,6 +22,12 @@ impl Copies {
         failed.extend(self.make_anew(tried, Bytes::Before, Self::tried));
         failed
     }
+
+    /// Writes these copies anew, which are of other files by now, with the same in them. Tells of which lists that failed.
+    #[must_use]
+    pub fn know_files(&self, lists: Vec<Accepted>) -> Vec<(Accepted, CopyError)> {
+        self.make_anew(lists, Bytes::Before, Self::path)
+    }
 }
 
 /// Does whoever counts from when this copy was written come to the same as from here?

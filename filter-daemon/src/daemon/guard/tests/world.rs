@@ -117,7 +117,16 @@ pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
     });
     let (block, allow) = (plan.block.clone(), plan.allow.clone());
     let (config, copy) = (Config::default(), Default::default());
-    Loaded { config, block, allow, lists: lists.collect(), copy, checksum: 0, restores: false }
+    Loaded {
+        config,
+        block,
+        allow,
+        lists: lists.collect(),
+        copy,
+        checksum: 0,
+        restores: false,
+        says_its_file: false,
+    }
 }
 
 pub(super) fn targets(random: &mut Random, count: usize) -> Targets {

@@ -1,0 +1,92 @@
+//! What has become on trial of the lists of before. Their copies stay, to be put back; a start within the trial takes nothing
+//! of a list that was taken out, and takes one that was renamed for the list that it is on trial.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::control::wire::reload::Renamed;
+use crate::daemon::reload::Known;
+
+/// Lists of before that are not what they were called: with what they are called on trial, or nothing where they are not part
+/// of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parted(BTreeMap<Arc<str>, Option<Arc<str>>>);
+
+impl Parted {
+    /// As a reload finds it: these are gone, those renamed.
+    pub fn by_reload(gone: &[String], renamed: &[Renamed]) -> Self {
+        let gone = gone.iter().map(|name| (name.as_str().into(), None));
+        let renamed = renamed.iter().map(|list| (list.from.as_str().into(), Some(list.to.as_str().into())));
+        Self(gone.chain(renamed).collect())
+    }
+
+    /// The same once a start within the trial has read its configuration, of which `goes_on` tells how it calls a list on trial.
+    /// `before` are all lists of before.
+    pub fn by_start<'a>(
+        &self,
+        before: impl Iterator<Item = &'a Arc<str>>,
+        goes_on: impl Fn(&str) -> Option<Arc<str>>,
+    ) -> Self {
+        let now = |name: &'a Arc<str>| (name, self.name_of(name).and_then(|tried| goes_on(tried)));
+        let others = before.map(now).filter(|(name, now)| now.as_ref() != Some(*name));
+        Self(others.map(|(name, now)| (name.clone(), now)).collect())
+    }
+
+    /// What is known of a list of before, as one on trial; nothing if it is none.
+    pub fn on_trial(&self, before: Known) -> Option<Known> {
+        let name = self.name_of(&before.name)?.clone();
+        Some(Known { name, ..before })
+    }
+
+    fn name_of<'a>(&'a self, before: &'a Arc<str>) -> Option<&'a Arc<str>> {
+        self.0.get(before).map_or(Some(before), Option::as_ref)
+    }
+
+    /// A line each.
+    pub(super) fn lines(&self) -> String {
+        let line = |(name, now): (&Arc<str>, &Option<Arc<str>>)| match now {
+            Some(now) => format!("renamed {name} {now}\n"),
+            None => format!("gone {name}\n"),
+        };
+        self.0.iter().map(line).collect()
+    }
+
+    /// What these lines say; whatever else a newer filterd says is passed over.
+    pub(super) fn read(lines: &str) -> Self {
+        let line = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
+            ["gone", name] => Some((name.into(), None)),
+            ["renamed", name, now] => Some((name.into(), Some(now.into()))),
+            _ => None,
+        };
+        Self(lines.lines().filter_map(line).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parted() -> Parted {
+        let renamed = Renamed { from: "drop".into(), to: "spamhaus".into() };
+        Parted::by_reload(&["friends".into()], &[renamed])
+    }
+
+    #[test]
+    fn what_was_noted_of_lists_is_read_again() {
+        assert_eq!(parted().lines(), "renamed drop spamhaus\ngone friends\n");
+        assert_eq!(Parted::read(&parted().lines()), parted());
+        assert_eq!(Parted::read("gone friends\nsold drop\nrenamed drop spamhaus"), parted());
+        assert_eq!(Parted::read(""), Parted::default());
+    }
+
+    #[test]
+    fn a_list_that_was_taken_out_of_the_trial_once_is_not_on_it_after_any_start() {
+        let before: Vec<Arc<str>> = ["drop", "friends", "ssh"].map(Into::into).into();
+        let goes_on = |name: &str| (name != "ssh").then(|| name.into());
+        let after = parted().by_start(before.iter(), goes_on);
+        assert_eq!(after.lines(), "renamed drop spamhaus\ngone friends\ngone ssh\n");
+        let called_as_before = |_: &str| Some("drop".into());
+        let after = parted().by_start(before[..2].iter(), called_as_before);
+        assert_eq!(after.lines(), "gone friends\n");
+    }
+}
