@@ -74,7 +74,8 @@ pub enum Verb {
     /// Write down what is blocked and allowed, for an import or for another firewall
     ///
     /// Everything that is in force, whichever list has it: what blocks first, then what allows, marked as such. `plain` and `json`
-    /// carry list, end and note, and `filterd import` brings all of it back; what another format cannot carry is told.
+    /// carry list, end and note, of which `filterd import` makes live lists; what stands in `block:` and `allow:` and on lists with
+    /// ports it leaves out, and tells. So does an export of what its format cannot carry.
     Export(With<export::Export>),
     /// Put on live lists what a file holds: an export, an `ipset save`, an `nft -j list`, or any list with a target a line
     ///

@@ -8,8 +8,8 @@ use tracing::{error, warn};
 
 use super::error::DaemonError;
 use super::last_good::{Copy, LastGood};
-use super::reload::{self, Known, Loaded, Sources, WayBack};
-use super::trial::{AtStart, Parted, Trial};
+use super::reload::{self, Known, Loaded, Parted, Sources, WayBack};
+use super::trial::{AtStart, Trial};
 use crate::blocklist::{Accepted, Reading};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;

@@ -3,9 +3,8 @@
 use super::error::DaemonError;
 use super::lists::{has_no_copy, held_back};
 use super::owner::Owner;
-use super::reload::{Found, Loaded, LoadedList};
+use super::reload::{Found, Loaded, LoadedList, Parted};
 use super::serve::failure;
-use super::trial::Parted;
 use crate::blocklist::{List, Origin};
 use crate::clock;
 use crate::config::name::CONFIG_LIST;

@@ -1,12 +1,12 @@
 //! A feed, and what became of it: what was fetched, what could not be, and when it is fetched next.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use tracing::{info, warn};
 
 use super::fetching::Outcome;
+use super::reached::Reached;
 use super::schedule::{self, Chance};
 use crate::blocklist::Timestamp;
 use crate::clock;
@@ -40,13 +40,6 @@ pub struct Fed {
     pub has_come: bool,
     /// What came was held back so many times in a row.
     pub doubted: u32,
-}
-
-/// Servers, and when they were heard.
-#[derive(Clone, Debug)]
-pub struct Reached {
-    pub from: Vec<IpAddr>,
-    pub at: Timestamp,
 }
 
 /// It could not be fetched.

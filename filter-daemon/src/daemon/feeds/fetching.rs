@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::fed::Reached;
+use super::reached::Reached;
 use super::schedule::{self, Chance};
 use crate::clock;
 use crate::config::Feed;

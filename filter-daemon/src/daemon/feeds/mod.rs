@@ -6,6 +6,7 @@
 
 mod fed;
 mod fetching;
+mod reached;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -28,8 +29,9 @@ use crate::fetch::Fetcher;
 use crate::host::{Fact, What};
 use crate::source;
 use crate::source::feeds::Key;
-use fed::{Fed, Reached};
+use fed::Fed;
 use fetching::{Fetch, Job, Outcome};
+use reached::Reached;
 
 /// What is fetched at once: more would share the line, and keep threads.
 const MOST_AT_ONCE: usize = 4;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::look::Look;
 use super::matching::Known;
+use super::parted::Parted;
 use crate::blocklist::{Accepted, Reading, Times};
 use crate::config::{self, ConfigError, Feed, List};
-use crate::daemon::trial::Parted;
 use crate::source::copies::CopyError;
 use crate::source::feeds::{Feeds, Key};
 use crate::source::file::FileError;

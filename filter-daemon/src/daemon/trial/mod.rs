@@ -5,7 +5,6 @@
 mod beside;
 mod note;
 mod owed;
-mod parted;
 mod start;
 mod told;
 
@@ -16,14 +15,13 @@ use std::time::{Duration, Instant};
 use tracing::warn;
 
 use super::lists::ToKeep;
-use super::reload::{Ends, Loaded};
+use super::reload::{Ends, Loaded, Parted};
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::Handle;
 use crate::text::Explanation;
 use note::{Note, Place, Stage};
 use owed::Owed;
-pub use parted::Parted;
 pub use start::AtStart;
 
 /// How long until what could not be put back is tried again.

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Parted;
+use super::super::reload::Parted;
 use crate::clock;
 use crate::text::printable;
 

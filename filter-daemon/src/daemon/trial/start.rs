@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 
+use super::super::reload::Parted;
 use super::note::{Note, Place, Stage};
-use super::{Anew, Parted, State, Trial, told};
+use super::{Anew, State, Trial, told};
 use crate::clock;
 use crate::text::Explanation;
 

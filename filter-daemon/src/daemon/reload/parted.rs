@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::matching::Known;
 use crate::control::wire::reload::Renamed;
-use crate::daemon::reload::Known;
 
 /// Lists of before that are not what they were called: with what they are called on trial, or nothing where they are not part
 /// of it.
@@ -43,7 +43,7 @@ impl Parted {
     }
 
     /// A line each.
-    pub(super) fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         let line = |(name, now): (&Arc<str>, &Option<Arc<str>>)| match now {
             Some(now) => format!("renamed {name} {now}\n"),
             None => format!("gone {name}\n"),
@@ -52,7 +52,7 @@ impl Parted {
     }
 
     /// What these lines say; whatever else a newer filterd says is passed over.
-    pub(super) fn read(lines: &str) -> Self {
+    pub fn read(lines: &str) -> Self {
         let line = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
             ["gone", name] => Some((name.into(), None)),
             ["renamed", name, now] => Some((name.into(), Some(now.into()))),
