@@ -127,7 +127,8 @@ impl Configuration {
         match what {
             AtStart::Nothing => return Ok(None),
             AtStart::GoesOn => {
-                self.holds(known.iter().map(|known| (&known.name, &known.reading)), &sources.copies);
+                let lists = known.iter().map(|known| (&known.name, &known.reading));
+                self.holds(lists, &sources.copies, !sources.has_lost_one);
                 return Ok(None);
             }
             AtStart::StayRolledBack { checksum }
@@ -157,14 +158,16 @@ impl Configuration {
     }
 
     /// Takes what is in force in hand, with the copies of these lists, so that it can be put back.
-    /// Tells of which lists the copies do not know the files as they were read last.
+    /// `are_all` says whether nothing was in force of any other list. Tells of which lists the copies do not know the files as
+    /// they were read last.
     pub fn holds<'a>(
         &mut self,
         lists: impl Iterator<Item = (&'a Arc<str>, &'a Reading)>,
         copies: &Copies,
+        are_all: bool,
     ) -> Vec<Accepted> {
         let text = self.path().and_then(|path| self.last_good.read(path).ok());
-        let way_back = WayBack::hold(text, lists, copies);
+        let way_back = WayBack::hold(text, lists, copies, are_all);
         let unknown = way_back.of_files_unknown();
         self.way_back = Some(Arc::new(way_back));
         unknown

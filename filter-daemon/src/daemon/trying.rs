@@ -56,7 +56,7 @@ impl Owner {
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
         let readings = lists.filter_map(|(_, list)| Some((&list.name, list.reading.as_ref()?)));
-        let unknown = self.configuration.holds(readings, self.lists.copies());
+        let unknown = self.configuration.holds(readings, self.lists.copies(), true);
         self.lists.know_files(unknown);
         Ok(loaded)
     }

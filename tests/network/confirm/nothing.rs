@@ -48,3 +48,28 @@ fn what_came_on_trial_of_a_list_that_was_never_loaded_goes_with_it() {
     net.filterd(["confirm"]).succeeds();
     net.expect(ATTACKER).dropped();
 }
+
+/// Also where another filterd goes on with the trial, and whatever the list is called on it.
+#[test]
+fn what_came_on_trial_of_it_goes_with_a_rollback_after_a_start_within_the_trial() {
+    for on_trial in [WITH.to_owned(), WITH.replace("name: drop", "name: other")] {
+        let mut net = Net::new();
+        net.start(WITH);
+        net.file("drop.txt", &format!("{ATTACKER}\n"));
+        net.configure(&on_trial);
+        net.filterd(["reload", "--confirm", "1h"]).succeeds();
+        net.expect(ATTACKER).dropped();
+        net.end(Signal::SIGKILL);
+        net.start(&on_trial);
+        net.expect(ATTACKER).dropped();
+        net.filterd(["rollback"]).says("what was before is in force again");
+        net.expect(ATTACKER).passes();
+        net.expect("203.0.113.200").dropped();
+        net.filterd(["status"])
+            .exits(7)
+            .says("list drop is not loaded, as before a reload that was not confirmed");
+        net.configure(WITH);
+        net.filterd(["reload"]).succeeds();
+        net.expect(ATTACKER).dropped();
+    }
+}

@@ -22,7 +22,7 @@ pub struct Sources {
     /// What was fetched.
     feeds: Feeds,
     /// One of them is damaged where it says what it is of.
-    pub(super) has_lost_one: bool,
+    pub has_lost_one: bool,
     /// Who reads list files, and which of them hang.
     pub lists: Patience<Result<Look, FileError>>,
     /// The lists that our user may not read and of which no copy is in force, when they were last looked at.

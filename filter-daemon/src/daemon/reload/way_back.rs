@@ -20,8 +20,8 @@ const MOST: usize = 512;
 pub struct WayBack {
     text: Option<String>,
     held: Vec<InHand>,
-    /// Lists of which nothing was in force.
-    nothing: HashSet<Arc<str>>,
+    /// The lists of which something was in force, if that is known: of all others there was nothing.
+    loaded: Option<HashSet<Arc<str>>>,
 }
 
 /// A list's.
@@ -33,26 +33,29 @@ struct InHand {
 }
 
 impl WayBack {
-    /// Takes this configuration, and the copies of these lists, in hand. Of those without one nothing is in force.
+    /// Takes this configuration, and the copies of these lists, in hand. Of those without one nothing is in force, nor of any
+    /// other list if these `are_all`; after a start a copy may have been lost.
     pub fn hold<'a>(
         text: Option<String>,
         lists: impl Iterator<Item = (&'a Arc<str>, &'a Reading)>,
         copies: &Copies,
+        are_all: bool,
     ) -> Self {
-        let (loaded, others): (Vec<_>, Vec<_>) = lists.partition(|(_, list)| list.accepted.is_some());
-        let held = loaded.into_iter().filter_map(|(_, list)| {
+        let mut loaded = HashSet::new();
+        let lists = lists.filter(|(_, list)| list.accepted.is_some());
+        let lists: Vec<_> = lists.inspect(|(name, _)| _ = loaded.insert(Arc::clone(name))).collect();
+        let held = lists.into_iter().filter_map(|(_, list)| {
             let accepted = list.accepted.as_ref()?;
             // A file that was written anew with the same in it has its old copy.
             let stamp = list.stamp.or(accepted.stamp);
             Some(InHand { held: copies.hold(accepted).ok()?, stamp })
         });
-        let nothing = others.into_iter().map(|(name, _)| name.clone()).collect();
-        Self { text, held: held.take(MOST).collect(), nothing }
+        Self { text, held: held.take(MOST).collect(), loaded: are_all.then_some(loaded) }
     }
 
     /// Was nothing of this list in force?
     pub fn has_nothing_of(&self, list: &str) -> bool {
-        self.nothing.contains(list)
+        self.loaded.as_ref().is_some_and(|loaded| !loaded.contains(list))
     }
 
     /// The copies that know another file, with the one that was read last.
