@@ -94,9 +94,11 @@ impl Configuration {
             }
             loaded => loaded?,
         };
-        let called = reload::called(&known, &loaded.config.lists);
-        let before = before.iter().map(|before| &before.name);
-        this.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
+        if this.trial.is_on() {
+            let called = reload::called(&known, &loaded.config.lists);
+            let before = before.iter().map(|before| &before.name);
+            this.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
+        }
         Ok((this, loaded))
     }
 

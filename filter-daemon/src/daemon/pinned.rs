@@ -118,7 +118,7 @@ pub struct Attached {
 impl Attached {
     /// Here and now.
     fn here() -> Self {
-        Self { boot: clock::moment().boot.to_string(), namespace: net_namespace::ours() }
+        Self { boot: this_boot(), namespace: net_namespace::ours() }
     }
 
     /// As it was noted.
@@ -130,13 +130,17 @@ impl Attached {
 
     /// Has the machine run since?
     pub fn is_of_this_boot(&self) -> bool {
-        self.boot == Self::here().boot
+        self.boot == this_boot()
     }
 
     /// Was that in another network namespace than ours? In doubt it was not.
     pub fn is_elsewhere(&self) -> bool {
         self.namespace.as_ref().is_some_and(|its| net_namespace::ours().is_some_and(|ours| ours != *its))
     }
+}
+
+fn this_boot() -> String {
+    clock::moment().boot.to_string()
 }
 
 impl fmt::Display for Attached {

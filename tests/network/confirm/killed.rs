@@ -164,22 +164,15 @@ fn a_list_that_was_taken_out_or_renamed_on_trial_does_not_come_back_with_a_start
         let mut net = Net::new();
         net.file("friends.txt", &format!("{seen}\n{stays}\n"));
         net.start(&config(allow, &[friends("friends", "friends.txt", allow)]));
-        let is_on_it = |net: &Net| {
+        let passes = |net: &Net, it_does: bool| {
             let expected = net.expect(seen);
-            if allow {
+            if it_does {
                 expected.passes()
             } else {
                 expected.dropped()
             };
         };
-        let is_not = |net: &Net| {
-            let expected = net.expect(seen);
-            if allow {
-                expected.dropped()
-            } else {
-                expected.passes()
-            };
-        };
+        let (is_on_it, is_not) = (|net: &Net| passes(net, allow), |net: &Net| passes(net, !allow));
         is_on_it(&net);
         let mut lists: Vec<_> = renamed.then(|| friends("staff", "friends.txt", allow)).into_iter().collect();
         net.configure(&config(allow, &lists));

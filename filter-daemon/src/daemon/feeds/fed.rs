@@ -23,8 +23,6 @@ pub struct Fed {
     /// The lists that it is.
     pub lists: BTreeSet<Arc<str>>,
     pub note: Option<Note>,
-    /// When its server was last heard, as far as that is known.
-    pub heard: Option<Timestamp>,
     /// Where its lists were last fetched from, if only by what they said before.
     pub reached: Option<Reached>,
     /// When it is fetched next.
@@ -62,7 +60,6 @@ impl Fed {
         let wait = schedule::after_start(note.as_ref(), not_before, wall, self.feed.refresh, Chance::new());
         let next = if wait.is_zero() { now } else { clock::after(wait) };
         let at = wall.checked_sub(checked).and_then(|age| Some(now.later_by(-i64::try_from(age).ok()?)));
-        let heard = at.filter(|_| note.is_some());
         let reached = at.filter(|_| !from.is_empty()).map(|at| Reached { from, at }).or(self.reached);
         let failed = failed.map(|Failure { since, times, told }| Failed {
             since: clock::from_the_wall(since),
@@ -71,7 +68,7 @@ impl Fed {
             is_from_before: true,
             is_for_good: false,
         });
-        Self { note, heard, reached, next, failed, ..self }
+        Self { note, reached, next, failed, ..self }
     }
 
     /// What it is called: as the first of its lists.
@@ -93,9 +90,8 @@ impl Fed {
                         self.feed.url
                     );
                 }
-                let now = clock::now();
-                self.reached = Some(Reached { from: note.from.clone(), at: now });
-                (self.note, self.heard, self.has_come) = (Some(note), Some(now), true);
+                self.reached = Some(Reached { from: note.from.clone(), at: clock::now() });
+                (self.note, self.has_come) = (Some(note), true);
                 self.transfer = Some(transfer);
                 self.next = clock::after(schedule::after_success(self.feed.refresh, Chance::new()));
             }

@@ -122,14 +122,13 @@ impl Feeds {
                     Fed { feed, most, lists, next, again, ..fed }
                 }
                 None => {
-                    let (note, heard, failed) = (None, None, None);
+                    let (note, failed) = (None, None);
                     let reached = lists.iter().find_map(|list| reached.get(list)).cloned();
                     let fed = Fed {
                         feed,
                         most,
                         lists,
                         note,
-                        heard,
                         reached,
                         next: now,
                         running: None,

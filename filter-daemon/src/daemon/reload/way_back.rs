@@ -41,16 +41,16 @@ impl WayBack {
         copies: &Copies,
         are_all: bool,
     ) -> Self {
-        let mut loaded = HashSet::new();
-        let lists = lists.filter(|(_, list)| list.accepted.is_some());
-        let lists: Vec<_> = lists.inspect(|(name, _)| _ = loaded.insert(Arc::clone(name))).collect();
-        let held = lists.into_iter().filter_map(|(_, list)| {
-            let accepted = list.accepted.as_ref()?;
+        let loaded: Vec<_> =
+            lists.filter_map(|(name, list)| Some((name, list.accepted.as_ref()?, list.stamp))).collect();
+        let held = loaded.iter().filter_map(|(_, accepted, stamp)| {
             // A file that was written anew with the same in it has its old copy.
-            let stamp = list.stamp.or(accepted.stamp);
+            let stamp = stamp.or(accepted.stamp);
             Some(InHand { held: copies.hold(accepted).ok()?, stamp })
         });
-        Self { text, held: held.take(MOST).collect(), loaded: are_all.then_some(loaded) }
+        let held = held.take(MOST).collect();
+        let loaded = are_all.then(|| loaded.into_iter().map(|(name, ..)| name.clone()).collect());
+        Self { text, held, loaded }
     }
 
     /// Was nothing of this list in force?
