@@ -4,6 +4,8 @@
 mod room;
 
 use std::collections::VecDeque;
+use std::thread;
+use std::time::Duration;
 
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
@@ -18,6 +20,9 @@ use super::*;
 use crate::blocklist::{From, Polarity};
 use crate::kernel::Filter;
 use crate::kernel::memory::Memory;
+
+/// So many turns nothing takes, however slow the thread is that fills a larger table.
+const ENDLESS: usize = 100_000;
 
 /// The owner's parts, and his loop without the rest of it.
 struct Owner {
@@ -57,12 +62,12 @@ impl Owner {
     /// Makes a configuration true; somebody comes between any two of its turns. Tells how many there were.
     fn reload(&mut self, loaded: Loaded, comes: impl Fn(&mut Self, usize)) -> usize {
         let mut reload = Reload::begin(loaded, self.protection.blocklist_mut()).unwrap();
-        let turns = (0..1000).take_while(|turn| {
+        let ended = (0..ENDLESS).find(|turn| {
             comes(self, *turn);
             self.settle();
-            reload.turn(&mut self.parts()) != Turn::Done
+            is_done(reload.turn(&mut self.parts()))
         });
-        let turns = turns.count();
+        let turns = ended.expect("the reload goes on and on");
         reload.finish(self.protection.blocklist_mut()).unwrap();
         turns
     }
@@ -70,7 +75,7 @@ impl Owner {
     /// As the loop does after each event.
     fn settle(&mut self) {
         if let Some(mut request) = self.requests.pop_front()
-            && request.turn(&mut self.parts()) != Turn::Done
+            && !is_done(request.turn(&mut self.parts()))
         {
             self.requests.push_back(request);
         }
@@ -85,6 +90,14 @@ impl Owner {
         };
         matches!(self.kernel.judge(source), Verdict::Drop(_))
     }
+}
+
+/// Whoever waits lets the thread work that he waits for.
+fn is_done(turn: Turn) -> bool {
+    if turn == Turn::Wait {
+        thread::sleep(Duration::from_millis(1));
+    }
+    turn == Turn::Done
 }
 
 /// Maps, levels and lengths that nobody looked into before, for both sides, and then other settings.
