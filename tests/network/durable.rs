@@ -1,10 +1,12 @@
 //! What was added live is there again after a restart, however filterd ended.
 
 use std::fs;
+use std::thread;
 use std::time::Duration;
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, SmallDisk};
-use nix::sys::signal::Signal;
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, SmallDisk, until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// tests/fixtures/README.md tells how it came about.
 const OF_A_NEWER: &[u8] = include_bytes!("../fixtures/journal-of-a-newer.redb");
@@ -44,6 +46,39 @@ fn what_was_removed_stays_removed() {
     net.expect_each([BYSTANDER, "192.0.2.77"]).passes();
 }
 
+/// Two clients say the same, and the disk is slow: the second changes nothing, but what it is told must last as well.
+#[test]
+fn what_was_so_already_is_answered_when_it_is_on_disk() {
+    const SAID: [[&str; 2]; 2] = [["add", ATTACKER], ["remove", BYSTANDER]];
+    let mut net = Net::with_filterd("");
+    net.filterd(["add", BYSTANDER]).succeeds();
+    let slow = Refusal::of(net.daemon().id(), "fsync,fdatasync:delay_enter=3000000");
+    let (home, daemon) = (net.home(), Pid::from_raw(net.daemon().id().cast_signed()));
+    let is_in_force = |said: &str, is_listed: bool| {
+        until(|| home.filterd(["list"]).output.contains(said) == is_listed, "it is in force");
+    };
+    let answered = thread::scope(|scope| {
+        let ask = |said: [&'static str; 2]| scope.spawn(move || home.filterd(said).code());
+        ask(["add", "192.0.2.77"]);
+        is_in_force("192.0.2.77", true);
+        SAID.into_iter().for_each(|said| _ = ask(said));
+        is_in_force(ATTACKER, true);
+        is_in_force(BYSTANDER, false);
+        let again = SAID.map(ask);
+        thread::sleep(Duration::from_millis(500));
+        kill(daemon, Signal::SIGKILL).expect("it is our child");
+        again.map(|asked| asked.join().expect("it only asks"))
+    });
+    drop(slow);
+    net.end(Signal::SIGKILL);
+    net.start("");
+    let listed = net.filterd(["list"]).succeeds().output;
+    for ([what, target], code) in SAID.into_iter().zip(answered) {
+        let is_so = listed.contains(target) == (what == "add");
+        assert!(is_so || code == Some(6), "{what} {target} was answered with {code:?}: {listed}");
+    }
+}
+
 #[test]
 fn a_ban_that_ended_meanwhile_does_not_come_back() {
     let mut net = Net::with_filterd("");
@@ -54,7 +89,7 @@ fn a_ban_that_ended_meanwhile_does_not_come_back() {
     };
     let before = until(&net);
     net.end(Signal::SIGKILL);
-    std::thread::sleep(Duration::from_secs(2));
+    thread::sleep(Duration::from_secs(2));
     net.start("");
     net.expect(BYSTANDER).passes();
     net.filterd(["list"]).succeeds().is_silent_about(BYSTANDER);
@@ -168,7 +203,7 @@ fn a_full_disk_is_told_and_made_up_for() {
     let patience = std::time::Instant::now();
     while !net.daemon().log().contains("live entries are on disk again") {
         assert!(patience.elapsed() < Duration::from_secs(60), "{}", net.daemon().log());
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
     net.filterd(["status"]).succeeds();
     net.end(Signal::SIGKILL);

@@ -83,6 +83,11 @@ impl Persistence {
         self.journal.write(records, done);
     }
 
+    /// Writes nothing, and tells `done` what the disk has refused once that is known of all that is being written.
+    pub fn once_known(&mut self, done: Done) {
+        self.journal.once_known(done);
+    }
+
     /// Writes these within milliseconds; nobody waits for it.
     pub fn write_soon(&mut self, records: Vec<Record>) {
         if !records.is_empty() {
@@ -181,11 +186,6 @@ impl Persistence {
             Some(not_durable(clock::then(since), &why.to_string(), &remedy))
         };
         refused().or_else(lost).into_iter().chain(self.losses.faults())
-    }
-
-    /// Why what is so is not all on disk, if the disk has refused something that is still missing.
-    pub fn refusal(&self) -> Option<NotWritten> {
-        self.journal.lost().filter(|lost| lost.is_refused).map(|lost| lost.why)
     }
 
     /// Waits until it is known of everything whether it is on disk.

@@ -27,6 +27,11 @@ impl Behind {
         self.lock().clone()
     }
 
+    /// Why what is so is not all on disk, if the disk has refused something that is still missing.
+    pub fn refusal(&self) -> Option<NotWritten> {
+        self.get().filter(|lost| lost.is_refused).map(|lost| lost.why)
+    }
+
     /// Something was lost. True if nothing was missing before.
     pub fn begin(&self, why: &NotWritten, is_refused: bool) -> bool {
         let mut lost = self.lock();

@@ -125,6 +125,11 @@ impl Journal {
         self.order(Order::Write(changes, done));
     }
 
+    /// Tells `done` once it is known of all that was ordered before whether it is on disk.
+    pub fn once_known(&mut self, done: Done) {
+        self.order(Order::Known(done));
+    }
+
     /// Writes these changes within milliseconds, and in any case before what is ordered later. Nobody is told.
     pub fn write_soon(&mut self, changes: Vec<Record>) {
         self.count(&changes);

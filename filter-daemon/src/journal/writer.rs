@@ -19,6 +19,8 @@ const MOST_TARGETS: usize = 1 << 18;
 pub enum Order {
     /// Write these, and then tell.
     Write(Vec<Record>, Done),
+    /// Tell what the disk has refused that is still missing, if anything is.
+    Known(Done),
     /// What is written from here on makes all rows before it superfluous.
     Mark,
     /// Remove the rows before the mark, begin a copy of what is left, and tell.
@@ -69,6 +71,7 @@ impl<R: Rows> Writer<R> {
         while let Some(order) = ahead.take().or_else(|| self.orders.recv().ok()) {
             match order {
                 Order::Write(changes, done) => ahead = self.write(changes, done),
+                Order::Known(done) => self.tell(done),
                 Order::Mark => {
                     let row = self.rows.as_ref().map_or(0, Rows::next);
                     self.mark = Mark { row, losses: self.losses };
@@ -89,7 +92,7 @@ impl<R: Rows> Writer<R> {
 
     /// Writes these changes and all that wait behind them. Returns the order that ended the group, if one did.
     fn write(&mut self, mut changes: Vec<Record>, done: Done) -> Option<Order> {
-        let mut told = vec![done];
+        let (mut told, mut others) = (vec![done], Vec::new());
         let mut targets: usize = changes.iter().map(Record::len).sum();
         let mut ahead = None;
         while targets < MOST_TARGETS {
@@ -99,6 +102,7 @@ impl<R: Rows> Writer<R> {
                     changes.extend(more);
                     told.push(done);
                 }
+                Ok(Order::Known(done)) => others.push(done),
                 Ok(
                     other @ (Order::Mark
                     | Order::Trim(..)
@@ -121,7 +125,12 @@ impl<R: Rows> Writer<R> {
             .and_then(|rows| rows.append(&changes, &clock::moment()));
         self.note(&written);
         told.into_iter().for_each(|done| done(written.clone()));
+        others.into_iter().for_each(|done| self.tell(done));
         ahead
+    }
+
+    fn tell(&self, done: Done) {
+        done(self.behind.refusal().map_or(Ok(()), Err));
     }
 
     /// A compaction says what was wanted when it came to it, so it makes up for what was lost before its mark, and not for

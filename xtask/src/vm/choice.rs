@@ -72,7 +72,7 @@ const OURS_ALONE: [&str; 40] = [
 ];
 
 /// Told on this machine only: they take long, and filterd alone decides what they show; or a guest lacks what they need.
-const HERE_ONLY: [Stories; 38] = [
+const HERE_ONLY: [Stories; 39] = [
     ("as_sent::", "a browser, and dozens of commands, for what they say"),
     ("bulk::a_", "a hundred thousand addresses, by many clients; `bulk::while` is told on every kernel"),
     ("completions::", "bash"),
@@ -88,6 +88,7 @@ const HERE_ONLY: [Stories; 38] = [
     ("durable::many_", "the same"),
     ("durable::one_whose", "the same"),
     ("durable::what_a_full", "the same"),
+    ("durable::what_was_so", "strace makes the disk slow, and starts slowly"),
     ("fail2ban::", "a real fail2ban, which no guest has"),
     ("feed_gone::", "names and certificates, of which no kernel knows; `feeds::` is told on every one"),
     ("growth::", "millions of addresses, to grow through tables"),

@@ -208,7 +208,7 @@ fn kind_of(blocklist: &Blocklist, name: &str) -> Polarity {
     })
 }
 
-/// Once what was changed is on disk, if that is what the configuration wants.
+/// Once what is so is on disk, if that is what the configuration wants, whoever made it so.
 fn answer_when_written(
     answered: Result<Changed, Failure>,
     reply: ReplyTo<Changed>,
@@ -222,9 +222,12 @@ fn answer_when_written(
         return answer(reply, answered);
     }
     if records.is_empty() && !outcome.is_expected() {
-        // It was so before, but perhaps not on disk.
-        let not_durable = parts.persistence.refusal().map(not_durable_before);
-        return answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
+        // It was so before, but whoever made it so may still wait for the disk.
+        let told = move |known: Result<(), NotWritten>| {
+            let not_durable = known.err().map(not_durable_before);
+            answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));
+        };
+        return parts.persistence.once_known(Box::new(told));
     }
     let told = move |written: Result<(), NotWritten>| {
         outcome.note(written);
