@@ -20,14 +20,11 @@ struct Version {
 /// Tells it, and ends the process.
 pub fn tell(error: &clap::Error, json: bool) -> ! {
     if json && error.kind() == ErrorKind::DisplayVersion {
-        console::print_json(&Version {
-            filterd: env!("CARGO_PKG_VERSION"),
-            licence: env!("CARGO_PKG_LICENSE"),
-        });
-        exit(Exit::Done as i32);
+        let version = Version { filterd: env!("CARGO_PKG_VERSION"), licence: env!("CARGO_PKG_LICENSE") };
+        exit(console::ended(console::write_json(&version)) as i32);
     }
     if !error.use_stderr() {
-        error.exit();
+        exit(console::ended(error.print()) as i32);
     }
     let told = said(error);
     if json {
