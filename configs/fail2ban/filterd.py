@@ -5,9 +5,10 @@ Lay this file into /etc/fail2ban/action.d, and say in jail.local:
     [sshd]
     action = filterd.py
 
-The bans of a jail are entries of the live list f2b-JAIL, with their time and a note, and filterd keeps them on disk. So a
-restart of fail2ban, or of filterd, unblocks nobody and blocks nobody anew: of what fail2ban restores filterd is told only
-what it has not.
+The bans of a jail are entries of the live list f2b-JAIL, with their time and a note, and filterd keeps them on disk. Where
+that is no name of a list (1 to 32 of a-z, 0-9, _ and -), the list is called something near to it, with a hash of the jail's
+name behind: `filterd lists` shows it. A restart of fail2ban, or of filterd, unblocks nobody and blocks nobody anew: of what
+fail2ban restores filterd is told only what it has not.
 Stopping fail2ban leaves them to end by themselves; `fail2ban-client unban` takes them off, with --all those of every jail.
 Nobody else's entries are touched.
 
@@ -17,8 +18,10 @@ For bans of a whole IPv6 /64 say so in filterd's configuration: lists: [{name: f
 It is lifted with the last of its addresses.
 """
 
+import hashlib
 import json
 import math
+import re
 import socket as sockets
 import threading
 import time
@@ -28,6 +31,20 @@ from fail2ban.server.actions import ActionBase
 # Seconds: how long filterd may be silent, and how long to wait before it is asked again.
 PATIENCE = 5
 REST = 1
+
+
+# The longest name of a list, and how much of it tells apart what else would be called the same.
+LONGEST_NAME = 32
+HASH = 8
+
+
+def list_of(jail):
+    """Where the bans of that jail go: filterd takes no other names of lists, and no two jails have the same."""
+    name = "f2b-" + jail
+    if re.fullmatch("[a-z0-9_-]{1,%d}" % LONGEST_NAME, name):
+        return name
+    near = re.sub("[^a-z0-9_-]", "-", name.lower())[: LONGEST_NAME - HASH - 1]
+    return near + "-" + hashlib.sha256(jail.encode(errors="surrogateescape")).hexdigest()[:HASH]
 
 
 class Refused(Exception):
@@ -111,7 +128,7 @@ class FilterdAction(ActionBase):
         """`list` is where the bans go; what else a `banaction` is told (port, protocol, chain) says nothing here: who is
         banned is dropped."""
         super().__init__(jail, name)
-        self._list = list or "f2b-" + jail.name
+        self._list = list or list_of(jail.name)
         self._filterd = Filterd(socket)
         # What filterd was not there to hear, in order: for each target the end of its ban (None: never), or False to lift it.
         self._unheard = {}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use harness::{Net, Typed, commands};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Typed, commands};
 
 /// Commands that are not typed here, by the document and how they begin, and why not.
 const NOT_HERE: [(&str, &str, &str); 6] = [
@@ -54,6 +54,17 @@ fn who_comes_from_nftables_is_told_what_can_be_typed() {
 #[test]
 fn who_comes_from_xdp_filter_is_told_what_can_be_typed() {
     tell(typed("docs/from/xdp-filter.md"));
+}
+
+#[test]
+fn what_takes_the_place_of_xdp_filters_policy_deny_drops_both_families() {
+    let page = read("docs/from/xdp-filter.md");
+    let (_, behind) = page.split_once("`block: [").expect("it says what");
+    let (block, _) = behind.split_once("]`").expect("and ends");
+    let net = Net::with_filterd(&format!("block: [{block}]\nallow: [{BYSTANDER}]"));
+    net.expect(ATTACKER).dropped();
+    net.expect(ATTACKER6).dropped();
+    net.expect(BYSTANDER).passes();
 }
 
 #[test]

@@ -36,6 +36,20 @@ fn what_was_exported_comes_back_with_list_end_and_note_and_drops_packets() {
     }
 }
 
+/// Import took every text with such a word for nft's own language.
+#[test]
+fn what_was_exported_with_a_note_about_a_table_comes_back() {
+    let net = Net::with_filterd("");
+    for format in ["plain", "json", "ipset", "nft"] {
+        net.filterd(["add", ATTACKER, "--note", "table inet x { scans a routing table"]).succeeds();
+        let text = net.filterd(["export", "--format", format]).succeeds().output;
+        net.filterd(["flush"]).succeeds();
+        net.filterd_reading(["import", "-"], &text).succeeds().says(&format!("imported 1 entry ({format})"));
+        net.expect(ATTACKER).dropped();
+        net.filterd(["flush"]).succeeds();
+    }
+}
+
 /// By its name alone it allows what it names.
 #[test]
 fn a_set_that_becomes_a_list_that_allows_is_told_to_allow() {

@@ -29,6 +29,11 @@ struct Fail2ban {
 impl Fail2ban {
     /// One that bans for so long after three lines; nothing where this machine has none.
     fn start(net: &Net, bantime: &str) -> Option<Self> {
+        Self::with_jails(net, &["knock"], bantime)
+    }
+
+    /// The same, with jails of these names.
+    fn with_jails(net: &Net, jails: &[&str], bantime: &str) -> Option<Self> {
         let directory = net.home().path("fail2ban");
         for part in ["action.d", "filter.d"] {
             fs::create_dir_all(directory.join(part)).expect("a new directory");
@@ -49,13 +54,13 @@ impl Fail2ban {
                 "[Definition]\nloglevel = INFO\nlogtarget = {here}/told\nsyslogsocket = auto\nsocket = {here}/socket\npidfile = {here}/pid\ndbfile = {here}/bans\ndbpurgeage = 1d\nallowipv6 = yes\n[Thread]\nstacksize = 0\n"
             ),
         );
-        write(
-            "jail.conf",
+        let jail = |name: &&str| {
             format!(
-                "[knock]\nenabled = true\nfilter = knock\nlogpath = {here}/log\nbackend = polling\nusedns = no\nmaxretry = 3\nfindtime = 1h\nbantime = {bantime}\naction = filterd.py[socket={}]\n",
+                "[{name}]\nenabled = true\nfilter = knock\nlogpath = {here}/log\nbackend = polling\nusedns = no\nmaxretry = 3\nfindtime = 1h\nbantime = {bantime}\naction = filterd.py[socket={}]\n",
                 socket.display()
-            ),
-        );
+            )
+        };
+        write("jail.conf", jails.iter().map(jail).collect());
         let server = Self::server(&directory)?;
         Some(Self { directory, server }.once_it_answers())
     }
@@ -73,7 +78,7 @@ impl Fail2ban {
     }
 
     fn once_it_answers(self) -> Self {
-        until(|| self.asked(&["status", "knock"]).is_some(), "fail2ban answers");
+        until(|| self.asked(&["ping"]).is_some(), "fail2ban answers");
         self
     }
 
@@ -119,7 +124,7 @@ impl Fail2ban {
     /// Starts it again, with what it remembers.
     fn go_on(&mut self) {
         self.server = Self::server(&self.directory).expect("it was there before");
-        until(|| self.asked(&["status", "knock"]).is_some(), "fail2ban answers");
+        until(|| self.asked(&["ping"]).is_some(), "fail2ban answers");
     }
 }
 
@@ -131,9 +136,14 @@ impl Drop for Fail2ban {
     }
 }
 
-/// What filterd has on the jail's list.
+/// What filterd has on the list of the jail `knock`.
 fn banned(net: &Net) -> Vec<Value> {
-    net.filterd(["list", "--list", LIST, "--json"]).succeeds().json_lines()
+    listed(net, LIST)
+}
+
+/// What filterd has on that list.
+fn listed(net: &Net, list: &str) -> Vec<Value> {
+    net.filterd(["list", "--list", list, "--json"]).succeeds().json_lines()
 }
 
 #[test]
@@ -313,6 +323,28 @@ fn a_ban_of_a_whole_ipv6_64_is_lifted_with_the_last_of_its_addresses() {
     fail2ban.is_told(&["unban", "2001:db8:7::2"]);
     until(|| banned(&net).is_empty(), "the other, too");
     net.expect("2001:db8:7::3").passes();
+}
+
+/// Names of lists have small letters, digits, `_` and `-`, and are short; filterd refused all others, and nobody was banned.
+#[test]
+fn a_jail_of_any_name_bans_on_a_list_of_its_own() {
+    const JAILS: [(&str, &str, &str); 4] = [
+        ("knock-lan", "f2b-knock-lan", "192.0.2.71"),
+        ("Knock.LAN", "f2b-knock-lan-a42ffbf6", "192.0.2.72"),
+        ("nginx-limit-req-of-the-shop-a", "f2b-nginx-limit-req-of--26d5ebf2", "192.0.2.73"),
+        ("nginx-limit-req-of-the-shop-b", "f2b-nginx-limit-req-of--de742912", "192.0.2.74"),
+    ];
+    let net = Net::with_filterd("");
+    let Some(fail2ban) = Fail2ban::with_jails(&net, &JAILS.map(|(jail, ..)| jail), "1h") else { return };
+    for (jail, list, source) in JAILS {
+        fail2ban.is_told(&["set", jail, "banip", source]);
+        until(|| listed(&net, list).len() == 1, &format!("{jail} bans on {list}"));
+        net.expect(source).dropped();
+    }
+    let (jail, list, source) = JAILS[1];
+    fail2ban.is_told(&["set", jail, "unbanip", source]);
+    until(|| listed(&net, list).is_empty(), "it lifts its own");
+    net.expect(JAILS[0].2).dropped();
 }
 
 #[test]

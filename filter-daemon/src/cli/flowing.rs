@@ -3,10 +3,15 @@
 
 use clap::Command;
 
-/// The same command, and all below it.
-pub fn paragraphs(command: Command) -> Command {
+/// The same command, and all below it. What follows the help of a command comes about when it is built.
+pub fn paragraphs(mut command: Command) -> Command {
+    command.build();
+    below(command)
+}
+
+fn below(command: Command) -> Command {
     let after = command.get_after_help().map(|after| flowing(&after.to_string()));
-    let command = command.mut_subcommands(paragraphs);
+    let command = command.mut_subcommands(below);
     match after {
         Some(after) => command.after_help(after),
         None => command,
@@ -44,7 +49,8 @@ mod tests {
 
     #[test]
     fn commands_below_are_read_too() {
-        let tree = paragraphs(Command::new("one").subcommand(Command::new("two").after_help("a\nb")));
+        let two = Command::new("two").defer(|two| two.after_help("a\nb"));
+        let tree = paragraphs(Command::new("one").subcommand(two));
         let told = tree.find_subcommand("two").and_then(|two| two.get_after_help()).map(ToString::to_string);
         assert_eq!(told.as_deref(), Some("a b"));
     }

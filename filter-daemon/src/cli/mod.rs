@@ -189,13 +189,19 @@ Examples:
 
 Environment:
   FILTERD_SOCKET  the control socket
-  FILTERD_LOG     what the log tells: off, error, warn, info (unless said), debug or trace
+  FILTERD_LOG     what is logged: off, error, warn, info (unless said), debug, trace
   NO_COLOR        no colours
 
 Exit codes:
-  0 done, or yes        3 configuration invalid       6 daemon does not answer, or not permitted
-  1 no                  4 nothing changed (--strict)  7 partly applied
-  2 usage, bad target   5 refused                     8 refused by the kernel";
+  0 done, or yes
+  1 no
+  2 usage, bad target
+  3 configuration invalid
+  4 nothing changed (--strict)
+  5 refused
+  6 daemon does not answer, or not permitted
+  7 partly applied, or the answer could not be written
+  8 refused by the kernel";
 
 const WHERE_COMPLETIONS_GO: &str = "\
 The package of a distribution has put it in its place already. Else:

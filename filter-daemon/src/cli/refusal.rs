@@ -20,14 +20,11 @@ struct Version {
 /// Tells it, and ends the process.
 pub fn tell(error: &clap::Error, json: bool) -> ! {
     if json && error.kind() == ErrorKind::DisplayVersion {
-        console::print_json(&Version {
-            filterd: env!("CARGO_PKG_VERSION"),
-            licence: env!("CARGO_PKG_LICENSE"),
-        });
-        exit(Exit::Done as i32);
+        let version = Version { filterd: env!("CARGO_PKG_VERSION"), licence: env!("CARGO_PKG_LICENSE") };
+        exit(console::ended(console::write_json(&version)) as i32);
     }
     if !error.use_stderr() {
-        error.exit();
+        exit(console::ended(error.print()) as i32);
     }
     let told = said(error);
     if json {
@@ -47,13 +44,26 @@ fn said(error: &clap::Error) -> String {
     {
         return no_command(word, error.get(ContextKind::SuggestedSubcommand));
     }
-    let told = error.to_string();
+    let told = cut(error);
     let is_beside = |line: &str| line.trim_start().starts_with("tip: to pass '-");
     if !told.lines().any(is_beside) {
         return told;
     }
     let lines: Vec<_> = told.lines().filter(|line| !is_beside(line)).collect();
     lines.join("\n").replace("\n\n\n", "\n\n") + "\n"
+}
+
+/// What clap tells, without repeating the whole of a long word that was typed.
+fn cut(error: &clap::Error) -> String {
+    let mut told = error.to_string();
+    for (_, value) in error.context() {
+        if let ContextValue::String(word) = value
+            && !word.is_empty()
+        {
+            told = told.replace(word, &printable::excerpt(word));
+        }
+    }
+    told
 }
 
 fn no_command(word: &str, suggested: Option<&ContextValue>) -> String {
@@ -67,7 +77,10 @@ fn no_command(word: &str, suggested: Option<&ContextValue>) -> String {
     let near: Vec<_> = suggested.iter().filter(is_near).map(|name| format!("`filterd {name}`")).collect();
     let meant =
         if near.is_empty() { String::new() } else { format!(": did you mean {}?", near.join(" or ")) };
-    format!("error: there is no command `{word}`{meant}\n\n`filterd help` shows all commands\n")
+    format!(
+        "error: there is no command {}{meant}\n\n`filterd help` shows all commands\n",
+        printable::word(word)
+    )
 }
 
 /// What clap lays out for people, as message and remedy.
@@ -84,6 +97,8 @@ fn explained(told: &str) -> Explanation {
 
 #[cfg(test)]
 mod tests {
+    use clap::{Arg, Command};
+
     use super::*;
 
     #[test]
@@ -98,6 +113,19 @@ mod tests {
         );
         assert!(told("statsu", &["status", "stats"]).ends_with("`filterd status` or `filterd stats`?"));
         assert_eq!(told("frob", &[]), "error: there is no command `frob`");
+    }
+
+    #[test]
+    fn a_long_word_that_was_typed_is_not_repeated_whole() {
+        let long = "x".repeat(5_000);
+        let refuse = |word: &str| Err::<String, _>(format!("{}: too long", printable::word(word)));
+        let list = Arg::new("list").long("list").value_parser(refuse);
+        let tree = Command::new("filterd").arg(list);
+        for words in [&["filterd", "--list", &long][..], &["filterd", &format!("--{long}")]] {
+            let told = said(&tree.clone().try_get_matches_from(words).expect_err("it is none"));
+            assert!(told.contains('…') && told.len() < 400, "{told}");
+        }
+        assert!(no_command(&long, None).len() < 200);
     }
 
     #[test]

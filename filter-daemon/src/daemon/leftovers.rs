@@ -1,5 +1,6 @@
 //! `filterd detach`: takes out of the kernel what a filterd has left there that no longer runs.
 
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
@@ -22,9 +23,9 @@ pub fn detach(detach: &Detach) -> ExitCode {
         Ok(removed) => {
             // It is gone because somebody wants it: no start need wonder.
             _ = pins_note::detached(&detach.socket, &detach.pin_dir);
-            tell(detach, removed.as_ref());
+            let told = console::ended(tell(detach, removed.as_ref()));
             let is_all = removed.is_none_or(|removed| removed.out_of_reach.is_empty());
-            if is_all { Exit::Done.into() } else { Exit::Partly.into() }
+            if is_all { told.into() } else { Exit::Partly.into() }
         }
         Err(error @ KernelError::Taken(_)) => refuse(detach, &error.explain().message),
         Err(error @ KernelError::NoPins { .. }) => fail(detach, &Failure::Unparsable(error.explain())),
@@ -49,7 +50,7 @@ fn refuse(detach: &Detach, why: &str) -> ExitCode {
     fail(detach, &Failure::Refused(Explanation::new(message, remedy)))
 }
 
-fn tell(detach: &Detach, removed: Option<&Removed>) {
+fn tell(detach: &Detach, removed: Option<&Removed>) -> io::Result<()> {
     let interfaces = removed.map_or(&[][..], |removed| &removed.interfaces);
     let left = removed.map_or(&[][..], |removed| &removed.left);
     let out_of_reach = removed.map_or(&[][..], |removed| &removed.out_of_reach);
@@ -58,8 +59,7 @@ fn tell(detach: &Detach, removed: Option<&Removed>) {
         if !out_of_reach.is_empty() {
             told["out_of_reach"] = out_of_reach.into();
         }
-        console::print_json(&told);
-        return;
+        return console::write_json(&told);
     }
     for name in out_of_reach {
         let name = printable::on_one_line(name);
@@ -70,17 +70,17 @@ fn tell(detach: &Detach, removed: Option<&Removed>) {
             format!("in that namespace, `tc filter del dev {name} egress` removes it (and others' with it)");
         eprintln!("{}", console::laid_out(&Explanation::new(message, remedy)));
     }
-    if !detach.quiet {
-        match removed {
-            None => println!("there was nothing to detach"),
-            Some(_) if interfaces.is_empty() => {
-                println!("removed what was left in the kernel; it was attached to no interface");
-            }
-            Some(_) => {
-                interfaces.iter().for_each(|name| println!("{}: detached", printable::on_one_line(name)))
-            }
+    let told = match removed {
+        None => "there was nothing to detach\n".to_owned(),
+        Some(_) if interfaces.is_empty() => {
+            "removed what was left in the kernel; it was attached to no interface\n".to_owned()
         }
-    }
+        Some(_) => {
+            interfaces.iter().map(|name| format!("{}: detached\n", printable::on_one_line(name))).collect()
+        }
+    };
+    let written = if detach.quiet { Ok(()) } else { io::stdout().write_all(told.as_bytes()) };
     left.iter()
         .for_each(|path| eprintln!("filterd: {} is not filterd's, and is left", printable::path(path)));
+    written
 }

@@ -12,6 +12,8 @@ use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Shells, Zsh};
 
+use crate::command::render::console;
+
 /// A shell that asks says in this which one it is.
 const ASKED: &str = "FILTERD_COMPLETE";
 
@@ -32,13 +34,7 @@ pub enum Shell {
 impl Shell {
     /// Prints what it is to read.
     pub fn tell(self) -> ExitCode {
-        match self.write(&mut io::stdout().lock()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("filterd: cannot write: {error}");
-                ExitCode::FAILURE
-            }
-        }
+        console::ended(self.write(&mut io::stdout().lock())).into()
     }
 
     /// The same, to wherever.

@@ -94,9 +94,7 @@ fn pages() -> BTreeMap<String, String> {
 
 /// With everything in it that is put together only when it is asked for.
 fn tree() -> Command {
-    let mut tree = Arguments::command();
-    tree.build();
-    flowing::paragraphs(tree)
+    flowing::paragraphs(Arguments::command())
 }
 
 fn add(command: &Command, pages: &mut BTreeMap<String, String>) {

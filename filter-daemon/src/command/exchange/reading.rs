@@ -8,6 +8,7 @@ use super::foreign::Foreign;
 use super::format::Format;
 use super::nft_json::{self, Found};
 use super::{Fault, Form, Item, ipset, json, nft, plain};
+use crate::source::format::head;
 use crate::source::{self, How, format, line};
 use crate::text::Explanation;
 use crate::text::lines::{Line, Lines};
@@ -188,23 +189,23 @@ fn first_line(beginning: &[u8]) -> Option<&[u8]> {
 
 fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
+    let found = format::of(beginning, &How::default());
     match first {
         [b'{', ..] if has(json::MARK) => Ok(Known::Ours(Format::Json)),
         // What `filterd list --json` wrote.
-        [b'{', ..] if has("\"target\"") => Err(no_json(first)),
+        [b'{', ..] if found != source::Format::Nft && has("\"target\"") => Err(no_json(first)),
         [b'[' | b'<', ..] => Err(Explanation::new(
             format!("it begins with {}, which is no list", printable::bytes(first)),
             "if it was downloaded, look whether it is what was asked for",
         )),
         _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(Known::Ours(Format::Nft)),
-        _ if has("table ") => Err(no_nft()),
-        _ => match format::of(beginning, &How::default()) {
+        _ if head::lines(beginning).any(begins_table) => Err(no_nft()),
+        _ => match found {
             source::Format::Ipset => Ok(Known::Ours(Format::Ipset)),
             source::Format::Nft => Ok(Known::Ours(Format::Nft)),
-            found @ (source::Format::Ipsum
-            | source::Format::Csv
-            | source::Format::Dshield
-            | source::Format::Json) => Ok(Known::Theirs(found)),
+            source::Format::Ipsum | source::Format::Csv | source::Format::Dshield | source::Format::Json => {
+                Ok(Known::Theirs(found))
+            }
             source::Format::Plain
             | source::Format::Firehol
             | source::Format::Spamhaus
@@ -220,6 +221,16 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     }
 }
 
+/// Does a table of nft's own language begin on this line? JSON does not, and a comment speaks of tables behind its sign.
+fn begins_table(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
+    words.next_if(|word| matches!(*word, b"add" | b"create" | b"flush" | b"delete" | b"destroy"));
+    words.next() == Some(b"table")
+        && words
+            .next()
+            .is_some_and(|family| matches!(family, b"ip" | b"ip6" | b"inet" | b"arp" | b"bridge" | b"netdev"))
+}
+
 fn no_json(first: &[u8]) -> Explanation {
     Explanation::new(
         format!(
@@ -233,6 +244,6 @@ fn no_json(first: &[u8]) -> Explanation {
 fn no_nft() -> Explanation {
     Explanation::new(
         "of nft, only JSON is read",
-        "`nft -j list ruleset | filterd import -` reads all sets of addresses",
+        "`nft -j list ruleset | filterd import -` reads all sets of addresses; what is no nft, `--format` names (plain, ipset, json)",
     )
 }

@@ -191,9 +191,32 @@ fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
 fn what_is_nothing_to_import_is_refused_with_what_would_be() {
     assert!(refusal("{\"version\":1,\"target\":\"192.0.2.1\"}\n").contains("filterd export --format json"));
     assert!(refusal("<html>").contains("no list"));
-    assert!(refusal("table inet x {\n").contains("nft -j list ruleset"));
+    for text in
+        ["table inet x {\n", "#!/usr/sbin/nft -f\nflush ruleset\n\ttable ip6 x {\n", "add table netdev x\n"]
+    {
+        assert!(refusal(text).contains("nft -j list ruleset"), "{text}");
+    }
     let newer = "{\"version\":2,\"filterd\":\"export\"}\n";
     assert!(read(newer)[0].contains("of version 2"), "{:?}", read(newer));
+}
+
+#[test]
+fn a_comment_that_speaks_of_tables_makes_no_nft_of_a_list() {
+    let nft = |comment: &str| {
+        format!(
+            r#"{{"nftables": [{{"set": {{"name": "a", "type": "ipv4_addr", "elem": [{{"elem": {{"val": "192.0.2.1", "comment": "{comment}"}}}}]}}}}]}}"#
+        )
+    };
+    for comment in ["scans table x", "table inet x {", "table "] {
+        assert_eq!(read(&nft(comment)), [format!("a 192.0.2.1 None Some({comment:?})")]);
+        let plain = format!("# {comment}\n; {comment}\n192.0.2.1 # {comment}\n");
+        assert_eq!(read(&plain), [" 192.0.2.1 None None"]);
+        let lines = format!("{{\"ip\":\"192.0.2.1\",\"why\":\"{comment}\"}}\n");
+        assert_eq!(read(&lines), [" 192.0.2.1 None None"]);
+    }
+    let jump =
+        nft("x").replace("\"nftables\": [", "\"nftables\": [{\"rule\": {\"jump\": {\"target\": \"x\"}}}, ");
+    assert_eq!(read(&jump), ["a 192.0.2.1 None Some(\"x\")"]);
 }
 
 #[test]

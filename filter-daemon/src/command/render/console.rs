@@ -2,12 +2,13 @@
 //! and so nothing foreign does anything to their terminal.
 
 use std::fs::File;
-use std::io::{self, Read, Stdin, Write};
+use std::io::{self, ErrorKind, Read, Stdin, Write};
 use std::os::fd::AsFd;
 
 use serde::Serialize;
 
 use crate::control::wire::{Failure, VERSION};
+use crate::exit::Exit;
 use crate::text::{Explanation, printable};
 
 /// The terminal or the pipes of a command.
@@ -101,7 +102,24 @@ fn json_line(reply: &impl Serialize) -> io::Result<Vec<u8>> {
 /// The same on standard output, for whoever has no console.
 pub fn print_json(reply: &impl Serialize) {
     // If even standard output is gone, the exit code is all that is left.
-    let _ = json_line(reply).and_then(|line| io::stdout().write_all(&line));
+    let _ = write_json(reply);
+}
+
+/// The same, for whoever has nothing else to say than this.
+pub fn write_json(reply: &impl Serialize) -> io::Result<()> {
+    json_line(reply).and_then(|line| io::stdout().write_all(&line))
+}
+
+/// With what it ends that this has been written on standard output, without a console: as any command with one does.
+pub fn ended(written: io::Result<()>) -> Exit {
+    match written.and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            // If even standard error is gone, the exit code is all that is left.
+            let _ = writeln!(io::stderr(), "filterd: cannot write the answer: {error}");
+            Exit::Partly
+        }
+        _ => Exit::Done,
+    }
 }
 
 /// A fault as people read it: behind the program's name, every further line and the remedy below the first.

@@ -31,17 +31,19 @@ Changes: what is asked for, with who asked; how many entries expire; lists that 
 that come and go: what filterd's log tells, and no less often. With --quiet the daemon tells warnings and errors only.
 
 Drops: of few packets each; of many some, chosen at random, and \"for 64\" says how many drops this one stands for. The kernel tells
-them only while somebody watches, and no more than some hundred a second of each processor, however many it drops.
+them only while somebody watches, and no more than some hundred a second of each processor, however many it drops. With --json
+the first line comes as soon as nothing is missed any more.
 
 Whoever reads too slowly loses events, and is told how many. Where another filterd takes this one's place, that is watched
 from then on; where filterd stops, this ends with 6.
 
 Examples:
   filterd watch
-  filterd watch --changes --list ssh --count 1    until something happens to that list
-  filterd watch --drops --json                    one object a line, the first as soon as nothing is missed any more
-  filterd watch --pcap - | tcpdump -nr -          the first 128 bytes of each dropped frame that is told
-  filterd watch --journald                        drops into the journal: journalctl -t filterd-drop FILTERD_LIST=ssh")]
+  filterd watch --changes --list ssh --count 1  until that list changes
+  filterd watch --drops --json                  one object a line
+  filterd watch --pcap - | tcpdump -nr -        128 bytes of each drop told
+  filterd watch --journald                      drops into the journal, for
+  journalctl -t filterd-drop FILTERD_LIST=ssh")]
 pub struct Watch {
     /// Only what is dropped
     #[arg(long)]

@@ -93,7 +93,7 @@ impl Method for List {
             list: words::optional(self.list, words::list_name)?,
             family: self.family.map(family).transpose()?,
             within: words::optional(self.within, words::target)?,
-            expiring: self.expiring.map(words::ttl).transpose()?,
+            expiring: self.expiring.map(words::expiring).transpose()?,
             allow: self.allow,
             after: None,
             most: PAGE,

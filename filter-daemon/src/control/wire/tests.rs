@@ -94,6 +94,14 @@ fn a_ttl_is_neither_nothing_nor_for_ever() {
 }
 
 #[test]
+fn who_asks_what_expires_too_late_is_told_of_that_and_not_of_a_ttl() {
+    for seconds in [0, u64::MAX] {
+        let told = refusal(List { expiring: Some(seconds), ..List::default() });
+        assert!(told.starts_with(&format!("expiring within {seconds} seconds: ")), "{told}");
+    }
+}
+
+#[test]
 fn addresses_and_prefixes_are_tested() {
     for word in ["203.0.113.7", "203.0.113.0/24", "2001:db8::/32"] {
         assert_eq!(target(word).unwrap().to_string(), word);

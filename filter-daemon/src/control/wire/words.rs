@@ -150,36 +150,29 @@ fn every<T>(words: &Strings, check: fn(&str) -> Result<T, String>) -> Result<Vec
 
 /// For how long a reload is to be on trial.
 pub fn trial(seconds: u64) -> Result<Duration, Failure> {
-    if (1..=LONGEST_TRIAL.as_secs()).contains(&seconds) {
-        return Ok(Duration::from_secs(seconds));
-    }
-    let message = format!(
-        "a trial of {seconds} seconds: it must be at least 1 and at most {} (a day)",
-        LONGEST_TRIAL.as_secs()
-    );
-    Err(Failure::InvalidRequest(message.into()))
+    at_most_long("a trial of", seconds, LONGEST_TRIAL, "a day")
 }
 
 /// For how long nothing is to be dropped.
 pub fn pause(seconds: u64) -> Result<Duration, Failure> {
-    if (1..=LONGEST_PAUSE.as_secs()).contains(&seconds) {
-        return Ok(Duration::from_secs(seconds));
-    }
-    let message = format!(
-        "a pause of {seconds} seconds: it must be at least 1 and at most {} (a day)",
-        LONGEST_PAUSE.as_secs()
-    );
-    Err(Failure::InvalidRequest(message.into()))
+    at_most_long("a pause of", seconds, LONGEST_PAUSE, "a day")
 }
 
 /// How long something is to be blocked.
 pub fn ttl(seconds: u64) -> Result<Duration, Failure> {
-    if (1..=LONGEST_TTL.as_secs()).contains(&seconds) {
+    at_most_long("a ttl of", seconds, LONGEST_TTL, "ten years")
+}
+
+/// How soon something is to end that is asked for; nothing ends later than a ttl may.
+pub fn expiring(seconds: u64) -> Result<Duration, Failure> {
+    at_most_long("expiring within", seconds, LONGEST_TTL, "ten years")
+}
+
+fn at_most_long(what: &str, seconds: u64, longest: Duration, told: &str) -> Result<Duration, Failure> {
+    if (1..=longest.as_secs()).contains(&seconds) {
         return Ok(Duration::from_secs(seconds));
     }
-    let message = format!(
-        "a ttl of {seconds} seconds: it must be at least 1 and at most {} (ten years)",
-        LONGEST_TTL.as_secs()
-    );
+    let most = longest.as_secs();
+    let message = format!("{what} {seconds} seconds: it must be at least 1 and at most {most} ({told})");
     Err(Failure::InvalidRequest(message.into()))
 }
