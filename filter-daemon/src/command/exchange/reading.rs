@@ -225,10 +225,9 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
 fn begins_table(line: &[u8]) -> bool {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
     words.next_if(|word| matches!(*word, b"add" | b"create" | b"flush" | b"delete" | b"destroy"));
+    let is_family = |word: &[u8]| matches!(word, b"ip" | b"ip6" | b"inet" | b"arp" | b"bridge" | b"netdev");
     words.next() == Some(b"table")
-        && words
-            .next()
-            .is_some_and(|family| matches!(family, b"ip" | b"ip6" | b"inet" | b"arp" | b"bridge" | b"netdev"))
+        && words.next().is_some_and(|word| is_family(word) || words.next() == Some(b"{"))
 }
 
 fn no_json(first: &[u8]) -> Explanation {

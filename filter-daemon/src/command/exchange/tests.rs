@@ -191,9 +191,12 @@ fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
 fn what_is_nothing_to_import_is_refused_with_what_would_be() {
     assert!(refusal("{\"version\":1,\"target\":\"192.0.2.1\"}\n").contains("filterd export --format json"));
     assert!(refusal("<html>").contains("no list"));
-    for text in
-        ["table inet x {\n", "#!/usr/sbin/nft -f\nflush ruleset\n\ttable ip6 x {\n", "add table netdev x\n"]
-    {
+    for text in [
+        "table inet x {\n",
+        "#!/usr/sbin/nft -f\nflush ruleset\n\ttable ip6 x {\n",
+        "add table netdev x\n",
+        "table x {\n",
+    ] {
         assert!(refusal(text).contains("nft -j list ruleset"), "{text}");
     }
     let newer = "{\"version\":2,\"filterd\":\"export\"}\n";
