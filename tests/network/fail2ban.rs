@@ -23,6 +23,7 @@ const LIST: &str = "f2b-knock";
 /// A fail2ban beside filterd, with a log in which it looks for those who knock.
 struct Fail2ban {
     directory: PathBuf,
+    jails: Vec<String>,
     server: Child,
 }
 
@@ -62,7 +63,10 @@ impl Fail2ban {
         };
         write("jail.conf", jails.iter().map(jail).collect());
         let server = Self::server(&directory)?;
-        Some(Self { directory, server }.once_it_answers())
+        let jails = jails.iter().map(ToString::to_string).collect();
+        let fail2ban = Self { directory, jails, server };
+        fail2ban.waits_for_jails();
+        Some(fail2ban)
     }
 
     fn server(directory: &Path) -> Option<Child> {
@@ -77,9 +81,10 @@ impl Fail2ban {
         }
     }
 
-    fn once_it_answers(self) -> Self {
-        until(|| self.asked(&["ping"]).is_some(), "fail2ban answers");
-        self
+    fn waits_for_jails(&self) {
+        for jail in &self.jails {
+            until(|| self.asked(&["status", jail]).is_some(), &format!("{jail} is at work"));
+        }
     }
 
     /// What its client prints, unless it fails.
@@ -124,7 +129,7 @@ impl Fail2ban {
     /// Starts it again, with what it remembers.
     fn go_on(&mut self) {
         self.server = Self::server(&self.directory).expect("it was there before");
-        until(|| self.asked(&["ping"]).is_some(), "fail2ban answers");
+        self.waits_for_jails();
     }
 }
 
