@@ -47,6 +47,10 @@ fn render(confirmed: &Reply, clock: &Clock) -> String {
             "nothing to confirm yet: the reload that is to be on trial is still at work; try again when it has answered"
                 .to_owned()
         }
+        (false, None) if confirmed.rolling_back => {
+            "too late to confirm: the reload is being rolled back; when it has been, `filterd reload` takes it anew"
+                .to_owned()
+        }
         (false, None) => "nothing to confirm: no reload is on trial".to_owned(),
         (false, Some(since)) => format!(
             "nothing to confirm: the reload was rolled back {} ago; `filterd reload` takes it anew",
@@ -66,6 +70,11 @@ mod tests {
         };
         let at_work = Reply { at_work: true, ..Reply::default() };
         assert!(render(&at_work, &Clock::standing(100)).starts_with("nothing to confirm yet: the reload"));
+        let rolling_back = Reply { rolling_back: true, ..Reply::default() };
+        assert!(
+            render(&rolling_back, &Clock::standing(100))
+                .starts_with("too late to confirm: the reload is being")
+        );
         assert_eq!(told(true, None), "confirmed: the configuration stays");
         let other = Reply { confirmed: true, not_taken: Some("not valid".into()), ..Reply::default() };
         let words = "confirmed: what is in force stays, which is not the configuration that was on trial";

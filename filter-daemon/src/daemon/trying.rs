@@ -159,9 +159,11 @@ impl Owner {
             if self.configuration.trial.is_confirmed() {
                 self.confirming.push(reply);
             } else {
-                let at_work = self.readings.is_trial_asked();
+                let (at_work, rolling_back) =
+                    (self.readings.is_trial_asked(), self.configuration.trial.is_being_rolled_back());
                 let rolled_back = rolled_back.filter(|_| !at_work);
-                _ = reply.send(Ok(confirm::Reply { rolled_back, at_work, ..confirm::Reply::default() }));
+                let told = confirm::Reply { rolled_back, rolling_back, at_work, ..confirm::Reply::default() };
+                _ = reply.send(Ok(told));
             }
             return;
         };

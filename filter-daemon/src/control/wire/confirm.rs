@@ -21,6 +21,9 @@ pub struct Reply {
     /// Since when what was before is in force again, if it was confirmed too late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<u64>,
+    /// It was confirmed too late: its time was over, or somebody did not want it, and what was before is being put back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rolling_back: bool,
     /// Why something else stays than what was on trial, if that is so: its file could not be used at a start since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<Explanation>,

@@ -293,6 +293,11 @@ impl Trial {
         matches!(self.state, State::Confirmed)
     }
 
+    /// Is what was before it being put back?
+    pub fn is_being_rolled_back(&self) -> bool {
+        matches!(self.state, State::Over { .. })
+    }
+
     /// Since when what was before one that nobody confirmed is in force again.
     pub fn rolled_back(&self) -> Option<Timestamp> {
         if let State::RolledBack { since, .. } = self.state { Some(since) } else { None }
