@@ -81,6 +81,11 @@ fn the_filter_of_one_that_runs_is_not_detached_and_a_leftover_is() {
         reply.exits(5).complains(&pid).complains("stop it");
         net.expect(ATTACKER).dropped();
     }
+    // Who may not look is not told that there is nothing.
+    net.home()
+        .filterd_as(65534, ["detach", "--pin-dir", &pins])
+        .exits(6)
+        .complains("not permitted to look into");
     net.end(Signal::SIGKILL);
     net.expect(ATTACKER).dropped();
     net.filterd(["detach", "--pin-dir", &pins]).succeeds().says("eth0: detached");

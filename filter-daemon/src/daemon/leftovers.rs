@@ -28,6 +28,9 @@ pub fn detach(detach: &Detach) -> ExitCode {
             if is_all { told.into() } else { Exit::Partly.into() }
         }
         Err(error @ KernelError::Taken(_)) => refuse(detach, &error.explain().message),
+        Err(error @ KernelError::NotPermitted { .. }) => {
+            fail(detach, &Failure::PermissionDenied(error.explain()))
+        }
         Err(error @ KernelError::NoPins { .. }) => fail(detach, &Failure::Unparsable(error.explain())),
         Err(error) => fail(detach, &Failure::Kernel(error.explain())),
     }

@@ -24,6 +24,12 @@ impl Pins {
         if !is_bpffs(directory).map_err(|error| failed(error.to_string()))? {
             return Err(failed("it is not on a BPF file system".to_owned()));
         }
+        // Who may not look sees nothing, which does not say that nothing is there.
+        if fs::read_dir(directory).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
+            return Err(KernelError::NotPermitted {
+                what: format!("look into {}", printable::path(directory)),
+            });
+        }
         if pins.are_none() {
             let within = entries(directory).into_iter().find(|path| !Self::at(path).are_none());
             if let Some(within) = within {
