@@ -49,8 +49,8 @@ fn words(pins: &Path, names: &[String]) -> String {
     let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
     format!(
         "its filter was left at work on {} (pins at {place}): what was blocked stays blocked, and nothing expires \
-         meanwhile; a pause goes on until its time is over, and until then nothing is dropped\n\
-         start it again as it was started, which ends a pause, too, or take its filter off with `sudo filterd detach{flag}`",
+         meanwhile; a pause is over, unless filterd's second process was killed, too: then it ends on time\n\
+         start it again as it was started, which ends any pause, or take its filter off with `sudo filterd detach{flag}`",
         names.join(", ")
     )
 }
