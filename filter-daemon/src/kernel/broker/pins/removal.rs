@@ -15,8 +15,11 @@ impl Pins {
     pub fn find(directory: &Path) -> Result<Option<(Self, Lock)>, KernelError> {
         let pins = Self::at(directory);
         let failed = |source| KernelError::NoPins { path: directory.to_owned(), reason: source };
+        let hidden =
+            || KernelError::NotPermitted { what: format!("look into {}", printable::path(directory)) };
         match fs::symlink_metadata(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(hidden()),
             Err(error) => return Err(failed(error.to_string())),
             Ok(found) if !found.is_dir() => return Err(failed("it is no directory".to_owned())),
             Ok(_) => {}
@@ -26,9 +29,7 @@ impl Pins {
         }
         // Who may not look sees nothing, which does not say that nothing is there.
         if fs::read_dir(directory).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
-            return Err(KernelError::NotPermitted {
-                what: format!("look into {}", printable::path(directory)),
-            });
+            return Err(hidden());
         }
         if pins.are_none() {
             let within = entries(directory).into_iter().find(|path| !Self::at(path).are_none());
