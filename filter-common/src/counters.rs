@@ -6,7 +6,7 @@
 //!
 //! So a packet that passes is counted as if there were no slots, and the sum over all slots is what was to be dropped.
 
-use crate::reason::{COUNTERS, Outcome};
+use crate::reason::{COUNTERS, Outcome, Reason, UNUSED, Verdict};
 use crate::sampling;
 
 /// The words of a processor's row: a power of two, so that finding it is a shift.
@@ -15,7 +15,10 @@ pub const ROW: u32 = 1 << 11;
 /// Where in a row the state of sampling is ([`sampling::at`](crate::sampling::at)): in counters of which there are no outcomes.
 pub const SAMPLING: u32 = COUNTERS - 16;
 
-const _: () = assert!(sampling::WORDS <= 16);
+const _: () = assert!(
+    SAMPLING >= UNUSED && SAMPLING + sampling::WORDS <= COUNTERS,
+    "the state of sampling would share the counters of outcomes"
+);
 
 /// How many slots there are.
 pub const SLOTS: u32 = 30;
@@ -41,11 +44,34 @@ pub const DIRECTORY: u32 = SLOTS * ENTRY;
 /// The words of a slot: packets and bytes of each outcome that is a drop, or would be one.
 pub const SLOT: u32 = (ROW - COUNTERS) / SLOTS;
 
-/// How many reasons to drop there is room for.
+/// A slot has counters for reasons to drop with the numbers from [`FIRST`] on, so many of them.
 const REASONS: u32 = 8;
 
-/// The lowest number of one.
+/// The lowest number of a reason to drop.
 const FIRST: u32 = 3;
+
+/// Each reason to drop has counters for as many [enforcements](crate::reason::Enforcement).
+const ENFORCEMENTS: u32 = 3;
+
+const _: () = {
+    let mut number = 0;
+    while number < Reason::ALL.len() {
+        assert!(
+            has_room(Reason::ALL[number]),
+            "a reason to drop would share the counters of another one: `drop_number` must give it a place of its own"
+        );
+        number += 1;
+    }
+    assert!(2 * ENFORCEMENTS * REASONS <= SLOT, "a slot has too few words for so many reasons to drop");
+};
+
+/// Packets that pass need no counters in a slot.
+const fn has_room(reason: Reason) -> bool {
+    match reason.verdict() {
+        Verdict::Pass(_) => true,
+        Verdict::Drop(reason) => FIRST <= reason as u32 && (reason as u32) < FIRST + REASONS,
+    }
+}
 
 /// How many words the map has, with so many rows.
 #[must_use]

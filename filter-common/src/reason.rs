@@ -48,10 +48,36 @@ const WOULD_DROP: u32 = REASONS;
 /// Here begin the counters of what would be dropped if protection were not paused.
 const PAUSED: u32 = 2 * REASONS;
 
-/// Why a packet is passed or dropped. The numbers are those of counters and never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Reason {
+/// The counters from here on belong to no outcome.
+pub const UNUSED: u32 = 3 * REASONS;
+
+/// Defines [`Reason`], and beside it what must name every reason: so a new one cannot be missing there.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
+        /// Why a packet is passed or dropped. The numbers are those of counters and never change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum Reason {
+            $($(#[$doc])* $name = $number,)*
+        }
+
+        impl Reason {
+            /// Every reason, in the order of their numbers.
+            pub const ALL: [Self; [$($number),*].len()] = [$(Self::$name),*];
+
+            /// The reason with this number. A number without a reason means `Unlisted`.
+            #[inline(always)]
+            pub const fn of(number: u32) -> Self {
+                match number {
+                    $($number => Self::$name,)*
+                    _ => Self::Unlisted,
+                }
+            }
+        }
+    };
+}
+
+reasons! {
     /// Its source is on no list.
     Unlisted = 0,
     /// It is neither IPv4 nor IPv6.
@@ -80,6 +106,22 @@ pub enum Reason {
     /// Its source is listed on some ports only, and it is a later fragment, which tells no port.
     LaterFragment = 12,
 }
+
+const _: () = {
+    let mut number = 0;
+    while number < Reason::ALL.len() {
+        assert!(
+            Reason::ALL[number] as usize == number,
+            "reasons are listed by their numbers, without a gap: give the new reason the next free number"
+        );
+        number += 1;
+    }
+    assert!(
+        Reason::ALL.len() <= REASONS as usize,
+        "no counter is left for this reason: raise `REASONS`, which changes the layout of the counters"
+    );
+    assert!(REASONS - 1 <= OF_REASON, "`Told` has too few bits for the number of a reason");
+};
 
 /// A reason by its number: what functions of a program that stand alone tell each other, since a verifier would go one way
 /// for each reason there is. Behind the reason, by which clause it came about, if by any.
@@ -129,43 +171,6 @@ impl Reason {
     #[inline(always)]
     pub const fn told(self) -> Told {
         Told(self as u32)
-    }
-
-    /// Every reason, in the order of their numbers.
-    pub const ALL: [Self; 13] = [
-        Self::Unlisted,
-        Self::NotIp,
-        Self::Malformed,
-        Self::TooManyTags,
-        Self::Address4,
-        Self::Network4,
-        Self::Net64,
-        Self::Other6,
-        Self::Neighbour,
-        Self::Allowed,
-        Self::Reply,
-        Self::OtherPort,
-        Self::LaterFragment,
-    ];
-
-    /// The one of this number; there is none of any other.
-    #[inline(always)]
-    pub const fn of(number: u32) -> Self {
-        match number {
-            1 => Self::NotIp,
-            2 => Self::Malformed,
-            3 => Self::TooManyTags,
-            4 => Self::Address4,
-            5 => Self::Network4,
-            6 => Self::Net64,
-            7 => Self::Other6,
-            8 => Self::Neighbour,
-            9 => Self::Allowed,
-            10 => Self::Reply,
-            11 => Self::OtherPort,
-            12 => Self::LaterFragment,
-            _ => Self::Unlisted,
-        }
     }
 
     /// The stable name under which `stats` and its JSON tell it.
@@ -329,7 +334,7 @@ mod tests {
             Reason::ALL.len() + 5 + 5,
             "what passes does so whether the filter enforces or not"
         );
-        assert!(Reason::ALL.len() as u32 <= REASONS && counters.last() < Some(&COUNTERS));
+        assert!(counters.last() < Some(&UNUSED));
     }
 
     #[test]

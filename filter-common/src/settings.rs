@@ -131,11 +131,29 @@ pub struct LengthSettings {
 /// In the word of `last_processor`: are drops told in full? Whoever loads the judge puts it there, if there is a budget.
 pub const SAMPLED: u64 = 1 << 63;
 
+const _: () =
+    assert!(SAMPLED > u32::MAX as u64, "`SAMPLED` would share a bit with the number of a processor");
+
 /// The most lengths beyond 64.
 pub const MOST_LENGTHS: usize = 64;
 
 /// Words of the whole.
-pub const WORDS: usize = size_of::<Settings>() / size_of::<u64>();
+pub const WORDS: usize = words_of::<Settings>();
+
+/// How many words a part of the settings takes.
+const fn words_of<T>() -> usize {
+    size_of::<T>() / size_of::<u64>()
+}
+
+/// How many words of each part come before the parts that it holds. `as_words` and `words` name so many fields, and no more or
+/// fewer compile: a field that is added to a part must be written there, too.
+const HEAD: usize = WORDS - words_of::<PerSet<SetSettings>>() - words_of::<[PortSettings; SLOTS]>();
+const SET_HEAD: usize = words_of::<SetSettings>() - words_of::<AddressSettings>() - words_of::<SixSettings>();
+const ADDRESS_HEAD: usize = words_of::<AddressSettings>() - exact::KEY_WORDS;
+const SIX_HEAD: usize = words_of::<SixSettings>()
+    - exact::KEY_WORDS
+    - words_of::<[hash::Pairs; hash::PARTS]>()
+    - words_of::<[LengthSettings; MOST_LENGTHS]>();
 
 impl Settings {
     /// Counts only, and looks nothing up.
@@ -155,9 +173,10 @@ impl Settings {
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         let Self { enforce, paused_until, overlap, match_new, lists, last_processor, samples, .. } = *self;
-        let head = [enforce, paused_until, overlap, match_new, lists, last_processor, samples].into_iter();
+        let head: [u64; HEAD] = [enforce, paused_until, overlap, match_new, lists, last_processor, samples];
         let sets = self.sets.iter().flat_map(|(_, set)| set.words());
-        let mut rest = head.chain(sets).chain(self.ports.iter().flat_map(|ports| ports.words()));
+        let ports = self.ports.iter().flat_map(|ports| ports.words());
+        let mut rest = head.into_iter().chain(sets).chain(ports);
         words.fill_with(|| rest.next().expect("every field is told"));
         words
     }
@@ -194,7 +213,8 @@ impl PortSettings {
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        [self.except].into_iter().chain(self.ranges)
+        let Self { except, ranges } = *self;
+        [except].into_iter().chain(ranges)
     }
 }
 
@@ -210,10 +230,8 @@ impl SetSettings {
     }
 
     fn words(&self) -> impl Iterator<Item = u64> {
-        [self.networks4, self.network_pages]
-            .into_iter()
-            .chain(self.addresses4.words())
-            .chain(self.six.words())
+        let head: [u64; SET_HEAD] = [self.networks4, self.network_pages];
+        head.into_iter().chain(self.addresses4.words()).chain(self.six.words())
     }
 }
 
@@ -263,9 +281,18 @@ impl AddressSettings {
             last_lane,
             key,
         } = *self;
-        let first = [in_use, buckets, remainder_mask, place_mask];
-        let lanes = [lane_ones, lane_highs, label_words, lanes, last_lane];
-        first.into_iter().chain(lanes).chain(key)
+        let head: [u64; ADDRESS_HEAD] = [
+            in_use,
+            buckets,
+            remainder_mask,
+            place_mask,
+            lane_ones,
+            lane_highs,
+            label_words,
+            lanes,
+            last_lane,
+        ];
+        head.into_iter().chain(key)
     }
 }
 
@@ -311,9 +338,20 @@ impl SixSettings {
     fn words(&self) -> impl Iterator<Item = u64> {
         let Self { last_level_start, has_table, to_64, shorter, longer, .. } = *self;
         let Self { buckets, index_bits, label_words, level_pages, key64, pairs, lengths, .. } = *self;
-        let head = [last_level_start, has_table, to_64, shorter, longer];
-        let head = head.into_iter().chain([buckets, index_bits, label_words, level_pages]).chain(key64);
-        head.chain(pairs.into_iter().flatten()).chain(lengths.into_iter().flat_map(LengthSettings::words))
+        let head: [u64; SIX_HEAD] = [
+            last_level_start,
+            has_table,
+            to_64,
+            shorter,
+            longer,
+            buckets,
+            index_bits,
+            label_words,
+            level_pages,
+        ];
+        let pairs = pairs.into_iter().flatten();
+        let lengths = lengths.into_iter().flat_map(LengthSettings::words);
+        head.into_iter().chain(key64).chain(pairs).chain(lengths)
     }
 }
 
@@ -333,7 +371,8 @@ impl LengthSettings {
     }
 
     fn words(self) -> impl Iterator<Item = u64> {
-        [self.mask_high, self.mask_low].into_iter().chain(self.salts)
+        let Self { mask_high, mask_low, salts } = self;
+        [mask_high, mask_low].into_iter().chain(salts)
     }
 }
 

@@ -25,6 +25,14 @@ const MOST_MAPS: usize = 64;
 /// Those of them that belong to no set: settings, counters, those of lists, own flows, samples, and the word of what overlaps.
 const OTHER_MAPS: usize = 6;
 
+/// The most tables that a set has.
+const SET_TABLES: usize = 4;
+
+const _: () = assert!(
+    SetName::COUNT * SET_TABLES + OTHER_MAPS <= MOST_MAPS,
+    "a judge reaches more maps than a kernel lets one program reach"
+);
+
 /// Everything that the words of a judge's settings say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeSpec {
