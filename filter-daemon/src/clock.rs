@@ -112,6 +112,12 @@ pub fn kernel_now() -> u64 {
     u64::try_from((now - namespace_offset()).max(0)).unwrap_or(u64::MAX)
 }
 
+/// The time of the programs that remember flows: nanoseconds since boot without suspend, as of the last tick.
+pub fn at_last_tick() -> u64 {
+    let now = Duration::try_from(clock_gettime(ClockId::MonotonicCoarse)).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// How long it is since 1970 began, by the clock on the wall. A clock that is before stands at its beginning.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

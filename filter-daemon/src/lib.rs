@@ -3,6 +3,10 @@
 //! `cli` parses what was typed, `command` carries a verb out by asking the daemon through `control`; `daemon` owns the
 //! `blocklist` and the tables in the `kernel`, fed by `config` and `source`.
 
+/// Files of `tests/harness` that unit tests include name this crate as other packages do.
+#[cfg(test)]
+extern crate self as filterd;
+
 pub mod accounts;
 pub mod blocklist;
 pub mod cli;

@@ -96,7 +96,7 @@ mod tests {
         assert!(lines.line.capacity() <= 4 << 20);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_line_that_does_not_end_is_not_waited_for() {
         let (mut near, far) = tokio::io::duplex(64);
         let mut lines = Lines::new(far, 64, PATIENCE);
@@ -104,7 +104,7 @@ mod tests {
         assert!(matches!(lines.next().await, Err(Broken::TooSlow)));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn silence_is_no_fault() {
         let (near, far) = tokio::io::duplex(64);
         let mut lines = Lines::new(far, 64, PATIENCE);

@@ -3,13 +3,14 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use filter_common::target::Target;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Interest};
 use tokio::net::UnixStream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -18,9 +19,6 @@ use super::wire::{Changed, Entry, Failure, LONGEST_LINE, list, ping, test};
 use super::*;
 use crate::text::Explanation;
 
-/// So long a reload takes here: far longer than anybody is kept from work on a loaded machine.
-const AT_WORK: Duration = Duration::from_secs(2);
-
 const PING: &[u8] = b"{\"method\":\"io.filterd.Ping\",\"parameters\":{}}\n";
 const LIST: &[u8] = b"{\"method\":\"io.filterd.List\",\"parameters\":{}}\n";
 
@@ -28,7 +26,27 @@ const LIST: &[u8] = b"{\"method\":\"io.filterd.List\",\"parameters\":{}}\n";
 struct Daemon {
     path: PathBuf,
     server: JoinHandle<()>,
+    reloads: Arc<Reloads>,
     _place: tempfile::TempDir,
+}
+
+/// A reload takes as long as the test wants.
+struct Reloads {
+    /// A permit for each reload that has begun.
+    begun: Semaphore,
+    /// A permit for each reload that may end.
+    may_end: Semaphore,
+}
+
+impl Reloads {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { begun: Semaphore::new(0), may_end: Semaphore::new(0) })
+    }
+
+    async fn reload(&self) {
+        self.begun.add_permits(1);
+        self.may_end.acquire().await.unwrap().forget();
+    }
 }
 
 impl Daemon {
@@ -38,13 +56,15 @@ impl Daemon {
         let path = place.path().join("control.sock");
         let (calls, mut called) = mpsc::channel::<Call>(16);
         let server = Server::listen(&path).unwrap().with_limits(limits);
+        let reloads = Reloads::new();
+        let those = reloads.clone();
         tokio::spawn(async move {
             while let Some(call) = called.recv().await {
                 // A slow request of one client must not keep the owner from the others in this test.
-                tokio::spawn(answer(call, addresses));
+                tokio::spawn(answer(call, addresses, those.clone()));
             }
         });
-        Self { path, server: tokio::spawn(server.serve(calls)), _place: place }
+        Self { path, server: tokio::spawn(server.serve(calls)), reloads, _place: place }
     }
 
     fn new() -> Self {
@@ -58,7 +78,7 @@ impl Daemon {
         let (calls, mut called) = mpsc::channel::<Call>(16);
         let server = Server::listen(&path).unwrap().with_watching(watching);
         tokio::spawn(async move { while called.recv().await.is_some() {} });
-        Self { path, server: tokio::spawn(server.serve(calls)), _place: place }
+        Self { path, server: tokio::spawn(server.serve(calls)), reloads: Reloads::new(), _place: place }
     }
 
     async fn client(&self) -> Person {
@@ -66,7 +86,7 @@ impl Daemon {
     }
 }
 
-async fn answer(call: Call, addresses: u32) {
+async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
     match call {
         Call::Add(asked) => changed(asked.request.targets.len(), asked.reply),
         Call::Remove(asked) => changed(asked.request.targets.len(), asked.reply),
@@ -97,7 +117,7 @@ async fn answer(call: Call, addresses: u32) {
             give(asked.reply, Err(Failure::Refused(why)));
         }
         Call::Reload(asked) => {
-            sleep(AT_WORK).await;
+            reloads.reload().await;
             give(asked.reply, Ok(wire::reload::Reply::default()));
         }
         Call::Confirm(asked) => give(asked.reply, Ok(wire::confirm::Reply::default())),
@@ -242,11 +262,9 @@ async fn a_client_that_waits_keeps_nobody_else_waiting() {
     let daemon = Daemon::new();
     let (mut slow, mut quick) = (daemon.client().await, daemon.client().await);
     slow.say(b"{\"method\":\"io.filterd.Reload\",\"parameters\":{}}\n").await;
-    tokio::select! {
-        biased;
-        _ = slow.hear() => panic!("it was waited for"),
-        is_answered = quick.is_answered() => assert!(is_answered),
-    }
+    daemon.reloads.begun.acquire().await.unwrap().forget();
+    assert!(quick.is_answered().await);
+    daemon.reloads.may_end.add_permits(1);
     assert!(slow.hear().await.is_some());
 }
 
@@ -379,8 +397,9 @@ async fn when_all_are_at_work_the_next_is_told_to_come_again() {
     for client in [&mut one, &mut two] {
         client.say(b"{\"method\":\"io.filterd.Reload\",\"parameters\":{}}\n").await;
     }
-    sleep(AT_WORK / 4).await;
+    daemon.reloads.begun.acquire_many(2).await.unwrap().forget();
     assert!(daemon.client().await.hear_error().await.starts_with("io.filterd.Unavailable"));
+    daemon.reloads.may_end.add_permits(2);
     assert!(one.hear().await.is_some() && two.hear().await.is_some());
     assert!(daemon.client().await.is_answered().await);
 }

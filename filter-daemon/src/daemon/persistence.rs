@@ -91,7 +91,7 @@ impl Persistence {
     /// Writes these within milliseconds; nobody waits for it.
     pub fn write_soon(&mut self, records: Vec<Record>) {
         if !records.is_empty() {
-            self.journal.write_soon(records);
+            self.journal.write_soon(records, clock::instant());
         }
     }
 
@@ -112,7 +112,7 @@ impl Persistence {
 
     /// Lets whoever reads the journal in another boot know what the clock on the wall says now.
     pub fn note_time(&mut self) {
-        self.journal.write_soon(Vec::new());
+        self.journal.write_soon(Vec::new(), clock::instant());
     }
 
     /// How long before the journal's last record the clock was when it was read, in seconds, if it was.
@@ -122,14 +122,15 @@ impl Persistence {
 
     /// Begins to write anew what is wanted, if the journal has become long, or has lost something.
     pub fn keep_up(&mut self, blocklist: &Blocklist, now: Timestamp) {
-        self.journal.keep_up();
+        let instant = clock::instant();
+        self.journal.keep_up(instant);
         self.journal.keep_copy(now);
-        if self.checked.elapsed() >= CHECK {
-            self.checked = clock::instant();
+        if instant.duration_since(self.checked) >= CHECK {
+            self.checked = instant;
             self.journal.check();
         }
         let is_due = self.journal.is_long(live_entries(blocklist))
-            || self.journal.is_behind() && self.retry <= clock::instant();
+            || self.journal.is_behind() && self.retry <= instant;
         if is_due && self.compaction.is_none() {
             self.journal.mark();
             self.write_page(blocklist, Bookmark::default());
@@ -164,10 +165,11 @@ impl Persistence {
 
     /// How long until the journal is to be looked after.
     pub fn until_due(&self) -> Option<Duration> {
-        let retry = || self.retry.saturating_duration_since(clock::instant());
+        let now = clock::instant();
+        let retry = || self.retry.saturating_duration_since(now);
         let is_waiting = self.journal.is_behind() && self.compaction.is_none();
-        let check = CHECK.saturating_sub(self.checked.elapsed());
-        is_waiting.then(retry).into_iter().chain(self.journal.until_due()).chain([check]).min()
+        let check = CHECK.saturating_sub(now.duration_since(self.checked));
+        is_waiting.then(retry).into_iter().chain(self.journal.until_due(now)).chain([check]).min()
     }
 
     /// What is added or removed now would not survive a restart, and why; and what has not survived one.

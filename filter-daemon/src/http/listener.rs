@@ -196,7 +196,7 @@ mod tests {
         (other, address)
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn where_another_one_is_about_to_go_that_is_waited_for_and_no_fault() {
         let ((other, address), (faults, told)) = (taken(), watch::channel(Faults::default()));
         // The other one goes when it has been tried once.
@@ -205,7 +205,7 @@ mod tests {
         assert!(!told.has_changed().unwrap());
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn where_another_one_stays_that_is_a_fault_until_it_goes() {
         let ((other, address), (faults, mut told)) = (taken(), watch::channel(Faults::default()));
         let goes = async {

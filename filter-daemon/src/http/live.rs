@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::control::wire::Asked;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn however_many_follow_the_owner_is_asked_once_a_second() {
         let (calls, mut asked) = mpsc::channel(1);
         let (shown, begun) = (Streams::default(), Instant::now());
@@ -139,6 +139,8 @@ mod tests {
         let mut times = 0;
         while let Some(Call::Snapshot(Asked { reply, .. })) = asked.recv().await {
             times += 1;
+            // No answer is ready at the moment that it was asked about.
+            tokio::time::advance(Duration::from_millis(1)).await;
             _ = reply.send(Ok(Snapshot::default()));
         }
         assert_eq!(following.join_all().await.len(), STREAMS);

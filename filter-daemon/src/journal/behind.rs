@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use super::NotWritten;
+use crate::clock;
 
 /// Shared by both.
 #[derive(Clone, Default)]
@@ -36,7 +37,7 @@ impl Behind {
     pub fn begin(&self, why: &NotWritten, is_refused: bool) -> bool {
         let mut lost = self.lock();
         let is_first = lost.is_none();
-        let since = lost.as_ref().map_or_else(Instant::now, |lost| lost.since);
+        let since = lost.as_ref().map_or_else(clock::instant, |lost| lost.since);
         let is_refused = is_refused || lost.as_ref().is_some_and(|lost| lost.is_refused);
         *lost = Some(Lost { since, why: why.clone(), is_refused });
         is_first

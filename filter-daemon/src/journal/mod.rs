@@ -130,21 +130,21 @@ impl Journal {
         self.order(Order::Known(done));
     }
 
-    /// Writes these changes within milliseconds, and in any case before what is ordered later. Nobody is told.
-    pub fn write_soon(&mut self, changes: Vec<Record>) {
+    /// Writes these changes within milliseconds of `now`, and in any case before what is ordered later. Nobody is told.
+    pub fn write_soon(&mut self, changes: Vec<Record>, now: Instant) {
         self.count(&changes);
         self.soon.extend(changes);
-        self.due.get_or_insert_with(|| Instant::now() + SOON);
+        self.due.get_or_insert(now + SOON);
     }
 
-    /// How long until changes that nobody waits for should be handed on.
-    pub fn until_due(&self) -> Option<Duration> {
-        Some(self.due?.saturating_duration_since(Instant::now()))
+    /// How long after `now` changes that nobody waits for should be handed on.
+    pub fn until_due(&self, now: Instant) -> Option<Duration> {
+        Some(self.due?.saturating_duration_since(now))
     }
 
     /// Hands those changes on, if it is time.
-    pub fn keep_up(&mut self) {
-        if self.until_due().is_some_and(|left| left.is_zero()) {
+    pub fn keep_up(&mut self, now: Instant) {
+        if self.until_due(now).is_some_and(|left| left.is_zero()) {
             self.hand_on();
         }
     }

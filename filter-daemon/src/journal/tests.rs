@@ -77,9 +77,9 @@ fn what_nobody_waits_for_is_written_in_its_turn() {
     let directory = TempDir::new().unwrap();
     let [first, second, third] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(|word| want("manual", &[word]));
     let (mut journal, ..) = open(&directory);
-    journal.write_soon(vec![first.clone()]);
+    journal.write_soon(vec![first.clone()], clock::instant());
     write(&mut journal, vec![second.clone()]);
-    journal.write_soon(vec![third.clone()]);
+    journal.write_soon(vec![third.clone()], clock::instant());
     drop(journal);
     assert_eq!(open(&directory).1, [first, second, third]);
 }
@@ -88,11 +88,15 @@ fn what_nobody_waits_for_is_written_in_its_turn() {
 fn what_nobody_waits_for_does_not_wait_long() {
     let directory = TempDir::new().unwrap();
     let (mut journal, ..) = open(&directory);
-    assert_eq!(journal.until_due(), None);
-    journal.write_soon(vec![release("manual")]);
-    std::thread::sleep(journal.until_due().unwrap());
-    journal.keep_up();
-    assert_eq!(journal.until_due(), None);
+    let now = clock::instant();
+    assert_eq!(journal.until_due(now), None);
+    journal.write_soon(vec![release("manual")], now);
+    let left = journal.until_due(now).unwrap();
+    assert!(Duration::ZERO < left && left < Duration::from_millis(10), "{left:?}");
+    journal.keep_up(now);
+    assert_eq!(journal.until_due(now), Some(left), "it is not time yet");
+    journal.keep_up(now + left);
+    assert_eq!(journal.until_due(now + left), None);
 }
 
 #[test]

@@ -17,7 +17,6 @@ mod kind;
 mod levels;
 mod lists;
 mod maps;
-pub mod memory;
 mod moving;
 mod needs;
 mod networks;
@@ -61,3 +60,6 @@ pub struct Occupancy {
     /// How many entries have moved within it.
     pub relocations: u64,
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -75,21 +75,13 @@ impl<T: Send + 'static> Patience<T> {
         });
         thread.map_err(|error| FileError::new(path, error))?;
         let patience = if self.hanging.is_empty() { self.first } else { self.later };
-        let mut before = progress.get();
-        loop {
-            match told.recv_timeout(patience) {
-                Ok(read) => return Ok(read),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(FileError::Broken { path: path.into() });
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            let now = progress.get();
-            if now == before && now != END {
+        match follow(&progress, || told.recv_timeout(patience)) {
+            Ok(read) => Ok(read),
+            Err(RecvTimeoutError::Disconnected) => Err(FileError::Broken { path: path.into() }),
+            Err(RecvTimeoutError::Timeout) => {
                 self.hanging.insert(path.into(), told);
-                return Err(FileError::Silent { path: path.into(), waited: patience });
+                Err(FileError::Silent { path: path.into(), waited: patience })
             }
-            before = now;
         }
     }
 
@@ -101,6 +93,25 @@ impl<T: Send + 'static> Patience<T> {
             self.hanging.remove(path);
         }
         hangs
+    }
+}
+
+/// Waits again and again, until the reading ends or did not get on during a whole wait.
+fn follow<T>(
+    progress: &Progress,
+    mut wait: impl FnMut() -> Result<T, RecvTimeoutError>,
+) -> Result<T, RecvTimeoutError> {
+    let mut before = progress.get();
+    loop {
+        match wait() {
+            Err(RecvTimeoutError::Timeout) => {}
+            ended => return ended,
+        }
+        let now = progress.get();
+        if now == before && now != END {
+            return Err(RecvTimeoutError::Timeout);
+        }
+        before = now;
     }
 }
 
@@ -147,18 +158,31 @@ mod tests {
 
     #[test]
     fn what_gets_on_is_waited_for_and_so_is_what_has_read_everything() {
-        let first = Duration::from_secs(1);
-        let mut patience = Patience { first, ..Patience::default() };
-        // Each time well within what is waited for, and both together more than twice that.
-        let slow = move |progress: Progress| {
-            for _ in 0..8 {
-                thread::sleep(first / 4);
+        let (progress, mut waits) = (Progress::default(), 0);
+        let slow = || {
+            waits += 1;
+            match waits {
+                1..=8 => progress.tell(),
+                9 => progress.end(),
+                10..=12 => {}
+                _ => return Ok(1),
+            }
+            Err(RecvTimeoutError::Timeout)
+        };
+        assert_eq!(follow(&progress, slow), Ok(1));
+    }
+
+    #[test]
+    fn what_got_on_once_is_given_up_when_it_stops() {
+        let (progress, mut waits) = (Progress::default(), 0);
+        let stops = || -> Result<(), _> {
+            waits += 1;
+            if waits < 3 {
                 progress.tell();
             }
-            progress.end();
-            thread::sleep(2 * first + first / 4);
-            1
+            Err(RecvTimeoutError::Timeout)
         };
-        assert_eq!(patience.read(Path::new("slow"), slow).unwrap(), 1);
+        assert_eq!(follow(&progress, stops), Err(RecvTimeoutError::Timeout));
+        assert_eq!(waits, 3);
     }
 }

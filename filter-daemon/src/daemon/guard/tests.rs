@@ -29,7 +29,7 @@ use super::*;
 use crate::blocklist::{Reach, Targets};
 use crate::config::{Config, Mode};
 use crate::kernel::Filter;
-use crate::kernel::memory::Memory;
+use crate::kernel::tests::memory::Memory;
 use ends::Ends;
 use world::{Plan, Random, address, facts, loaded, plan, source, targets};
 

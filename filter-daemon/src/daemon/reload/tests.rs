@@ -19,7 +19,7 @@ use super::super::persistence::{self, Persistence};
 use super::*;
 use crate::blocklist::{From, Polarity};
 use crate::kernel::Filter;
-use crate::kernel::memory::Memory;
+use crate::kernel::tests::memory::Memory;
 
 /// So many turns nothing takes, however slow the thread is that fills a larger table.
 const ENDLESS: usize = 100_000;

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
@@ -21,6 +21,7 @@ use super::client::{Answered, Place};
 use super::line::Line;
 use super::request::{Answer, Earlier, Request};
 use super::server::Server;
+use crate::clock;
 
 /// The verb that makes a filterd the broker; nobody types it.
 pub const VERB: &str = "broker";
@@ -74,7 +75,7 @@ impl Process {
         if self.line.take().is_none() {
             return;
         }
-        let begun = Instant::now();
+        let begun = clock::instant();
         while matches!(self.child.try_wait(), Ok(None)) {
             if begun.elapsed() > PATIENCE {
                 tracing::error!("the broker does not end; what it still does to the pins is not waited for");

@@ -21,6 +21,7 @@ use super::request::{Answer, Earlier, MapUse, Request};
 use super::root::Root;
 use super::storage;
 use super::surroundings::{self, Neighbours};
+use crate::clock;
 use crate::config::check_interface_name;
 use crate::lock::Lock;
 use aya::maps::MapData;
@@ -203,7 +204,7 @@ impl Server {
             }
             Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
             Request::Seed(keys) => {
-                self.egress.seed(&keys)?;
+                self.egress.seed(&keys, clock::at_last_tick())?;
                 Answer::Done
             }
             Request::Count => Answer::Counted(counters::read(self.counters.as_ref(), &self.pins)?),

@@ -13,8 +13,8 @@ use filter_common::target::Prefix6;
 use super::*;
 use crate::kernel::broker::request::MapPart;
 use crate::kernel::kind::{Addresses, Entries, Live};
-use crate::kernel::memory::Memory;
 use crate::kernel::needs::Labels;
+use crate::kernel::tests::memory::Memory;
 
 /// The key of which an enemy knows.
 const KNOWN: exact::Key = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9];

@@ -15,7 +15,6 @@ use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{SchedClassifier, TcAttachType};
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 use filter_common::flow::{KEY_WORDS, Key};
-use rustix::time::{ClockId, clock_gettime};
 use tracing::{info, warn};
 
 use super::super::{KernelError, Link};
@@ -160,11 +159,11 @@ impl Egress {
         made.ports.fd().as_fd().try_clone_to_owned().map_err(|error| failed(&error.to_string()))
     }
 
-    /// Remembers flows that are open, as if something had just been sent.
-    pub fn seed(&mut self, keys: &[[u64; KEY_WORDS]]) -> Result<(), KernelError> {
+    /// Remembers open flows as if this host had sent something in each of them at `now`, which is
+    /// [`clock::at_last_tick`](crate::clock::at_last_tick).
+    pub fn seed(&mut self, keys: &[[u64; KEY_WORDS]], now: u64) -> Result<(), KernelError> {
         let Some(Made { flows, .. }) = &mut self.made else { return Ok(()) };
         let failed = |error| KernelError::load("remember a flow that is open", error);
-        let now = now();
         for key in keys {
             let key = Key(*key);
             flows.insert(key.0, now, 0).map_err(failed)?;
@@ -172,12 +171,6 @@ impl Egress {
         }
         Ok(())
     }
-}
-
-/// The clock of the programs.
-fn now() -> u64 {
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 impl Hold {

@@ -18,15 +18,15 @@ use filter_common::settings::{self, SetSettings, Settings};
 use filter_common::{levels, networks};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use super::broker::Broker;
-use super::broker::client::{Answered, Place, QUICK};
-use super::broker::counts::Counts;
-use super::broker::kept::Kept;
-use super::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
-use super::broker::size;
-use super::seen::{Seen, SetWindows};
-use super::window::Window;
-use super::{Attached, AttachedMode, KernelError};
+use crate::kernel::broker::Broker;
+use crate::kernel::broker::client::{Answered, Place, QUICK};
+use crate::kernel::broker::counts::Counts;
+use crate::kernel::broker::kept::Kept;
+use crate::kernel::broker::request::{Answer, Blueprint, Earlier, MapName, MapPart, MapUse, Request};
+use crate::kernel::broker::size;
+use crate::kernel::seen::{Seen, SetWindows};
+use crate::kernel::window::Window;
+use crate::kernel::{Attached, AttachedMode, KernelError};
 
 /// So often whoever has a judge loaded aside hears that it is not there yet.
 const LOADING: u32 = 3;

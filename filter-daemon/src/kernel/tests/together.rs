@@ -1,17 +1,17 @@
 //! What changes together is seen together: at no moment does a packet meet the new targets under the old settings, or one
 //! half of what was replaced.
 
+use super::memory::Memory;
+use crate::blocklist::{Change, Targets};
+use crate::daemon::commit::Protection;
+use crate::daemon::needs;
+use crate::kernel::Filter;
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::settings::SixSettings;
 use filter_common::target::Target;
-use filterd::blocklist::{Change, Targets};
-use filterd::daemon::commit::Protection;
-use filterd::daemon::needs;
-use filterd::kernel::Filter;
-use filterd::kernel::memory::Memory;
 
-use crate::world::{self, at, nothing, release, want};
+use super::world::{self, at, nothing, release, want};
 
 const BEFORE: [&str; 6] =
     ["10.0.0.1", "10.0.1.0/24", "10.0.2.0/28", "2001:db8::1", "2001:db8:1::/64", "2001:db8:2::/48"];

@@ -1,15 +1,15 @@
 //! For which list a packet counts, while tables change in every way: told by the labels that the published judge reads.
 
+use super::memory::Memory;
+use crate::blocklist::{Effects, Settings};
+use crate::kernel::{Filter, Growing, Needs, SetNeeds};
 use filter_common::labels::{Counters, Label, OTHER};
 use filter_common::reason::Verdict;
 use filter_common::target::{Prefix, Target};
-use filterd::blocklist::{Effects, Settings};
-use filterd::kernel::memory::Memory;
-use filterd::kernel::{Filter, Growing, Needs, SetNeeds};
 
-use crate::numbered::Numbered;
-use crate::random::Random;
-use crate::universe;
+use super::numbered::Numbered;
+use super::random::Random;
+use super::universe;
 
 struct Life {
     kernel: Memory,

@@ -4,19 +4,19 @@
 use std::thread;
 use std::time::Duration;
 
+use super::memory::Memory;
+use crate::blocklist::{Applied, Blocklist, Change, From, Polarity, Settings, Targets, Timestamp, Want};
+use crate::daemon::commit::{NotDone, Protection};
+use crate::daemon::needs;
+use crate::kernel::{Filter, KernelError, Needs, SetNeeds};
 use filter_common::labels::Counters;
 use filter_common::reason::Verdict;
 use filter_common::sets::SetName;
 use filter_common::target::Target;
-use filterd::blocklist::{Applied, Blocklist, Change, From, Polarity, Settings, Targets, Timestamp, Want};
-use filterd::daemon::commit::{NotDone, Protection};
-use filterd::daemon::needs;
-use filterd::kernel::memory::Memory;
-use filterd::kernel::{Filter, KernelError, Needs, SetNeeds};
 
-use crate::reference::Reference;
-use crate::step::{How, Step};
-use crate::universe;
+use super::reference::Reference;
+use super::step::{How, Step};
+use super::universe;
 
 /// The truth, the filter, the kernel behind it, and what ought to be.
 pub struct World {

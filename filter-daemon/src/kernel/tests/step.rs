@@ -2,8 +2,8 @@
 
 use filter_common::target::Target;
 
-use crate::random::Random;
-use crate::universe;
+use super::random::Random;
+use super::universe;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]

@@ -4,16 +4,16 @@ use std::ops::Range;
 use std::thread;
 use std::time::Duration;
 
+use super::memory::Memory;
+use crate::blocklist::{Blocklist, Targets};
+use crate::daemon::commit::{NotDone, Protection};
+use crate::kernel::{Filter, Growing, KernelError};
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
 use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
-use filterd::blocklist::{Blocklist, Targets};
-use filterd::daemon::commit::{NotDone, Protection};
-use filterd::kernel::memory::Memory;
-use filterd::kernel::{Filter, Growing, KernelError};
 
-use crate::world::{at, nothing, release, want};
+use super::world::{at, nothing, release, want};
 
 /// The owner task's part of it, without the task.
 pub struct Owner {

@@ -3,7 +3,7 @@
 use filter_common::packet::Source;
 use filter_common::target::{Prefix, Target};
 
-use crate::random::Random;
+use super::random::Random;
 
 /// The first of the addresses that targets are drawn from.
 pub const FIRST4: u32 = 0x0A00_0000;

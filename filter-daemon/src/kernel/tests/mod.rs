@@ -8,9 +8,10 @@ mod aside;
 mod growth;
 mod labels;
 mod levels;
-#[path = "../../../tests/harness/numbered.rs"]
+pub(crate) mod memory;
+#[path = "../../../../tests/harness/numbered.rs"]
 mod numbered;
-#[path = "../../../tests/harness/random.rs"]
+#[path = "../../../../tests/harness/random.rs"]
 #[expect(dead_code, reason = "nobody here asks for bytes or for addresses that hosts have")]
 mod random;
 mod reference;
@@ -24,8 +25,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use crate::blocklist::Blocklist;
 use filter_common::target::Target;
-use filterd::blocklist::Blocklist;
 
 use random::Random;
 use step::{Step, steps};

@@ -1,13 +1,13 @@
 //! Judges that are loaded aside while others are served: what is planned is put off until then, and of nobody's concern.
 
+use crate::blocklist::{Change, Origin, Polarity, Settings, Targets};
+use crate::kernel::KernelError;
 use filter_common::ports::{Clause, Range};
 use filter_common::sets::SetName;
 use filter_common::target::{Prefix, Target};
-use filterd::blocklist::{Change, Origin, Polarity, Settings, Targets};
-use filterd::kernel::KernelError;
 
-use crate::growth::{Owner, four, net64, six};
-use crate::world::at;
+use super::growth::{Owner, four, net64, six};
+use super::world::at;
 
 /// A network, /64s, and an address: maps, levels and lengths that no judge has looked into before.
 fn first_of_their_kind() -> Targets {

@@ -1,11 +1,11 @@
 //! How much the levels of IPv6 take of lists shaped like real ones, and that what comes later finds room in them.
 
+use crate::kernel::Filter;
 use filter_common::target::{Prefix6, Target};
-use filterd::kernel::Filter;
 use real::bans::{self, Around};
 
-use crate::growth::Owner;
-use crate::world::{at, nothing, want};
+use super::growth::Owner;
+use super::world::{at, nothing, want};
 
 /// As the benchmarks' lists.
 const SEED: u64 = 1;
@@ -129,7 +129,7 @@ fn all_are_dropped(owner: &Owner, prefixes: &[Prefix6]) {
 
 impl Owner {
     /// As a reload does it: room for all of them first, then page by page.
-    fn reload(&mut self, mut all: Vec<Target>) -> Result<(), filterd::daemon::commit::NotDone> {
+    fn reload(&mut self, mut all: Vec<Target>) -> Result<(), crate::daemon::commit::NotDone> {
         all.sort_unstable();
         self.reserve(all.iter().copied())?;
         all.chunks(PAGE).try_for_each(|page| self.add(page.iter().copied()))

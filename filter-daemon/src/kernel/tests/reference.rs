@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use filter_common::target::{Prefix, Prefix4, Target};
 
-use crate::universe::{COUNT4, FIRST4};
+use super::universe::{COUNT4, FIRST4};
 
 /// Everything that is wanted of one side.
 pub struct Reference {
