@@ -41,7 +41,7 @@ impl Add {
         let Self { addition, .. } = self;
         let request = |words| wire::Add { wide: self.wide, ..addition.request(words) };
         let mut outcome = change::apply(&addition.targets, socket, console, &request)?;
-        let clock = Clock::system();
+        let clock = console.clock();
         outcome.remedies = addition::remedies(&outcome, self.list(), "remove");
         console.answer(&outcome, |outcome| self.render(outcome, &clock))?;
         outcome.remedies.iter().for_each(|remedy| console.note(remedy));

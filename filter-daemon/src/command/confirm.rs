@@ -20,7 +20,8 @@ pub struct Confirm {}
 impl Confirm {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let confirmed = Client::connect(socket)?.call(&wire::Confirm {})?;
-        console.answer(&confirmed, |confirmed| render(confirmed, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&confirmed, |confirmed| render(confirmed, &clock))?;
         if !confirmed.confirmed {
             return Ok(Exit::No);
         }

@@ -43,7 +43,8 @@ impl Diff {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let mut client = Client::connect(socket)?;
         let found = waiting::shown(console.progress, "reading what would change", || ask(&mut client))?;
-        console.answer(&found, |found| render(found, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&found, |found| render(found, &clock))?;
         found.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
         let interfaces = found.faults.iter().map(|fault| &fault.told);
         let told: Vec<_> = interfaces.chain(found.held_back.iter().map(|held| &held.told)).collect();

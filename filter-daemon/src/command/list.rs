@@ -7,7 +7,6 @@ use super::ask::trouble::Trouble;
 use super::ask::which::Which;
 use super::render::console::Console;
 use super::render::entry::{self, ALL_LISTS};
-use super::render::moment::Clock;
 use crate::control::client::Endpoint;
 use crate::control::wire;
 use crate::exit::Exit;
@@ -46,7 +45,7 @@ impl List {
 /// Shows what is asked for as it comes. Tells how many entries that were.
 pub fn show(request: &wire::List, socket: &Endpoint, console: &mut Console) -> Result<usize, Trouble> {
     let entries = entries::of(request, socket)?;
-    let clock = Clock::system();
+    let clock = console.clock();
     let mut shown = 0;
     while let Some(page) = entries.next_page() {
         shown += page.len();

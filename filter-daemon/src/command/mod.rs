@@ -38,6 +38,7 @@ use crate::exit::Exit;
 use allow::AllowVerb;
 use lists::ListsVerb;
 use render::console::{self, Console};
+use render::moment::Clock;
 
 /// What can be asked of filterd. The arguments of the one that was typed are in its file; those of the others are never
 /// built, which halves what a short command takes.
@@ -205,6 +206,7 @@ pub fn execute(client: Client) -> ExitCode {
         input_is_terminal: input.is_terminal(),
         input_length: console::length_of(&input),
         progress: err.is_terminal() && !client.quiet,
+        clock: &Clock::system,
         input: &mut input.lock(),
         out: &mut BufWriter::new(stdout().lock()),
         // Locked only while it speaks, since the progress bar draws there too.

@@ -66,7 +66,8 @@ impl Pause {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let request = wire::Pause { seconds: self.length.0.as_secs() };
         let paused = Client::connect(socket)?.call(&request)?;
-        console.answer(&paused, |paused| render(self.length, paused, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&paused, |paused| render(self.length, paused, &clock))?;
         Ok(Exit::Done)
     }
 }

@@ -71,7 +71,8 @@ impl Reload {
         let reloaded = waiting::shown(console.progress, "reading the lists, and making them true", || {
             client.call(&wire::Reload { accept, confirm })
         })?;
-        console.answer(&reloaded, |reloaded| render("reloaded", reloaded, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&reloaded, |reloaded| render("reloaded", reloaded, &clock))?;
         look_after(&reloaded, console)
     }
 }

@@ -16,7 +16,8 @@ pub struct Resume {}
 impl Resume {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let resumed = Client::connect(socket)?.call(&wire::Resume {})?;
-        console.answer(&resumed, |resumed| render(resumed, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&resumed, |resumed| render(resumed, &clock))?;
         Ok(Exit::Done)
     }
 }

@@ -34,7 +34,8 @@ impl Rollback {
         let reply = waiting::shown(console.progress, "putting back what was before", || {
             client.call(&wire::Rollback {})
         })?;
-        console.answer(&reply, |reply| render(reply, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&reply, |reply| render(reply, &clock))?;
         match &reply.undone {
             Some(undone) => reload::look_after(undone, console),
             None if reply.already.is_some() => Ok(Exit::Done),

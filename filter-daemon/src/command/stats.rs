@@ -24,9 +24,8 @@ pub struct Stats {
 impl Stats {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let stats = Client::connect(socket)?.call(&wire::Stats {})?;
-        let told = |stats: &Reply| {
-            if self.lists { of_lists(stats, &Clock::system()) } else { render(stats, &Clock::system()) }
-        };
+        let clock = console.clock();
+        let told = |stats: &Reply| if self.lists { of_lists(stats, &clock) } else { render(stats, &clock) };
         console.answer(&stats, told)?;
         Ok(Exit::Done)
     }

@@ -27,7 +27,8 @@ const NOTHING_IS_SEEN: &str = "\
 impl Status {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let status = Client::connect(socket)?.call(&wire::Status {})?;
-        console.answer(&status, |status| render(status, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&status, |status| render(status, &clock))?;
         Ok(if status.faults.is_empty() { Exit::Done } else { Exit::Partly })
     }
 }

@@ -13,7 +13,6 @@ use super::ask::target;
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
 use super::render::figure::counted;
-use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::test::Reply;
 use crate::control::wire::words;
@@ -75,7 +74,8 @@ impl Test {
         reply.tested.iter_mut().for_each(|one| one.remedies = remedy::all(one, is_on_trial));
         let exit = exit(&reply, rejected);
         let answer = Answer { reply, rejected, errors };
-        console.answer(&answer, |answer| render::all(&answer.reply, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&answer, |answer| render::all(&answer.reply, &clock))?;
         Ok(exit)
     }
 
@@ -177,6 +177,7 @@ fn ask(client: &mut Client, targets: &[String]) -> Result<Reply, ClientError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::render::moment::Clock;
     use crate::control::wire::test::Tested;
 
     /// What is asked for, and what is said of the rest.
@@ -188,6 +189,7 @@ mod tests {
             input_is_terminal: false,
             input_length: None,
             progress: false,
+            clock: &Clock::system,
             input: &mut input,
             out: &mut out,
             err: &mut err,

@@ -4,3 +4,4 @@ mod answers;
 mod scripted;
 mod silence;
 mod standard_input;
+mod wording;

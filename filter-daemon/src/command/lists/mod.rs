@@ -42,7 +42,8 @@ pub struct Show {}
 impl Show {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, trouble::Trouble> {
         let lists = ask(socket)?;
-        console.answer(&lists, |lists| render(lists, &Clock::system()))?;
+        let clock = console.clock();
+        console.answer(&lists, |lists| render(lists, &clock))?;
         let has_failed =
             |list: &List| list.fetching.as_ref().is_some_and(|fetching| fetching.failed.is_some());
         let is_well = lists.lists.iter().all(|list| list.fault.is_none() && !has_failed(list));

@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 
 use serde::Serialize;
 
+use super::moment::Clock;
 use crate::control::wire::{Failure, VERSION};
 use crate::exit::Exit;
 use crate::text::{Explanation, printable};
@@ -23,6 +24,8 @@ pub struct Console<'a> {
     pub input_length: Option<u64>,
     /// Somebody watches.
     pub progress: bool,
+    /// Reads the time, here and now.
+    pub clock: &'a dyn Fn() -> Clock,
     /// Standard input.
     pub input: &'a mut (dyn Read + 'a),
     /// Standard output.
@@ -35,6 +38,11 @@ pub struct Console<'a> {
 const INDENT: &str = "\n         ";
 
 impl Console<'_> {
+    /// The time at which an answer is shown.
+    pub fn clock(&self) -> Clock {
+        (self.clock)()
+    }
+
     /// The answer: as JSON to programs, as text to people.
     pub fn answer<T: Serialize>(&mut self, reply: &T, text: impl FnOnce(&T) -> String) -> io::Result<()> {
         if self.quiet {

@@ -42,6 +42,11 @@ impl Clock {
         Self { now, next, zone: OnceCell::new() }
     }
 
+    /// The time zone of this machine.
+    pub fn zone(&self) -> &TimeZone {
+        self.zone.get_or_init(local_zone)
+    }
+
     /// `since 2 h ago`; `since 2 h ago or before`.
     pub fn of(&self, entry: &Entry) -> String {
         let since = self.since(entry.since);
@@ -91,7 +96,7 @@ impl Clock {
     pub fn on_the_wall(&self, then: u64) -> String {
         let local = |seconds: u64| {
             let time = Timestamp::from_second(seconds.try_into().ok()?).ok()?;
-            Some(time.to_zoned(self.zone.get_or_init(local_zone).clone()))
+            Some(time.to_zoned(self.zone().clone()))
         };
         let (Some(now), Some(then)) = (local(self.now), local(then)) else {
             return "the end of time".to_owned();

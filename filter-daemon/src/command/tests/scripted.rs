@@ -98,9 +98,21 @@ pub struct Said {
 }
 
 pub fn run(line: &str, socket: impl Into<Endpoint>, input: &[u8]) -> Said {
-    let (json, quiet) = (line.contains(" --json"), line.contains(" -q"));
-    let words = line.split_whitespace().filter(|word| !["--json", "-q"].contains(word));
-    let Line { verb } = Line::parse_from(words);
+    let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+    run_at(&Clock::system, &words, socket, input)
+}
+
+/// Runs a command that reads the time from this clock.
+pub fn run_at(
+    clock: &dyn Fn() -> Clock,
+    words: &[String],
+    socket: impl Into<Endpoint>,
+    input: &[u8],
+) -> Said {
+    let has = |flag: &str| words.iter().any(|word| word == flag);
+    let (json, quiet) = (has("--json"), has("-q"));
+    let own_words = words.iter().filter(|word| !["--json", "-q"].contains(&word.as_str()));
+    let Line { verb } = Line::try_parse_from(own_words).unwrap_or_else(|error| panic!("{error}"));
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut console = Console {
         json,
@@ -108,6 +120,7 @@ pub fn run(line: &str, socket: impl Into<Endpoint>, input: &[u8]) -> Said {
         input_is_terminal: false,
         input_length: Some(input.len() as u64),
         progress: false,
+        clock,
         input: &mut Cursor::new(input),
         out: &mut out,
         err: &mut err,

@@ -18,7 +18,6 @@ use serde::Serialize;
 
 use super::ask::trouble::Trouble;
 use super::render::console::Console;
-use super::render::moment::Clock;
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::sources::By;
 use crate::control::wire;
@@ -78,8 +77,7 @@ impl Top {
             state.take(snapshot);
             let screen = if stdout().is_terminal() { terminal::size().ok() } else { None };
             let width = screen.map_or(PAPER, |(width, _)| width.max(PAPER));
-            let clock = Clock::system();
-            let picture = draw::text(&state, &clock, width);
+            let picture = draw::text(&state, &console.clock(), width);
             console.answer(&(), |()| picture + &draw::sampled(&state))?;
             return Ok(exit);
         }

@@ -139,6 +139,7 @@ fn follow(
     goal: &mut Goal,
     progress: &mut Progress,
 ) -> Result<Exit, Trouble> {
+    let clock = console.clock();
     loop {
         let line = client.receive::<wire::Watch>()?;
         let (reply, continues) = (line.parameters, line.continues);
@@ -151,7 +152,7 @@ fn follow(
         match goal {
             Goal::Console if says_nothing => {}
             Goal::Console => {
-                console.answer(&reply, |reply| render(reply, &TimeZone::system()))?;
+                console.answer(&reply, |reply| render(reply, clock.zone()))?;
                 console.flush()?;
             }
             Goal::Pcap(pcap) => pcap.write(&reply)?,
