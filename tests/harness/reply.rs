@@ -1,5 +1,7 @@
 //! What a verb answered: its exit code, and what it wrote.
 
+use crate::limited::LimitedCommand;
+use std::borrow::Borrow;
 use std::process::Command;
 
 use serde_json::Value;
@@ -21,7 +23,7 @@ impl Reply {
     /// Runs the command to its end.
     pub fn of(command: &mut Command) -> Self {
         let asked = words(command);
-        let done = command.output().unwrap_or_else(|error| panic!("cannot run {asked}: {error}"));
+        let done = command.limited_output().unwrap_or_else(|error| panic!("cannot run {asked}: {error}"));
         Self {
             asked,
             code: done.status.code(),
@@ -88,6 +90,14 @@ impl Reply {
         serde_json::from_str(&self.output).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
     }
 
+    /// Its standard output is JSON that contains this: each field of an object, each element of an array somewhere in the array.
+    #[track_caller]
+    pub fn has(self, wanted: impl Borrow<Value>) -> Self {
+        let wanted = wanted.borrow();
+        assert!(contains(&self.json(), wanted), "should have {wanted}, but {self}");
+        self
+    }
+
     /// Each line of its standard output as JSON.
     #[track_caller]
     pub fn json_lines(&self) -> Vec<Value> {
@@ -102,6 +112,18 @@ impl std::fmt::Display for Reply {
         let Self { asked, code, output, complaint } = self;
         let code = code.map_or("a signal".to_owned(), |code| code.to_string());
         write!(out, "`{asked}` ended with {code}\n-- output:\n{output}\n-- complaint:\n{complaint}")
+    }
+}
+
+fn contains(found: &Value, wanted: &Value) -> bool {
+    match (found, wanted) {
+        (Value::Object(found), Value::Object(wanted)) => {
+            wanted.iter().all(|(name, wanted)| found.get(name).is_some_and(|found| contains(found, wanted)))
+        }
+        (Value::Array(found), Value::Array(wanted)) => {
+            wanted.iter().all(|wanted| found.iter().any(|found| contains(found, wanted)))
+        }
+        _ => found == wanted,
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Refusal, Talk, is_error, keeper_of};
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 /// Long enough for any machine to notice that a few seconds are over.
 const SOON: Duration = Duration::from_secs(30);
@@ -33,10 +34,10 @@ fn what_is_allowed_passes_inside_whatever_is_blocked_and_its_neighbours_do_not()
         ),
         ("2001:db8::/33", ["2001:db8::", "2001:db8:7fff::1"], ["2001:db8:8000::", "2001:db8:ffff::"]),
     ] {
-        net.filterd(["allow", "add", allowed]).succeeds().says("passes, though");
+        net.filterd(["allow", "add", allowed]).succeeds();
         net.expect_each(inside).passes();
         net.expect_each(beside).dropped();
-        net.filterd(["allow", "remove", allowed]).succeeds().says("allowed no longer");
+        net.filterd(["allow", "remove", allowed]).succeeds();
         net.expect_each(inside).dropped();
     }
     net.filterd(["allow", "add", "--wide", "0.0.0.0/0", "::/0"]).succeeds();
@@ -48,24 +49,21 @@ fn what_is_allowed_passes_inside_whatever_is_blocked_and_its_neighbours_do_not()
 fn test_says_what_allows_and_what_would_block() {
     let net = Net::with_filterd(BLOCKED);
     net.filterd(["allow", "add", "203.0.113.0/28", "--ttl", "2h", "--note", "our office"]).succeeds();
-    let told = net.filterd(["test", ATTACKER]).exits(1);
-    told.says("passes   listed, but allowed")
-        .says("allowed by 203.0.113.0/28 of list `manual-allow`")
-        .says("our office")
-        .says("by 203.0.0.0/8 of list `config`");
-    net.filterd(["allow", "list"]).succeeds().says("203.0.113.0/28").says("manual-allow").says("our office");
+    let allows = json!({"target": "203.0.113.0/28", "list": "manual-allow", "note": "our office"});
+    let blocks = json!({"target": "203.0.0.0/8", "list": "config"});
+    net.filterd(["test", ATTACKER, "--json"])
+        .exits(1)
+        .has(json!({"tested": [{"dropped": false, "because": [blocks], "allowed_by": [allows]}]}));
+    net.filterd(["allow", "list"]).succeeds().says("our office");
     net.filterd(["list"]).succeeds().is_silent_about("our office");
-    net.filterd(["status"]).succeeds().says("Lists that allow").says("manual-allow");
+    let list = json!({"name": "manual-allow", "allows": true});
+    net.filterd(["status", "--json"]).succeeds().has(json!({"lists": [list]}));
     // What is blocked meanwhile is not said to be.
-    let added = net.filterd(["add", ATTACKER]).exits(1);
-    added
-        .says("added 203.0.113.7 to list `manual`")
-        .says("NOT dropped")
-        .says("203.0.113.0/28 of list `manual-allow`");
-    net.filterd(["add", "203.0.113.0/24"]).succeeds().says("a part is allowed, and not dropped");
-    net.filterd_reading(["add", "-"], "203.0.113.5\n192.0.2.1\n")
+    net.filterd(["add", ATTACKER, "--json"]).exits(1).has(json!({"allowed": 1, "allowed_by": [allows]}));
+    net.filterd(["add", "203.0.113.0/24", "--json"]).succeeds().has(json!({"allowed_by": [allows]}));
+    net.filterd_reading(["add", "-", "--json"], "203.0.113.5\n192.0.2.1\n")
         .succeeds()
-        .says("1 of them allowed, and NOT dropped");
+        .has(json!({"allowed": 1}));
     net.expect("192.0.2.1").dropped();
     net.expect(ATTACKER).passes();
 }
@@ -125,7 +123,8 @@ fn what_is_allowed_is_so_after_a_kill_and_a_restart() {
     net.start(BLOCKED);
     net.expect_each([ATTACKER, ATTACKER6]).passes();
     net.expect_each(["203.0.113.8", "203.0.114.9"]).dropped();
-    net.filterd(["test", ATTACKER]).exits(1).says("list `office`").says("our office");
+    let office = json!({"list": "office", "note": "our office"});
+    net.filterd(["test", ATTACKER, "--json"]).exits(1).has(json!({"tested": [{"allowed_by": [office]}]}));
 }
 
 #[test]
@@ -150,12 +149,12 @@ fn remove_and_flush_leave_what_is_allowed_alone() {
     net.filterd(["remove", ATTACKER6, "--list", "office"]).exits(5);
     net.filterd(["list", "--list", "office"]).exits(2).complains("filterd allow list --list office");
     net.expect(BYSTANDER).passes();
-    net.filterd(["flush", "--list", "office"]).succeeds().says("1 target allowed no longer");
+    net.filterd(["flush", "--list", "office", "--json"]).succeeds().has(json!({"allows": true, "left": 1}));
     net.expect(ATTACKER6).dropped();
     net.expect(ATTACKER).passes();
-    net.filterd(["allow", "remove", ATTACKER, "--strict"])
+    net.filterd(["allow", "remove", ATTACKER, "--strict", "--json"])
         .succeeds()
-        .says("blocked again by 203.0.113.7 of list `ssh`");
+        .has(json!({"blocked_by": [{"target": ATTACKER, "list": "ssh"}]}));
     net.filterd(["allow", "remove", ATTACKER, "--strict"]).exits(4);
 }
 
@@ -190,7 +189,7 @@ fn a_reload_that_changes_both_drops_nobody_whom_both_configurations_let_pass() {
         };
     }
     net.configure("block: [203.0.113.0/24, \"2001:db8:bad::/48\"]");
-    net.filterd(["reload"]).succeeds().says("2 targets allowed no longer");
+    net.filterd(["reload", "--json"]).succeeds().has(json!({"disallowed": 2}));
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
     net.end(Signal::SIGTERM);
 }
@@ -210,7 +209,7 @@ fn an_allow_list_whose_file_is_gone_keeps_its_last_good_copy() {
         thread::sleep(Duration::from_millis(10));
     }
     fs::remove_file(&file).expect("it was there");
-    net.filterd(["reload"]).exits(7).complains("list office is held back");
+    net.filterd(["reload", "--json"]).exits(7).has(json!({"held_back": [{"list": "office"}]}));
     net.expect(ATTACKER).passes();
     net.end(Signal::SIGKILL);
     net.start(LISTS);
@@ -236,11 +235,12 @@ fn a_list_that_blocked_may_allow_from_now_on_and_the_reverse() {
         entries.iter().all(|entry| entry["comes"] == (entry["allows"] == true)) && entries.len() == 4,
         "{diff}"
     );
-    net.filterd(["reload"]).succeeds().says("2 targets newly allowed");
+    net.filterd(["reload", "--json"]).succeeds().has(json!({"allowed": 2}));
     net.expect_each([ATTACKER, ATTACKER6]).passes();
-    net.filterd(["test", ATTACKER]).exits(1).says("allowed by 203.0.113.7 of list `office`");
+    let office = json!({"target": ATTACKER, "list": "office"});
+    net.filterd(["test", ATTACKER, "--json"]).exits(1).has(json!({"tested": [{"allowed_by": [office]}]}));
     net.configure(&list(false));
-    net.filterd(["reload"]).succeeds().says("2 targets allowed no longer");
+    net.filterd(["reload", "--json"]).succeeds().has(json!({"disallowed": 2}));
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
     let lists = net.filterd(["status", "--json"]).succeeds().json()["lists"].clone();
     let office = lists.as_array().and_then(|lists| lists.iter().find(|list| list["name"] == "office"));

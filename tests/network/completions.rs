@@ -1,6 +1,7 @@
 //! What shells offer at a tab: interfaces, lists and entries as they are, though bash takes IPv6 addresses apart at colons, and
 //! zsh takes what stands behind one for a description.
 
+use harness::limited::LimitedCommand;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -104,7 +105,8 @@ fn fish_offers_the_same() {
 }
 
 fn is_here(shell: &str) -> bool {
-    let is_here = Command::new(shell).arg("--version").output().is_ok_and(|told| told.status.success());
+    let is_here =
+        Command::new(shell).arg("--version").limited_output().is_ok_and(|told| told.status.success());
     if !is_here {
         println!("SKIPPED completions of {shell}: this machine has none");
     }
@@ -128,7 +130,7 @@ fn asked(net: &Net, shell: &[&str]) -> Vec<String> {
     // Interfaces are read where /sys shows the host's.
     command.args(["--mount", "--", "sh", "-c", "mount -t sysfs sysfs /sys && exec \"$@\"", "sh"]);
     command.args(shell).env("PATH", path).env("FILTERD_SOCKET", net.home().socket());
-    let done = command.env("HOME", net.home().path("bin")).output().expect("a shell starts");
+    let done = command.env("HOME", net.home().path("bin")).limited_output().expect("a shell starts");
     assert!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).trim_end_matches('\n').split('\n').map(ToOwned::to_owned).collect()
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use harness::home::binary;
 use harness::{ATTACKER, BYSTANDER, Daemon, Home, Net, Site};
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 /// One file, and an address beside it.
 const BEFORE: &str = "block: [198.51.100.9]\nlists: [{name: drop, path: $HOME/drop.txt}]";
@@ -30,7 +31,7 @@ const OLD: &str = "192.0.2.78";
 fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
     let mut net = before();
     change_files(&net);
-    net.filterd(["reload", "--confirm", "1s"]).succeeds().says("\non trial until ");
+    net.filterd(["reload", "--confirm", "1s"]).succeeds();
     net.filterd(["add", ATTACKER]).succeeds();
     wait_until_rolled_back(&net);
     is_before(&net);
@@ -39,12 +40,13 @@ fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
         .exits(7)
         .says("what was in force before is again, configuration and lists")
         .says("`filterd diff`, then `filterd reload` takes it anew");
-    net.filterd(["confirm"]).exits(1).says("nothing to confirm: the reload was rolled back");
+    let confirmed = net.filterd(["confirm", "--json"]).exits(1).json();
+    assert!(confirmed["confirmed"] == false && confirmed["rolled_back"].is_u64(), "{confirmed}");
     // It stays so over a restart, until somebody says what is meant.
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_before(&net);
-    net.filterd(["status"]).exits(7).says("what was in force before is again");
+    wait_until_rolled_back(&net);
     net.filterd(["reload"]).succeeds();
     is_after(&net);
     net.filterd(["status"]).succeeds();
@@ -78,8 +80,10 @@ fn what_is_rolled_back_ends_when_it_was_to_end_and_what_was_to_end_meanwhile_doe
         assert_eq!(times(), before, "{on_trial}");
         let is_over = || {
             net.expect(BYSTANDER).passes();
-            let told = net.filterd(["test", BYSTANDER]).exits(1);
-            told.says("list `soon` names 198.51.100.7 still, but its time there is over");
+            let expired = json!({"target": BYSTANDER, "list": "soon"});
+            net.filterd(["test", BYSTANDER, "--json"])
+                .exits(1)
+                .has(json!({"tested": [{"expired": [expired]}]}));
         };
         is_over();
         net.configure(&lists("1h", "4s"));
@@ -105,8 +109,8 @@ fn what_is_allowed_on_trial_is_rolled_back_with_everything_else() {
 fn what_is_confirmed_stays() {
     let mut net = before();
     tries(&net, "1h");
-    net.filterd(["confirm"]).succeeds().says("confirmed: the configuration stays");
-    net.filterd(["confirm"]).exits(1).says("nothing to confirm: no reload is on trial");
+    net.filterd(["confirm"]).succeeds();
+    nothing_to_confirm(&net);
     net.filterd(["status"]).succeeds();
     is_after(&net);
     // What is good now is what a start takes where the files are spoilt.
@@ -120,17 +124,14 @@ fn what_is_confirmed_stays() {
 fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
     let mut net = before();
     tries(&net, "1h");
-    net.filterd(["status"])
-        .exits(7)
-        .says("*** a reload of root (filterd reload) is on trial until ")
-        .says("`filterd confirm` keeps it");
     let refused = "a reload of root (filterd reload) is on trial until ";
+    net.filterd(["status"]).exits(7).says(refused).says("`filterd confirm` keeps it");
     net.filterd(["reload"]).exits(5).complains(refused).complains("`filterd confirm` keeps what it brought");
-    net.filterd(["reload", "--confirm", "60s"]).exits(5).complains(refused);
+    net.filterd(["reload", "--confirm", "60s"]).exits(5);
     net.daemon().signal(Signal::SIGHUP);
     net.wait_for_log("the configuration is not read: a reload of root");
     net.failing_succession(AFTER, &[]).exits(6).complains(refused);
-    net.filterd(["diff"]).succeeds().says("nothing would change");
+    net.filterd(["diff"]).succeeds();
     net.filterd(["confirm"]).succeeds();
     net.filterd(["reload"]).succeeds();
     is_after(&net);
@@ -155,8 +156,9 @@ fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publish
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_after(&net);
-    let status = net.filterd(["status"]).exits(7).says("is on trial until ");
-    status
+    is_on_trial(&net);
+    net.filterd(["status"])
+        .exits(7)
         .says("on trial is what configuration and lists said then")
         .says("keeps what they said at that start");
     // What is not valid at a start is not on trial: the last good one, of before, is in force.
@@ -170,7 +172,7 @@ fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publish
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_after(&net);
-    net.filterd(["reload"]).exits(5).complains("is on trial until ");
+    net.filterd(["reload"]).exits(5);
     // As if the machine had been booted: that boot's time says nothing any more.
     net.end(Signal::SIGKILL);
     let note = net.home().path("state/trial");
@@ -180,7 +182,7 @@ fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publish
     again(&mut net);
     net.wait_for_log("was not confirmed in time: what was before is in force");
     is_before(&net);
-    net.filterd(["status"]).exits(7).says("what was in force before is again");
+    wait_until_rolled_back(&net);
     net.filterd(["reload", "--confirm", "2s"]).succeeds();
     net.end(Signal::SIGKILL);
     again(&mut net);
@@ -195,7 +197,7 @@ fn a_trial_that_is_refused_leaves_nothing_behind() {
     net.file("drop.txt", "203.0.113.200\n");
     net.configure("enforce: perhaps");
     net.filterd(["reload", "--confirm", "1h"]).exits(3);
-    net.filterd(["confirm"]).exits(1).says("no reload is on trial");
+    nothing_to_confirm(&net);
     assert!(!net.home().path("state/trial").exists());
     net.configure(AFTER);
     net.filterd(["reload", "--confirm", "0"]).exits(2).complains("at least one second");
@@ -258,7 +260,7 @@ fn after_a_rollback_another_filterd_may_have_the_place_and_keeps_what_was_before
     wait_until_rolled_back(&net);
     net.succeed(AFTER);
     is_before(&net);
-    net.filterd(["status"]).exits(7).says("what was in force before is again");
+    wait_until_rolled_back(&net);
     // Another text is a decision, but only of one that gets the place.
     net.failing_succession("interfaces: [eth0, ehh1]\nblock: [192.0.2.77]", &[]).exits(3);
     net.end(Signal::SIGKILL);
@@ -301,11 +303,29 @@ fn before() -> Net {
 #[track_caller]
 fn tries(net: &Net, length: &str) {
     change_files(net);
-    net.filterd(["reload", "--confirm", length])
-        .succeeds()
-        .says("\non trial until ")
-        .says("then rolled back: `filterd confirm` keeps it, `filterd rollback` takes it back at once");
+    let reloaded = net.filterd(["reload", "--confirm", length, "--json"]).succeeds().json();
+    assert!(reloaded["confirm_until"].is_u64(), "{reloaded}");
     is_after(net);
+}
+
+#[track_caller]
+fn is_on_trial(net: &Net) {
+    let status = net.filterd(["status", "--json"]).exits(7).json();
+    assert!(status["trial"]["until"].is_u64(), "{status}");
+}
+
+#[track_caller]
+fn is_not_on_trial(net: &Net) {
+    let status = net.filterd(["status", "--json"]).json();
+    assert!(status["trial"].is_null(), "{status}");
+}
+
+/// No reload is on trial, and none was rolled back.
+#[track_caller]
+fn nothing_to_confirm(net: &Net) {
+    let told = net.filterd(["confirm", "--json"]).exits(1).json();
+    let is_rolled_back = told["rolled_back"].is_u64() || told["rolling_back"] == true;
+    assert!(told["confirmed"] == false && !is_rolled_back && told["at_work"].is_null(), "{told}");
 }
 
 fn change_files(net: &Net) {

@@ -1,6 +1,7 @@
 //! Containers behind a bridge, with ports published as Docker does it: packets for them never meet the host's own rules for
 //! what comes in. Whoever is blocked at the uplink reaches none of them.
 
+use harness::limited::LimitedCommand;
 use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration;
@@ -59,7 +60,7 @@ impl Container {
 }
 
 fn succeeds(command: &mut Command) {
-    let output = command.output().expect("it is there");
+    let output = command.limited_output().expect("it is there");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 

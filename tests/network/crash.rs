@@ -1,5 +1,6 @@
 //! A filterd that dies leaves its filter filtering, and the next one takes it over without a gap.
 
+use harness::limited::LimitedCommand;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::time::Duration;
@@ -159,7 +160,7 @@ fn counters_of_another_version_begin_anew() {
         .args(["map", "create"])
         .arg(&counters)
         .args(["type", "percpu_array", "key", "4", "value", "8", "entries", "3", "name", "COUNTERS"])
-        .status();
+        .limited_status();
     assert!(made.expect("bpftool is there").success());
     net.start(BLOCKING);
     net.expect(ATTACKER).dropped();

@@ -1,5 +1,6 @@
 //! `filterd doctor`: what stands in the way, before anybody has started anything, and beside a filterd that runs.
 
+use harness::limited::{LimitedChild, LimitedCommand};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -101,7 +102,7 @@ fn a_program_that_a_link_holds_elsewhere_goes_only_from_here() {
     let foreign = ForeignProgram::attach(net.host(), "eth1");
     let id = foreign.id.to_string();
     let also = ["net", "attach", "xdpdrv", "id", &id, "dev", "eth0"];
-    assert!(net.host().command("bpftool").args(also).status().expect("bpftool can be run").success());
+    assert!(net.host().command("bpftool").args(also).limited_status().expect("bpftool can be run").success());
     let sits_on = |interface: &str| net.host().ip(&format!("link show dev {interface}")).contains("prog/xdp");
     for interface in ["eth0", "eth1"] {
         assert!(sits_on("eth1"), "{interface} alone was asked about");
@@ -211,7 +212,7 @@ fn a_bond_is_judged_by_its_parts() {
     let net = Net::with_links(2);
     let words = "link add bond0 type bond mode active-backup".split(' ');
     let mut added = net.host().command("ip");
-    if !added.args(words).stderr(Stdio::null()).status().expect("ip can be run").success() {
+    if !added.args(words).stderr(Stdio::null()).limited_status().expect("ip can be run").success() {
         println!("SKIPPED bonds: this kernel has none (bonding)");
         return;
     }
@@ -341,7 +342,7 @@ fn who_else_bans_is_told() {
     let told = doctor(&net, &["--iface", "eth0"]);
     let number = other.id();
     other.kill().expect("it is our child");
-    other.wait().expect("it is our child");
+    other.limited_wait().expect("it is our child");
     let told = told.succeeds().says("warn  blocklists").says("fail2ban-client status");
     told.says(&format!("fail2ban runs (process {number})"));
 }

@@ -1,6 +1,7 @@
 //! The program on what is sent, which knows what this host begins: it comes and goes with `match: new`, outlives what it
 //! should, and leaves what others have there alone.
 
+use harness::limited::LimitedCommand;
 use std::fs;
 use std::process::Stdio;
 
@@ -57,7 +58,7 @@ fn detach_from_elsewhere_ends_all_drops_and_tells_what_it_cannot_reach() {
             .complains("`tc filter del dev eth0 egress`");
         assert_eq!(egress_programs(&net).len(), 1, "the one that it tells of");
         let mut remedy = net.host().command("tc");
-        let done = remedy.args(["filter", "del", "dev", "eth0", "egress"]).status();
+        let done = remedy.args(["filter", "del", "dev", "eth0", "egress"]).limited_status();
         assert!(done.expect("tc is there").success());
     }
     assert_eq!(egress_programs(&net), [""; 0]);
@@ -165,7 +166,7 @@ fn what_others_have_on_what_is_sent_is_left_alone() {
 /// The names of all programs on what `eth0` sends, however they are attached.
 fn egress_programs(net: &Net) -> Vec<String> {
     let mut programs = ForeignEgress::linked(net.host());
-    let told = net.host().command("tc").args(["filter", "show", "dev", "eth0", "egress"]).output();
+    let told = net.host().command("tc").args(["filter", "show", "dev", "eth0", "egress"]).limited_output();
     let told = String::from_utf8_lossy(&told.expect("tc is there").stdout).into_owned();
     let named = |line: &str| Some(line.split(" name ").nth(1)?.split(' ').next()?.to_owned());
     programs.extend(told.lines().filter_map(named));
@@ -184,7 +185,7 @@ fn take_off(net: &Net) {
         bpftool.args(["link", "detach", "pinned"]).arg(pin);
         bpftool
     };
-    let done = command.stdout(Stdio::null()).status();
+    let done = command.stdout(Stdio::null()).limited_status();
     assert!(done.expect("it is there").success());
     assert_eq!(egress_programs(net), [""; 0]);
 }

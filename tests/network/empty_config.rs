@@ -1,6 +1,7 @@
 //! What looks like an accident with a configuration is not taken for a wish: what was in force stays.
 
 use harness::{ATTACKER, Net};
+use serde_json::json;
 
 const BLOCKING: &str = "interfaces: [eth0]\nblock: [203.0.113.7]\n";
 
@@ -13,7 +14,7 @@ fn an_emptied_configuration_is_refused_and_everything_stays() {
         net.filterd(["reload"]).exits(3).complains("filterd.yaml:1:1").complains("interfaces: [eth0]");
     }
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).exits(7).says("*** the configuration is not in force").says("filterd check");
+    net.filterd(["status"]).exits(7).says("the configuration is not in force").says("filterd check");
     // Whoever means it says it.
     net.configure("interfaces: [eth0]\nblock: []");
     net.filterd(["reload"]).succeeds();
@@ -51,14 +52,9 @@ fn a_mode_that_waits_for_the_next_start_is_told_until_then() {
     net.filterd(["status"]).exits(7).says("another `mode`").says("starts anew");
     // Nothing waits where it is put back.
     net.configure("mode: native");
-    net.filterd(["diff"])
-        .exits(1)
-        .says("mode: native, with which filterd has started\n")
-        .is_silent_about(WAITS);
-    net.filterd(["reload"])
-        .succeeds()
-        .says("\nmode: native now, with which filterd has started\n")
-        .is_silent_about(WAITS);
+    let settings = |verb: &str| net.filterd([verb, "--json"]).json()["settings"].clone();
+    assert_eq!(settings("diff"), json!(["mode: native, with which filterd has started"]));
+    assert_eq!(settings("reload"), json!(["mode: native now, with which filterd has started"]));
     net.filterd(["status"]).succeeds();
-    net.filterd(["diff"]).succeeds().says("nothing would change\n");
+    net.filterd(["diff"]).succeeds();
 }

@@ -1,6 +1,7 @@
 //! A real fail2ban with `configs/fail2ban/filterd.py`: what it bans is dropped, for as long as it says, and over restarts of
 //! either.
 
+use harness::limited::{LimitedChild, LimitedCommand};
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::net::Ipv4Addr;
@@ -90,8 +91,12 @@ impl Fail2ban {
     /// What its client prints, unless it fails.
     fn asked(&self, words: &[&str]) -> Option<String> {
         let mut client = Command::new("fail2ban-client");
-        let output =
-            client.arg("-c").arg(&self.directory).args(words).output().expect("it comes with the server");
+        let output = client
+            .arg("-c")
+            .arg(&self.directory)
+            .args(words)
+            .limited_output()
+            .expect("it comes with the server");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
@@ -108,8 +113,11 @@ impl Fail2ban {
     fn remembers(&self, source: &str) -> bool {
         const BANS: &str = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('select ip from bans').fetchall())";
         let mut python = Command::new("python3");
-        let output =
-            python.args(["-c", BANS]).arg(self.directory.join("bans")).output().expect("fail2ban runs by it");
+        let output = python
+            .args(["-c", BANS])
+            .arg(self.directory.join("bans"))
+            .limited_output()
+            .expect("fail2ban runs by it");
         String::from_utf8_lossy(&output.stdout).contains(&format!("'{source}'"))
     }
 
@@ -123,7 +131,7 @@ impl Fail2ban {
 
     fn stop(&mut self) {
         self.is_told(&["stop"]);
-        self.server.wait().expect("it was started here");
+        self.server.limited_wait().expect("it was started here");
     }
 
     /// Starts it again, with what it remembers.
@@ -137,7 +145,7 @@ impl Drop for Fail2ban {
     fn drop(&mut self) {
         // Whichever has ended has ended.
         let _ = self.server.kill();
-        let _ = self.server.wait();
+        let _ = self.server.limited_wait();
     }
 }
 
@@ -290,7 +298,8 @@ fn who_is_banned_and_unbanned_while_filterd_hangs_is_not_banned_once_it_goes_on(
 /// How many requests lie at the socket, which nobody has taken yet.
 fn asked_by_fail2ban(net: &Net) -> usize {
     let mut ss = net.host().command("ss");
-    let listening = ss.args(["--no-header", "--unix", "--listening"]).output().expect("it comes with ip");
+    let listening =
+        ss.args(["--no-header", "--unix", "--listening"]).limited_output().expect("it comes with ip");
     let listening = String::from_utf8(listening.stdout).expect("text");
     let socket = net.home().socket().display().to_string();
     let line = listening.lines().find(|line| line.contains(&socket)).expect("filterd listens");

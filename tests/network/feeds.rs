@@ -1,5 +1,6 @@
 //! A list with a `url` is fetched, and drops; whatever its server does, what was good stays, and is told.
 
+use harness::limited::LimitedChild;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use harness::{ATTACKER, BYSTANDER, GATEWAY, Net, Site, SmallDisk, fetcher_of};
 
@@ -41,42 +42,49 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     net.wait_for_log("refresh of ipsum entered=1");
     net.expect(ATTACKER).dropped();
     // It is asked for again in an hour, and says so before that is over.
-    net.filterd(["status"]).succeeds().says("1 hit, next ").says(" (in ");
-    let refresh = ["lists", "refresh", "ipsum"];
+    let status = net
+        .filterd(["status", "--json"])
+        .succeeds()
+        .has(json!({"lists": [{"name": "ipsum", "kind": "url"}]}));
+    assert!(status.output.contains("\"next\":"), "{status}");
+    let refresh = ["lists", "refresh", "ipsum", "--json"];
+    let fetched = |outcome: &str, entries: u64, code: u64| {
+        let transfer = json!({"status": code});
+        json!({"lists": [{"list": "ipsum", "outcome": outcome, "entries": entries, "transfer": transfer}]})
+    };
     // Another list, and the same once more.
     site.has(&format!("{BYSTANDER}\n"));
     net.filterd(refresh)
         .succeeds()
-        .says("ipsum: changed, 1 entry, from http://198.19.255.254/list.txt?…: 13 bytes in ")
-        .says(" s (200)")
-        .says("1 target entered the filter, 1 left it");
+        .has(fetched("changed", 1, 200))
+        .has(json!({"entered": 1, "left": 1}))
+        .says("\"url\":\"http://198.19.255.254/list.txt?…\"");
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();
     let list = format!("{ATTACKER}\n{BYSTANDER}\n");
     site.has_tagged("1", &list);
-    net.filterd(refresh).succeeds().says("ipsum: changed, 2 entries");
+    net.filterd(refresh).succeeds().has(fetched("changed", 2, 200));
     site.asked();
-    net.filterd(refresh)
-        .succeeds()
-        .says("ipsum: unchanged, 2 entries")
-        .says(": nothing new in ")
-        .says(" s (304)");
+    net.filterd(refresh).succeeds().has(fetched("unchanged", 2, 304));
     assert_eq!(site.asked()[0].header("if-none-match"), Some("\"1\""));
     // What fails or is not believed.
     for (answer, outcome, why) in [
         (
             "HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n",
-            "NOT FETCHED",
+            "not_fetched",
             "the server answers 504",
         ),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n192.0.2.1\n", "NOT FETCHED", "broke off"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HELD BACK", "is empty, and had 2 targets"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n<!DOCTYPE html>\n", "HELD BACK", "it looks like HTML"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n192.0.2.1\n", "not_fetched", "broke off"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "held_back", "is empty, and had 2 targets"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n<!DOCTYPE html>\n", "held_back", "it looks like HTML"),
     ] {
         site.answers(answer);
-        net.filterd(refresh).exits(7).says(outcome).complains(why).complains("`filterd lists refresh ipsum`");
+        net.filterd(refresh)
+            .exits(7)
+            .has(json!({"lists": [{"list": "ipsum", "outcome": outcome}]}))
+            .says(why);
         net.filterd(["status"]).exits(7).says(why);
-        net.filterd(["lists"]).exits(7).says(why).says("http://198.19.255.254/list.txt?…");
+        net.filterd(["lists"]).exits(7).says(why);
         net.expect(ATTACKER).dropped();
         net.expect(BYSTANDER).dropped();
     }
@@ -209,10 +217,7 @@ fn a_list_that_has_nothing_on_it_when_it_first_comes_is_told_until_somebody_says
     let site = Site::up(&net);
     site.has("# nothing today\n");
     net.start(&config());
-    net.filterd(["lists", "refresh", "ipsum"])
-        .exits(7)
-        .says("HELD BACK")
-        .complains("has nothing on it, and never had");
+    net.filterd(["lists", "refresh", "ipsum"]).exits(7).complains("has nothing on it, and never had");
     net.filterd(["status"]).exits(7).says("or `min_entries: 0` on the list");
     net.filterd(["reload", "--accept", "ipsum"]).succeeds();
     net.filterd(["status"]).succeeds();
@@ -352,7 +357,7 @@ fn a_refresh_of_a_list_that_is_taken_out_meanwhile_says_so() {
     net.configure("block: [198.51.100.7]");
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).passes();
-    let told = refresh.wait_with_output().expect("it ends");
+    let told = refresh.limited_wait_with_output().expect("it ends");
     let words = String::from_utf8_lossy(&told.stdout);
     assert_eq!((told.status.code(), words.lines().next()), (Some(7), Some("ipsum: GONE, 0 entries")));
 }

@@ -1,5 +1,6 @@
 //! `match: new`: what this host began is answered, whoever answers; what a listed source begins is dropped.
 
+use harness::limited::{LimitedCommand, LimitedListener};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -83,10 +84,10 @@ fn a_ban_ends_what_the_banned_one_began_and_not_what_this_host_began() {
     comes_as_a_bystander(&net);
     let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it is not listed yet");
     let theirs = came.local_addr().expect("it is connected");
-    let _accepted = listener.accept().expect("it came");
+    let _accepted = listener.limited_accept().expect("it came");
     let server = net.peer().entered(|| TcpListener::bind((ATTACKER, 4443))).expect("nobody else listens");
     let mut went = net.host().entered(|| TcpStream::connect((ATTACKER, 4443))).expect("it listens");
-    let (mut there, _) = server.accept().expect("it came");
+    let (mut there, _) = server.limited_accept().expect("it came");
     let ours = went.local_addr().expect("it is connected").port();
 
     net.filterd(["add", ATTACKER, &theirs.ip().to_string()]).succeeds();
@@ -104,7 +105,7 @@ fn flows_that_were_open_before_are_known_for_what_they_are() {
     comes_as_a_bystander(&net);
     let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it listens");
     let theirs = came.local_addr().expect("it is connected");
-    let _accepted = listener.accept().expect("it came");
+    let _accepted = listener.limited_accept().expect("it came");
     let server = net.peer().entered(|| TcpListener::bind((ATTACKER6, 4443))).expect("nobody else listens");
     let went = net.host().entered(|| TcpStream::connect((ATTACKER6, 4443))).expect("it listens");
     let asker = host_udp(&net, ATTACKER, 53);
@@ -126,7 +127,7 @@ fn who_came_stays_banned_when_the_service_is_gone_and_filterd_comes_or_is_told_o
     comes_as_a_bystander(&net);
     let came = net.peer().entered(|| TcpStream::connect((HOST, 50_022))).expect("it listens");
     let theirs = came.local_addr().expect("it is connected");
-    let _accepted = listener.accept().expect("it came");
+    let _accepted = listener.limited_accept().expect("it came");
     drop(listener);
     let server = net.peer().entered(|| TcpListener::bind((ATTACKER, 50_443))).expect("nobody else listens");
     let went = net.host().entered(|| TcpStream::connect((ATTACKER, 50_443))).expect("it listens");
@@ -158,7 +159,7 @@ fn diff_names_only_those_who_began_themselves_and_then_all_of_them() {
     comes_as_a_bystander(&net);
     let came = net.peer().entered(|| TcpStream::connect((HOST, 2222))).expect("it is not listed");
     let theirs = came.local_addr().expect("it is connected").ip();
-    let _accepted = listener.accept().expect("it came");
+    let _accepted = listener.limited_accept().expect("it came");
     let server = net.peer().entered(|| TcpListener::bind((ATTACKER, 4443))).expect("nobody else listens");
     let went = net.host().entered(|| TcpStream::connect((ATTACKER, 4443))).expect("it listens");
     let listed = format!("block: [203.0.113.7, {theirs}]");
@@ -218,7 +219,7 @@ fn what_this_host_begins_over_a_vlan_device_is_answered_and_nothing_else_from_th
     let net = Net::with_filterd(NEW);
     let add = |at: &Namespace| {
         let words = "link add link eth0 name eth0.7 type vlan id 7".split(' ');
-        at.command("ip").args(words).stderr(Stdio::null()).status().expect("ip can be run").success()
+        at.command("ip").args(words).stderr(Stdio::null()).limited_status().expect("ip can be run").success()
     };
     if !add(net.host()) {
         println!("SKIPPED VLAN devices: this kernel has none (8021q)");

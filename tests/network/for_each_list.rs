@@ -228,10 +228,6 @@ fn lists_beyond_the_first_250_share_a_counter_and_that_is_told() {
         assert_eq!(hits["dropped"].as_u64(), own, "l{number}: {hits}");
     }
     assert_eq!(told["other"]["dropped"], LISTS - OWN);
-    net.filterd(["lists"])
-        .succeeds()
-        .says("with others")
-        .says(&format!("Lists without counters of their own, together: {} hits", LISTS - OWN));
     the_sum_is_right(&net);
     // Who comes to be among the first has a counter of its own, which begins at nothing, and nobody's hits are lost.
     net.configure(&lists_of(&mut (1..=LISTS).rev()));

@@ -1,5 +1,6 @@
 //! The guard beyond the filterd that found it: after a restart, a kill and a take-over, before anybody asks again.
 
+use harness::limited::LimitedListener;
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ fn asks_by_ssh(net: &Net) -> ([TcpStream; 2], String) {
     let sshd = net.host().inside(|| TcpListener::bind((HOST, 22)).expect("nobody else listens"));
     net.peer().ip(&format!("route add {HOST}/32 dev eth0 src {ATTACKER}"));
     let open = net.peer().inside(|| TcpStream::connect((HOST, 22)).expect("it listens"));
-    let (accepted, from) = sshd.accept().expect("it came");
+    let (accepted, from) = sshd.limited_accept().expect("it came");
     ([open, accepted], format!("SSH_CONNECTION={ATTACKER} {} {HOST} 22", from.port()))
 }
 

@@ -1,6 +1,7 @@
 //! What `configs/container` makes an image of runs with nothing else there, and with the capabilities that
 //! `configs/kubernetes` gives it.
 
+use harness::limited::LimitedChild;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -60,7 +61,7 @@ impl Drop for Container {
     fn drop(&mut self) {
         // Its file systems go with its last process.
         let _ = self.filterd.kill();
-        let _ = self.filterd.wait();
+        let _ = self.filterd.limited_wait();
     }
 }
 

@@ -1,7 +1,8 @@
 //! Several interfaces under one filterd.
 
-use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net};
+use harness::{ATTACKER, BYSTANDER, ForeignProgram, Net, Reply};
 use nix::sys::signal::Signal;
+use serde_json::{Value, json};
 
 #[test]
 fn one_block_holds_on_every_interface() {
@@ -64,10 +65,10 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
     net.host().ip("link set eth1 name later");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     assert!(net.daemon().log().contains("eth1 is not there yet"), "{}", net.daemon().log());
-    net.filterd(["status"])
+    net.filterd(["status", "--json"])
         .exits(7)
-        .says("*** eth1 is not filtered: there is no interface eth1")
-        .says("eth1  NOT FILTERED  there is no interface eth1");
+        .has(mode("eth1", "none"))
+        .says("eth1 is not filtered: there is no interface eth1");
     net.expect(ATTACKER).dropped();
     net.host().ip("link set later name eth1");
     net.raise(&["eth1"]);
@@ -80,12 +81,12 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
 fn the_only_interface_may_be_late_too() {
     let mut net = Net::new();
     net.start("interfaces: [eth9]");
-    net.filterd(["status"]).exits(7).says("NOTHING IS DROPPED");
-    net.filterd(["add", ATTACKER]).exits(7).says("but nothing is attached");
+    net.filterd(["status", "--json"]).exits(7).has(mode("eth9", "none"));
+    net.filterd(["add", ATTACKER, "--json"]).exits(7).has(json!({"idle": "nothing_attached"}));
     net.host().ip("link set eth0 down");
     net.host().ip("link set eth0 name eth9");
     net.wait_for_log("eth9: attached after");
-    net.filterd(["status"]).succeeds().is_silent_about("NOTHING IS DROPPED");
+    net.filterd(["status", "--json"]).succeeds().has(mode("eth9", "native"));
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn one_that_is_deleted_and_made_again_is_filtered_again() {
     for _ in 0..3 {
         net.host().ip("link del eth1");
         net.wait_for_log("eth1 is gone");
-        net.filterd(["status"]).exits(7).says("eth1  NOT FILTERED");
+        net.filterd(["status", "--json"]).exits(7).has(mode("eth1", "none"));
         net.expect(ATTACKER).dropped();
         net.host().ip("link add eth1 type veth peer name other");
         net.wait_for_log("eth1: attached after");
@@ -114,7 +115,7 @@ fn one_that_is_renamed_is_still_filtered() {
     net.host().ip("link set eth1 name lan0");
     net.wait_for_log("eth1 is called lan0 now");
     assert!(net.attached("lan0").is_some());
-    net.filterd(["status"]).succeeds().says("eth1  native  it is called lan0 now");
+    net.filterd(["status", "--json"]).succeeds().has(mode("eth1", "native")).says("it is called lan0 now");
     net.host().ip("link set lan0 name eth1");
     net.raise(&["eth1"]);
     net.expect(ATTACKER).on("eth1").dropped();
@@ -139,10 +140,10 @@ fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
     let foreign = ForeignProgram::attach(net.host(), "eth1");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     assert!(net.daemon().log().contains(foreign.name), "{}", net.daemon().log());
-    net.filterd(["status"]).exits(7).says("eth1  NOT FILTERED");
+    net.filterd(["status", "--json"]).exits(7).has(mode("eth1", "none"));
     net.expect(ATTACKER).dropped();
-    net.filterd(["add", BYSTANDER]).succeeds().says("blocked 198.51.100.7, but not on eth1");
-    net.filterd(["test", BYSTANDER]).succeeds().says("DROPPED").says("but not on eth1");
+    net.filterd(["add", BYSTANDER, "--json"]).succeeds().has(json!({"except": ["eth1"]}));
+    net.filterd(["test", BYSTANDER, "--json"]).succeeds().has(json!({"tested": [{"except": ["eth1"]}]}));
     net.expect(BYSTANDER).dropped();
     net.expect(BYSTANDER).on("eth1").passes();
     assert_eq!(net.attached("eth1").expect("still there")["prog"]["id"], foreign.id);
@@ -167,7 +168,8 @@ fn one_that_takes_the_name_of_another_has_lost_nothing() {
     );
     net.wait_for_log("another interface is called eth1 now: it is attached to");
     net.wait_for_log("eth1: attached after");
-    net.filterd(["status"]).says("eth1  native").says("lan0  native").is_silent_about("lost its filter");
+    let status = net.filterd(["status", "--json"]).has(mode("eth1", "native")).has(mode("lan0", "native"));
+    has_no_gap(&status);
 }
 
 #[test]
@@ -178,14 +180,14 @@ fn one_with_a_dot_in_its_name_as_vlans_have_is_filtered_and_outlives_its_daemon(
     let config = "interfaces: [eth0, eth1.100]\nblock: [203.0.113.7]";
     net.start(config);
     net.expect(ATTACKER).on("eth1").dropped();
-    net.filterd(["status"]).succeeds().says("eth1.100  native");
+    net.filterd(["status", "--json"]).succeeds().has(mode("eth1.100", "native"));
     net.end(Signal::SIGKILL);
     net.expect(ATTACKER).on("eth1").dropped();
     net.filterd(["status"]).exits(6).complains("left at work on eth0, eth1.100");
     net.start(config);
-    net.filterd(["status"]).succeeds().is_silent_about("lost its filter");
+    has_no_gap(&net.filterd(["status", "--json"]).succeeds());
     net.configure("interfaces: [eth0]\nblock: [203.0.113.7]");
-    net.filterd(["reload"]).succeeds().says("detached from eth1.100");
+    net.filterd(["reload", "--json"]).succeeds().has(json!({"detached": ["eth1.100"]}));
     net.expect(ATTACKER).on("eth1").passes();
     net.configure(config);
     net.filterd(["reload"]).succeeds();
@@ -193,4 +195,16 @@ fn one_with_a_dot_in_its_name_as_vlans_have_is_filtered_and_outlives_its_daemon(
     let pins = net.home().pins().display().to_string();
     net.filterd(["detach", "--pin-dir", &pins]).succeeds().says("eth1.100");
     assert_eq!(net.attached("eth1.100"), None);
+}
+
+/// The interface is filtered in this mode, as a status says it in JSON.
+fn mode(interface: &str, mode: &str) -> Value {
+    json!({"interfaces": [{"name": interface, "mode": mode}]})
+}
+
+/// No interface of this status has lost its filter.
+#[track_caller]
+fn has_no_gap(status: &Reply) {
+    let interfaces = status.json()["interfaces"].as_array().cloned().expect("interfaces");
+    assert!(interfaces.iter().all(|interface| interface["gaps"] == 0), "{status}");
 }

@@ -1,6 +1,7 @@
 //! The process that holds the kernel believes nobody: it is asked here as a daemon could ask that has fallen into other
 //! hands.
 
+use harness::limited::LimitedChild;
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Stdio};
@@ -137,6 +138,6 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         let _ = shutdown(self.line.as_raw_fd(), Shutdown::Both);
-        let _ = self.process.wait();
+        let _ = self.process.limited_wait();
     }
 }

@@ -1,5 +1,6 @@
 //! The log: who had what changed, a line each; and whatever becomes of it, filterd goes on.
 
+use harness::limited::LimitedChild;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write, pipe};
 use std::os::fd::OwnedFd;
@@ -184,7 +185,7 @@ impl Bare {
 
     fn end(mut self) -> std::process::ExitStatus {
         let mut child = self.0.take().expect("it runs");
-        child.wait().expect("it is our child")
+        child.limited_wait().expect("it is our child")
     }
 }
 
@@ -192,7 +193,7 @@ impl Drop for Bare {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
             let _ = child.kill();
-            let _ = child.wait();
+            let _ = child.limited_wait();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The daemon is a user of its own where there is one, reads only what that one may read, and writes only what is its own.
 
+use harness::limited::LimitedCommand;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::PathBuf;
@@ -48,7 +49,7 @@ fn a_state_directory_that_others_may_change_is_refused_with_what_mends_it() {
         Reply::of(net.host().command("timeout").arg("30").arg(binary()).args(net.arguments("")))
             .exits(3)
             .complains(mend);
-        let script = net.host().command("sh").arg("-c").arg(mend).status();
+        let script = net.host().command("sh").arg("-c").arg(mend).limited_status();
         assert!(script.expect("a shell can be run").success());
     };
     fs::set_permissions(&state, Permissions::from_mode(0o777)).expect("it is ours");
@@ -74,7 +75,7 @@ fn what_its_user_may_not_read_is_told_with_what_mends_it() {
     check(&["--as", "filterd"]).exits(3).complains(&mend);
     check(&["--as", "root"]).succeeds();
     // What is told does mend it.
-    let script = with_passwd(&net).arg("sh").arg("-c").arg(&mend).status();
+    let script = with_passwd(&net).arg("sh").arg("-c").arg(&mend).limited_status();
     assert!(script.expect("a shell can be run").success());
     check(&["--as", "filterd"]).succeeds();
     let daemon = Daemon::start(&mut with_a_user(&net, config), net.home());

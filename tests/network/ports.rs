@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, BYSTANDER6, Frame, Net};
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -121,7 +121,7 @@ fn what_is_allowed_passes_on_the_ports_of_a_list_too() {
     net.expect(to(ATTACKER6, TCP, 22)).dropped();
     net.filterd(["allow", "add", "2001:db8:bad::/48"]).succeeds();
     net.expect(to(ATTACKER6, TCP, 22)).passes();
-    net.filterd(["test", ATTACKER]).exits(1).says("listed, but allowed");
+    net.filterd(["test", ATTACKER]).exits(1);
     net.filterd(["allow", "remove", "2001:db8:bad::/48"]).succeeds();
     net.expect(to(ATTACKER6, TCP, 22)).dropped();
 }
@@ -180,14 +180,13 @@ fn a_list_whose_ports_change_keeps_what_it_has_where_its_file_is_gone() {
 fn clauses_that_leave_nothing_open_together_are_one_block() {
     let net = with_lists(&["ports: [22, 80]", "except_ports: [22, 80]"], "");
     net.expect_each([22, 80, 443].map(|port| to(ATTACKER, TCP, port))).dropped();
-    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  by 203.0.113.7 of list `list0`");
+    assert_eq!(ports_of(&net, ATTACKER), Value::Null);
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["remove", ATTACKER])
-        .exits(1)
-        .says("203.0.113.7 is still blocked: held by list `list0` on ports 22, 80 only");
+    let held = json!({"target": ATTACKER, "by": [{"list": "list0", "ports": "on ports 22, 80 only"}]});
+    net.filterd(["remove", ATTACKER, "--json"]).exits(1).has(json!({"held": [held]}));
     net.home().write("list1.txt", "192.0.2.99\n");
     net.filterd(["reload", "--accept", "list1"]).succeeds();
-    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  on ports 22, 80 only");
+    assert_eq!(ports_of(&net, ATTACKER), json!(["on ports 22, 80 only"]));
 }
 
 /// Both configurations have four clauses, and no one in common; with every kind of source in each set that is more maps than
@@ -230,20 +229,22 @@ allow: [192.0.2.8, 198.18.8.0/24, '2001:db8:78::8', '2001:dbb::/32']
 fn filterd_says_on_which_ports() {
     let net = with_lists(&["ports: [8000-8100, 22]"], "");
     const WHERE: &str = "on ports 22, 8000-8100 only";
-    net.filterd(["test", ATTACKER]).succeeds().says(&format!("DROPPED  {WHERE}")).says("of list `list0`");
-    net.filterd(["list"]).succeeds().says(WHERE);
-    net.filterd(["status"]).succeeds().says(WHERE).says(&format!("ipv4 addresses {WHERE}"));
+    net.filterd(["list", "--json"]).succeeds().says(WHERE);
+    let table = json!({"name": format!("ipv4 addresses {WHERE}")});
+    net.filterd(["status", "--json"])
+        .succeeds()
+        .has(json!({"lists": [{"name": "list0", "ports": WHERE}], "tables": [table]}));
     let config = net.home().path("filterd.yaml");
     net.filterd(["check", config.to_str().expect("its path is text")]).succeeds().says(WHERE);
     net.configure(&configuration(&["except_ports: [443]"], ""));
-    net.filterd(["diff"]).exits(1).says("`list0` on all but port 443");
-    let tested = net.filterd(["test", "--json", ATTACKER]).succeeds().json();
-    assert_eq!(tested["tested"][0]["ports"][0], WHERE);
+    let all_but = json!({"lists": [{"name": "list0", "ports": "on all but port 443"}]});
+    net.filterd(["diff", "--json"]).exits(1).has(all_but);
+    assert_eq!(ports_of(&net, ATTACKER), json!([WHERE]));
     // On all ports: nothing is said of any.
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  by 203.0.113.7");
-    let still = format!("still blocked {WHERE}: held by list `list0`");
-    net.filterd(["remove", ATTACKER]).succeeds().says(&still);
+    assert_eq!(ports_of(&net, ATTACKER), Value::Null);
+    let held = json!({"target": ATTACKER, "ports": [WHERE], "lists": ["list0"]});
+    net.filterd(["remove", ATTACKER, "--json"]).succeeds().has(json!({"held": [held]}));
 }
 
 #[test]
@@ -253,14 +254,13 @@ fn a_prefix_of_which_a_clause_has_a_part_only_is_not_said_to_be_dropped_there_as
     net.filterd(["reload", "--accept", "list0"]).succeeds();
     let beside = || to("203.0.113.8", TCP, 25);
     net.expect(beside()).passes();
-    net.filterd(["test", "203.0.113.0/24"])
-        .succeeds()
-        .says("DROPPED  on port 80 only, and a part of it on all but port 80\n");
-    net.filterd(["test", ATTACKER]).succeeds().says("DROPPED  by 203.0.113.7 of list `list1`");
+    let part = json!(["on port 80 only", "a part of it on all but port 80"]);
+    assert_eq!(ports_of(&net, "203.0.113.0/24"), part);
+    assert_eq!(ports_of(&net, ATTACKER), Value::Null);
     net.home().write("list1.txt", "203.0.113.0/24\n");
     net.filterd(["reload", "--accept", "list1"]).succeeds();
     net.expect(beside()).dropped();
-    net.filterd(["test", "203.0.113.0/24"]).succeeds().says("DROPPED  by 203.0.113.0/24 of list");
+    assert_eq!(ports_of(&net, "203.0.113.0/24"), Value::Null);
 }
 
 /// On port 22 alone it was blocked before an `add`, and is after a `remove`.
@@ -291,27 +291,32 @@ fn add_and_remove_know_that_a_list_blocks_on_its_ports_only() {
     const WHERE: &str = "on port 22 only";
     net.home().write("list0.txt", "203.0.113.0/24\n");
     net.filterd(["reload", "--accept", "list0"]).succeeds();
-    let on_some = format!("blocked by 203.0.113.0/24 of list `list0` {WHERE}, too");
-    let added = net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds().says(&on_some);
-    added.says(&format!("blocked {ATTACKER} for 1 h")).is_silent_about("already").is_silent_about("longer");
+    let by = json!({"target": "203.0.113.0/24", "list": "list0", "ports": WHERE});
+    let added = net.filterd(["add", ATTACKER, "--ttl", "1h", "--json"]).succeeds();
+    let told = added.has(json!({"entered": 1, "covered_by": [by]})).json();
+    assert!(told["covered"].is_null() && told["longer"].is_null(), "{told}");
     net.expect(to(ATTACKER, TCP, 80)).dropped();
-    let still = format!("still blocked {WHERE}: held by 203.0.113.0/24 of list `list0`");
-    net.filterd(["remove", ATTACKER]).succeeds().says(&still);
+    let held = json!({"target": ATTACKER, "ports": [WHERE], "by": [by]});
+    net.filterd(["remove", ATTACKER, "--json"]).succeeds().has(json!({"held": [held]}));
     net.expect(to(ATTACKER, TCP, 80)).passes();
     net.expect(to(ATTACKER, TCP, 22)).dropped();
-    let added = net.filterd(["--json", "add", ATTACKER]).succeeds().json();
-    assert_eq!((&added["covered"], &added["covered_by"][0]["ports"]), (&Value::Null, &Value::from(WHERE)));
-    let removed = net.filterd(["--json", "remove", ATTACKER]).succeeds().json();
-    let held = &removed["held"][0];
-    assert_eq!((&held["ports"][0], &held["by"][0]["ports"]), (&Value::from(WHERE), &Value::from(WHERE)));
-    let though = format!("though 203.0.113.0/24 of list `list0` blocks it {WHERE}");
-    net.filterd(["allow", "add", ATTACKER]).succeeds().says(&though);
-    let again = format!("blocked again by 203.0.113.0/24 of list `list0` {WHERE}");
-    net.filterd(["allow", "remove", ATTACKER]).succeeds().says(&again);
+    for verb in ["add", "remove"] {
+        let blocked_by = json!({"blocked_by": [by]});
+        net.filterd(["allow", verb, ATTACKER, "--json"]).succeeds().has(blocked_by);
+    }
     // Whatever blocks it on all ports makes it a no.
     net.filterd(["add", "203.0.113.0/28"]).succeeds();
-    net.filterd(["add", ATTACKER]).succeeds().says("it was blocked already");
-    net.filterd(["remove", ATTACKER]).exits(1).says("still blocked: held by 203.0.113.0/28");
+    net.filterd(["add", ATTACKER, "--json"]).succeeds().has(json!({"covered": 1}));
+    let held = json!({"target": ATTACKER, "by": [{"target": "203.0.113.0/28"}]});
+    net.filterd(["remove", ATTACKER, "--json"]).exits(1).has(json!({"held": [held]}));
+}
+
+/// On which ports the target is dropped; null if on all.
+#[track_caller]
+fn ports_of(net: &Net, target: &str) -> Value {
+    let tested = net.filterd(["test", target, "--json"]).succeeds().json()["tested"][0].clone();
+    assert_eq!(tested["dropped"], true, "{tested}");
+    tested["ports"].clone()
 }
 
 #[test]

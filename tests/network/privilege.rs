@@ -1,5 +1,6 @@
 //! Who reads what the world writes can do nothing to the kernel, and who holds the kernel reads nothing.
 
+use harness::limited::LimitedCommand;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
@@ -51,7 +52,7 @@ fn it_can_be_another_user() {
     // And root again, once root has said that what is another user's is filterd's.
     net.end(Signal::SIGKILL);
     let state = net.home().path("state").display().to_string();
-    let taken = net.host().command("chown").args(["-R", "0", &state]).status();
+    let taken = net.host().command("chown").args(["-R", "0", &state]).limited_status();
     assert!(taken.expect("chown can be run").success());
     net.start("");
     net.expect_each([BYSTANDER, "10.0.20.20"]).dropped();
@@ -80,7 +81,7 @@ fn root_that_may_read_no_more_than_others_finds_what_is_its_daemons() {
     let [command, arguments @ ..] = AS_IN_THE_UNIT;
     let mut reload = net.host().command(command);
     reload.args(arguments).arg(harness::binary()).args(["reload", "--socket"]).arg(net.home().socket());
-    let reloaded = reload.output().expect("setpriv can be run");
+    let reloaded = reload.limited_output().expect("setpriv can be run");
     assert!(reloaded.status.success(), "{reloaded:?}");
     // What root has written there is its daemon's afterwards, and a link in it is still a stranger's.
     net.end(Signal::SIGKILL);

@@ -1,5 +1,6 @@
 //! Ordinary programs on both sides: what a blocked peer's own sockets see.
 
+use harness::limited::LimitedListener;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
@@ -43,7 +44,7 @@ fn a_blocked_host_cannot_open_a_connection() {
     net.filterd(["remove", ATTACKER]).succeeds();
     let mut client = connect(PATIENCE).expect("somebody answers");
     client.write_all(b"hello").expect("the connection stands");
-    let (mut served, _) = server.accept().expect("it was opened");
+    let (mut served, _) = server.limited_accept().expect("it was opened");
     let mut word = [0; 5];
     served.read_exact(&mut word).expect("the word arrives");
     assert_eq!(&word, b"hello");

@@ -2,6 +2,7 @@
 
 use harness::{ATTACKER, ATTACKER6, Net};
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 const NEIGHBOURS: [&str; 5] = ["10.1.2.3", "192.168.7.7", "100.64.9.9", "169.254.1.1", "fd00::7"];
 
@@ -18,7 +19,7 @@ fn a_feed_that_names_private_ranges_cuts_nobody_off() {
     net.start(FEED);
     net.expect_each([ATTACKER, ATTACKER6]).dropped();
     net.expect_each(NEIGHBOURS).passes();
-    net.filterd(["status"]).succeeds().says("special ranges in 4 targets, left out");
+    net.filterd(["status", "--json"]).succeeds().has(json!({"lists": [{"name": "feed", "special": 4}]}));
     net.filterd(["test", "10.1.2.3"]).exits(1);
 }
 

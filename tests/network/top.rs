@@ -1,6 +1,7 @@
 //! `filterd top` in a real terminal, as `script` makes one: what it shows is so, what its keys do is done, and the terminal is
 //! given back.
 
+use harness::limited::LimitedChild;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -109,7 +110,7 @@ impl Screen {
         assert_eq!(settings[0], settings[1], "the terminal is as it was");
         assert!(told.contains("\x1b[?1049l"), "what was on it before is there again");
         self.keys = None;
-        self.script.wait().expect("it ends");
+        self.script.limited_wait().expect("it ends");
     }
 }
 
@@ -117,7 +118,7 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // It may have ended.
         let _ = self.script.kill();
-        let _ = self.script.wait();
+        let _ = self.script.limited_wait();
     }
 }
 

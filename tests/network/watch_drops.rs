@@ -1,5 +1,6 @@
 //! Those who watch see what is dropped.
 
+use harness::limited::LimitedCommand;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -43,7 +44,7 @@ fn who_watches_sees_each_of_few_drops_with_all_that_is_known_of_it() {
 fn tells_drops(net: &Net) -> bool {
     let bpftool = |words: &[&str]| -> Value {
         let mut command = Command::new("bpftool");
-        let told = command.arg("--json").args(words).output().expect("bpftool can be run");
+        let told = command.arg("--json").args(words).limited_output().expect("bpftool can be run");
         serde_json::from_slice(&told.stdout).expect("it speaks JSON")
     };
     let next = net.home().pins().join("next").display().to_string();

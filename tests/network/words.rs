@@ -1,6 +1,7 @@
 //! What is said is so: of bans that last longer than asked, of what a flush takes, of lists that are read again, and of a
 //! daemon that says nothing.
 
+use harness::limited::LimitedChild;
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, fetcher_of, keeper_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::json;
 
 /// Long enough for any machine to notice that two seconds are over.
 const SOON: Duration = Duration::from_secs(30);
@@ -67,12 +69,11 @@ fn whoever_waits_finds_each_process_of_filterd_as_he_is_told_to() {
 fn a_shorter_ttl_is_told_and_shortens_only_when_that_is_meant() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "1h"]).succeeds();
-    net.filterd(["add", ATTACKER, "--ttl", "2s"]).succeeds().says("for longer").complains("--shorten");
-    let told = net.filterd(["add", ATTACKER, "--ttl", "2s", "--json"]).succeeds().json();
-    assert_eq!((&told["changed"], &told["longer"][0]["list"]), (&0.into(), &"manual".into()));
-    net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "3s", "--shorten"])
+    let longer = json!({"changed": 0, "longer": [{"target": ATTACKER, "list": "manual"}]});
+    net.filterd(["add", ATTACKER, "--ttl", "2s", "--json"]).succeeds().has(longer).says("--shorten");
+    net.filterd(["add", ATTACKER, ATTACKER6, "--ttl", "3s", "--shorten", "--json"])
         .succeeds()
-        .says("2 blocked already that list `manual` now holds for 3 s");
+        .has(json!({"changed": 2, "entered": 0}));
     // What the journal keeps is shortened, too.
     net.stop();
     net.start("");
@@ -84,77 +85,70 @@ fn a_shorter_ttl_is_told_and_shortens_only_when_that_is_meant() {
 fn what_another_list_blocks_for_longer_is_told_with_its_name() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER, "--list", "web"]).succeeds();
-    let told = net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh"]).succeeds();
-    told.says("now holds it for 1 h")
-        .says("list `web`: permanent")
-        .says("203.0.113.0/24 of list `config`: permanent");
+    let added = net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh", "--json"]).succeeds();
+    let told = added.json();
+    assert_eq!((&told["changed"], &told["entered"]), (&1.into(), &0.into()), "{told}");
+    let web = json!({"target": ATTACKER, "list": "web"});
+    let config = json!({"target": "203.0.113.0/24", "list": "config"});
+    added.has(json!({"longer": [web, config]}));
 }
 
 #[test]
 fn what_a_wider_entry_blocked_already_is_not_said_to_be_blocked_by_the_add() {
     let net = Net::with_filterd("block: [203.0.113.0/24]\nallow: [192.0.2.0/24]");
-    let told = net.filterd(["add", ATTACKER]).succeeds();
-    told.says("it was blocked already").says("by 203.0.113.0/24 of list `config`, too: permanent");
-    let told = net.filterd(["add", ATTACKER, "--list", "ssh", "--json"]).succeeds().json();
-    assert_eq!((&told["covered"], &told["covered_by"][0]["list"]), (&1.into(), &"config".into()));
-    net.filterd(["allow", "add", "192.0.2.7"]).succeeds().says("it was allowed already");
-    net.filterd_reading(["add", "-"], "203.0.113.8\n198.18.0.1\n")
-        .says("2 targets: 2 added\n1 of them blocked");
+    let covered = |by: &str| json!({"covered": 1, "covered_by": [{"target": by}]});
+    net.filterd(["add", ATTACKER, "--json"]).succeeds().has(covered("203.0.113.0/24"));
+    net.filterd(["allow", "add", "192.0.2.7", "--json"]).succeeds().has(covered("192.0.2.0/24"));
+    net.filterd_reading(["add", "-", "--json"], "203.0.113.8\n198.18.0.1\n")
+        .has(json!({"named": 2, "changed": 2, "covered": 1}));
 }
 
 #[test]
 fn a_new_note_does_not_shorten_what_lasts_longer() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
-    let told = net.filterd(["add", ATTACKER, "--ttl", "3s", "--note", "rude"]).succeeds();
-    told.says("only its note was changed").is_silent_about("expires in 3 s");
-    net.filterd(["test", ATTACKER]).exits(0).says("rude").says("expires ").is_silent_about(" s)");
-    net.filterd(["add", ATTACKER, "--ttl", "10m", "--shorten"]).succeeds().says("now expires in 10 min");
-}
-
-#[test]
-fn a_wider_entry_is_not_said_to_be_shortened_by_a_flag_that_leaves_it_alone() {
-    let net = Net::with_filterd("");
-    net.filterd(["add", "203.0.113.0/24"]).succeeds();
-    let told = net.filterd(["add", ATTACKER, "--ttl", "1h"]).succeeds();
-    told.is_silent_about("--shorten").complains("`filterd remove 203.0.113.0/24 --list manual`");
-    net.filterd(["remove", "203.0.113.0/24", "--list", "manual", "-q"]).exits(1);
-    net.filterd(["test", ATTACKER]).exits(0).says("expires ").is_silent_about("permanent");
+    let ends =
+        || net.filterd(["test", ATTACKER, "--json"]).exits(0).json()["tested"][0]["because"][0].clone();
+    let before = ends();
+    net.filterd(["add", ATTACKER, "--ttl", "3s", "--note", "rude", "--json"])
+        .succeeds()
+        .has(json!({"changed": 1, "longer": [{"target": ATTACKER}]}));
+    assert_eq!((&ends()["note"], &ends()["until"]), (&"rude".into(), &before["until"]));
+    net.filterd(["add", ATTACKER, "--ttl", "10m", "--shorten"]).succeeds();
+    assert!(ends()["until"].as_u64() < before["until"].as_u64());
 }
 
 #[test]
 fn where_nothing_is_dropped_nothing_is_said_to_be_blocked_or_unblocked() {
     let net = Net::with_filterd("enforce: false\nblock: [198.51.100.0/24]");
+    let idle = json!({"idle": "not_enforced"});
     net.filterd(["add", ATTACKER, BYSTANDER]).succeeds();
-    net.filterd(["remove", BYSTANDER]).exits(1).says("still listed").is_silent_about("blocked");
-    net.filterd(["remove", ATTACKER]).exits(0).is_silent_about("unblocked");
+    net.filterd(["remove", BYSTANDER, "--json"]).exits(1).has(idle.clone());
+    net.filterd(["remove", ATTACKER, "--json"]).exits(0).has(idle.clone());
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["flush"]).succeeds().says("no longer listed").is_silent_about("blocked");
+    net.filterd(["flush", "--json"]).succeeds().has(idle);
 }
 
 #[test]
 fn what_is_not_in_force_is_not_said_to_be_as_configured() {
-    const NOT_ALL: &str = "Protected, BUT NOT ALL AS CONFIGURED: packets from 1 target on eth0 are dropped; what is not is told below";
+    let one_target = json!({"targets": 1});
+    let status = |net: &Net| net.filterd(["status", "--json"]);
     let mut net = Net::new();
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     let config = "lists: [{name: drop, path: $HOME/drop.txt}, {name: never, path: $HOME/never.txt}]";
     net.start(config);
     // Nothing of one list is blocked.
-    net.filterd(["status"]).exits(7).says(NOT_ALL).says("list never is not loaded");
+    status(&net).exits(7).has(one_target.clone()).says("list never is not loaded");
     net.file("never.txt", "# nobody\n");
     net.filterd(["reload"]).succeeds();
-    net.filterd(["status"])
-        .succeeds()
-        .says("Protected as configured: packets from 1 target on eth0 are dropped\n");
+    status(&net).succeeds().has(one_target.clone());
     // What another list has is no target more.
     net.file("never.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
-    net.filterd(["status"])
-        .succeeds()
-        .says("Protected as configured: packets from 1 target on eth0 are dropped\n");
+    status(&net).succeeds().has(one_target.clone());
     net.configure("block: [203.0.113.777]");
     net.filterd(["reload"]).exits(3);
-    net.filterd(["status"]).exits(7).says(NOT_ALL).says("the configuration is not in force");
+    status(&net).exits(7).has(one_target).says("the configuration is not in force");
 }
 
 #[test]
@@ -163,7 +157,6 @@ fn a_live_list_that_is_not_there_is_an_empty_one() {
     for verb in ["list", "flush"] {
         net.filterd([verb, "--list", "nosuch"]).succeeds();
     }
-    net.filterd(["list", "--list", "nosuch"]).complains("`filterd status` names all lists");
     net.filterd(["add", ATTACKER, "--list", "nosuch"]).succeeds();
     net.filterd(["flush", "--list", "nosuch"]).succeeds();
 }
@@ -172,7 +165,7 @@ fn a_live_list_that_is_not_there_is_an_empty_one() {
 fn a_flush_does_not_say_unblocked_of_what_a_wider_entry_covers() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["flush"]).succeeds().says("what wider entries cover is still blocked");
+    net.filterd(["flush", "--json"]).succeeds().has(json!({"may_be_covered": true}));
     net.expect(ATTACKER).dropped();
 }
 
@@ -181,13 +174,8 @@ fn a_flush_tells_whose_entries_it_took() {
     let net = Net::with_filterd("");
     net.filterd(["add", ATTACKER, BYSTANDER, "--list", "ssh"]).succeeds();
     net.filterd(["add", ATTACKER, "--list", "web"]).succeeds();
-    let told = net.filterd(["flush", "--json"]).succeeds().json();
-    let mut lists: Vec<_> =
-        told["lists"].as_array().expect("lists").iter().map(ToString::to_string).collect();
-    lists.sort();
-    assert_eq!(lists, [r#"{"entries":1,"name":"web"}"#, r#"{"entries":2,"name":"ssh"}"#]);
-    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
-    net.filterd(["flush"]).succeeds().says("1 entry of list `ssh`");
+    let lists = json!([{"name": "web", "entries": 1}, {"name": "ssh", "entries": 2}]);
+    net.filterd(["flush", "--json"]).succeeds().has(json!({"lists": lists}));
 }
 
 #[test]
@@ -196,7 +184,7 @@ fn what_list_wrote_is_not_taken_for_a_list_of_targets() {
     net.filterd(["add", ATTACKER, "--ttl", "1h", "--list", "ssh", "--note", "rude"]).succeeds();
     let saved = net.filterd(["list"]).succeeds().output;
     net.filterd(["flush"]).succeeds();
-    net.filterd_reading(["add", "-"], &saved).exits(2).complains("would forget");
+    net.filterd_reading(["add", "-"], &saved).exits(2);
     net.expect(ATTACKER).passes();
 }
 
@@ -204,12 +192,15 @@ fn what_list_wrote_is_not_taken_for_a_list_of_targets() {
 fn since_when_a_file_blocks_an_address_is_not_made_up() {
     let net = Net::with_filterd("block: [203.0.113.0/24]");
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["list"]).succeeds().says("or before, permanent").says("# manual, since ");
-    net.filterd(["test", ATTACKER])
-        .exits(0)
-        .says("list `config`, since ")
-        .says(" or before, ")
-        .says("list `manual`, since ");
+    let listed = net.filterd(["list", "--json"]).succeeds().json_lines();
+    let tested = net.filterd(["test", ATTACKER, "--json"]).exits(0).json()["tested"][0]["because"].clone();
+    for entries in [listed, tested.as_array().expect("both block it").clone()] {
+        let or_before = |list: &str| {
+            let entry = entries.iter().find(|entry| entry["list"] == list).expect("it is listed");
+            entry["or_before"] == true
+        };
+        assert_eq!((or_before("config"), or_before("manual")), (true, false), "{entries:?}");
+    }
 }
 
 #[test]
@@ -223,7 +214,7 @@ fn whoever_interrupts_is_told_how_much_was_done() {
     while !net.filterd(["test", ATTACKER, BYSTANDER]).is_success() {}
     let id = i32::try_from(adding.id()).expect("process ids are small");
     kill(Pid::from_raw(id), Signal::SIGINT).expect("it is our child and not yet waited for");
-    let ended = adding.wait_with_output().expect("it is our child");
+    let ended = adding.limited_wait_with_output().expect("it is our child");
     drop(lines);
     let told = String::from_utf8_lossy(&ended.stderr);
     // An answer is read when the next lines come.
@@ -264,10 +255,12 @@ fn the_path_of_a_list_does_nothing_to_a_terminal() {
 fn what_is_dropped_still_is_called_blocked_though_something_else_that_was_removed_is_allowed() {
     let net = Net::with_filterd("block: [203.0.113.7, 198.51.100.0/24]");
     net.filterd(["allow", "add", BYSTANDER]).succeeds();
-    net.filterd(["remove", ATTACKER, BYSTANDER])
+    let held = |target: &str, by: &str| json!({"target": target, "by": [{"target": by, "list": "config"}]});
+    let (attacker, mut bystander) = (held(ATTACKER, ATTACKER), held(BYSTANDER, "198.51.100.0/24"));
+    bystander["allowed"] = true.into();
+    net.filterd(["remove", ATTACKER, BYSTANDER, "--json"])
         .exits(1)
-        .complains("203.0.113.7 is still blocked: held by list `config`")
-        .complains("198.51.100.7 is still listed, and allowed: held by 198.51.100.0/24 of list `config`");
+        .has(json!({"held": [attacker, bystander]}));
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
 }
@@ -276,26 +269,28 @@ fn what_is_dropped_still_is_called_blocked_though_something_else_that_was_remove
 fn what_passes_as_allowed_is_not_told_how_to_unblock_it() {
     let net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["allow", "add", ATTACKER]).succeeds();
-    net.filterd(["test", "203.0.113.0/24"])
-        .exits(1)
-        .says("passes   what is listed of it is allowed")
-        .says("`filterd allow remove 203.0.113.7` would have what is listed of it dropped again")
-        .is_silent_about("unblock");
+    let test = |partly: bool| {
+        let tested = net.filterd(["test", "203.0.113.0/24", "--json"]).exits(1).json()["tested"][0].clone();
+        assert_eq!((tested["partly"] == true, &tested["within"][0]["target"]), (partly, &ATTACKER.into()));
+        tested
+    };
+    assert_eq!(test(false)["allowed_within"][0]["target"], ATTACKER);
     net.filterd(["allow", "remove", ATTACKER]).succeeds();
-    net.filterd(["test", "203.0.113.0/24"]).exits(1).says("PARTLY").says("to unblock it: ");
+    test(true);
 }
 
 #[test]
 fn what_is_left_out_of_a_range_as_guarded_is_told_in_the_same_line() {
     let net = Net::with_filterd("");
-    net.filterd(["add", "198.19.255.1-198.19.255.3"])
+    let guarded = json!({"address": "198.19.255.1", "why": "this host's own address on eth0"});
+    net.filterd(["add", "198.19.255.1-198.19.255.3", "--json"])
         .exits(7)
-        .says("198.19.255.1-198.19.255.3 (2 prefixes): 1 newly blocked, 1 guarded, and left out\n")
-        .complains("198.19.255.1 (this host's own address");
+        .has(json!({"entered": 1, "refused": 1, "guarded": [guarded]}));
     net.expect("198.19.255.2").dropped();
     // A range is asked for as it is added.
-    let told = net.filterd(["test", "198.19.255.1-198.19.255.3"]).exits(1);
-    told.says("198.19.255.1     passes").says("198.19.255.2/31  DROPPED");
+    let one = json!({"address": "198.19.255.1", "dropped": false});
+    let two = json!({"address": "198.19.255.2/31", "dropped": true});
+    net.filterd(["test", "198.19.255.1-198.19.255.3", "--json"]).exits(1).has(json!({"tested": [one, two]}));
     net.filterd(["test", "198.19.255.2-198.19.255.3"]).succeeds();
 }
 

@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, BYSTANDER, Net};
 use nix::sys::signal::Signal;
+use serde_json::json;
 
-use super::{PATIENCE, again, before, is_after, is_before, tries};
+use super::{
+    PATIENCE, again, before, is_after, is_before, is_not_on_trial, is_on_trial, nothing_to_confirm, tries,
+};
 
 #[test]
 fn what_is_on_trial_goes_on_after_a_kill_though_its_files_are_gone_and_confirm_says_so() {
@@ -19,21 +22,19 @@ fn what_is_on_trial_goes_on_after_a_kill_though_its_files_are_gone_and_confirm_s
     kill_without(&mut net, &["more.txt", "drop.txt"]);
     again(&mut net);
     is_after(&net);
-    net.filterd(["status"]).exits(7).says("is on trial until ").says("list more is held back");
+    is_on_trial(&net);
     // Once more: the start has read nothing that it could have kept anew.
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_after(&net);
-    net.filterd(["confirm"])
+    net.filterd(["confirm", "--json"])
         .exits(7)
-        .says("confirmed: the configuration stays; 2 lists are not what their files say")
-        .complains("list more is held back")
-        .complains("list drop is held back");
+        .has(json!({"confirmed": true, "held_back": [{"list": "more"}, {"list": "drop"}]}));
     assert_eq!(tried(&net), 0, "what has stood its trial is a copy as any other");
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_after(&net);
-    net.filterd(["confirm"]).exits(1).says("no reload is on trial");
+    nothing_to_confirm(&net);
 }
 
 #[test]
@@ -124,9 +125,9 @@ fn a_list_that_allows_on_trial_allows_after_a_kill_and_blocks_after_the_rollback
         kill_without(&mut net, &["friends.txt"]);
         net.start(&list(true));
         net.expect_each([ATTACKER, BYSTANDER]).passes();
-        net.filterd(["status"]).exits(7).says("list friends is held back").says("is on trial until ");
+        is_on_trial(&net);
         if confirmed {
-            net.filterd(["confirm"]).exits(7).complains("list friends is held back");
+            net.filterd(["confirm", "--json"]).exits(7).has(json!({"held_back": [{"list": "friends"}]}));
         } else {
             net.filterd(["rollback"]).succeeds();
         }
@@ -183,11 +184,11 @@ fn a_list_that_was_taken_out_or_renamed_on_trial_does_not_come_back_with_a_start
             net.end(Signal::SIGKILL);
             net.start(&config(allow, &lists));
             is_not(&net);
-            net.filterd(["status"]).exits(7).says("list friends is not loaded").says("is on trial until ");
+            is_on_trial(&net);
         }
         if confirmed {
             net.filterd(["confirm"]).exits(7).complains("list friends is not loaded");
-            net.filterd(["reload"]).exits(7).complains("list friends is not loaded");
+            net.filterd(["reload", "--json"]).exits(7).has(json!({"held_back": [{"list": "friends"}]}));
             is_not(&net);
         } else {
             net.filterd(["rollback"]).succeeds();
@@ -226,10 +227,9 @@ fn whoever_confirms_is_told_which_list_is_held_back() {
     net.file("more.txt", "192.0.2.77\n");
     fs::remove_file(net.home().path("drop.txt")).expect("it was there");
     net.configure(super::AFTER);
-    net.filterd(["reload", "--confirm", "1h"]).exits(7).complains("list drop is held back");
-    let confirmed = net.filterd(["confirm", "--json"]).exits(7);
-    assert_eq!(confirmed.json()["held_back"][0]["list"], "drop");
-    assert_eq!(confirmed.json()["confirmed"], true);
+    let held_back = json!({"held_back": [{"list": "drop"}]});
+    net.filterd(["reload", "--confirm", "1h", "--json"]).exits(7).has(&held_back);
+    net.filterd(["confirm", "--json"]).exits(7).has(held_back).has(json!({"confirmed": true}));
     net.filterd(["status"]).exits(7).says("list drop is held back").is_silent_about("on trial");
 }
 
@@ -242,11 +242,12 @@ fn whoever_confirms_after_a_start_with_a_spoilt_configuration_is_told_what_stays
     net.end(Signal::SIGKILL);
     net.start("block: [");
     net.filterd(["status"]).exits(7).says("in force is that of before the trial");
-    net.filterd(["confirm"])
+    net.filterd(["confirm", "--json"])
         .exits(7)
-        .says("confirmed: what is in force stays, which is not the configuration that was on trial")
-        .complains("the configuration is not in force, its last good copy");
-    net.filterd(["status"]).exits(7).says("the configuration is not in force").is_silent_about("on trial");
+        .has(json!({"confirmed": true}))
+        .says("the configuration is not in force, its last good copy");
+    net.filterd(["status"]).exits(7).says("the configuration is not in force");
+    is_not_on_trial(&net);
 }
 
 /// As after a kill in the middle of `confirm`, long before a start: what it says is noted, and nothing has its place yet.
@@ -263,8 +264,8 @@ fn what_was_being_confirmed_when_filterd_was_killed_is_confirmed() {
     for _ in 0..2 {
         again(&mut net);
         is_after(&net);
-        net.filterd(["confirm"]).exits(1).says("no reload is on trial");
-        net.filterd(["status"]).exits(7).says("list more is held back").is_silent_about("on trial");
+        nothing_to_confirm(&net);
+        is_not_on_trial(&net);
         assert!(tried(&net) == 0 && !note.exists());
         net.end(Signal::SIGKILL);
     }
@@ -283,9 +284,10 @@ fn copies_that_are_gone_are_made_anew_by_the_next_reload() {
         assert!(begun.elapsed() < PATIENCE, "there are no copies");
         thread::sleep(Duration::from_millis(10));
     }
-    net.filterd(["reload"]).succeeds().says("1 list unchanged");
+    let unchanged = json!({"entered": 0, "left": 0, "unchanged": 1});
+    net.filterd(["reload", "--json"]).succeeds().has(unchanged.clone());
     fs::remove_dir_all(&copies).expect("it is there");
-    net.filterd(["reload"]).succeeds().says("nothing entered or left");
+    net.filterd(["reload", "--json"]).succeeds().has(unchanged);
     // Where its file is gone as well, nothing is left to make one of.
     fs::remove_dir_all(&copies).expect("it is there");
     let (file, aside) = (net.home().path("drop.txt"), net.home().path("aside"));

@@ -1,5 +1,6 @@
 //! `rollback`: what is on trial is taken back at once, whenever that is asked for; and what is told to be typed during a trial.
 
+use harness::limited::LimitedChild;
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,30 +12,30 @@ use super::*;
 #[test]
 fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
     let mut net = before();
-    net.filterd(["rollback"]).exits(1).says("nothing to roll back: no reload is on trial");
+    nothing_is_on_trial(&net);
     tries(&net, "1h");
     net.filterd(["add", ATTACKER]).succeeds();
-    net.filterd(["rollback"])
+    net.filterd(["rollback", "--json"])
         .succeeds()
-        .says("what was before is in force again: rolled back in ")
-        .says("2 targets entered the filter, 1 left it");
+        .has(json!({"rolled_back": true, "undone": {"entered": 2, "left": 1}}));
     is_before(&net);
     net.expect(ATTACKER).dropped();
     let more = "list more: no longer in the configuration";
     net.wait_for_log(&format!(r#"INFO rollback settings="{more}" changed=3 entered=2 left=1 user="root""#));
-    net.filterd(["rollback"]).succeeds().says("the reload was rolled back ").says(" already");
-    net.filterd(["confirm"]).exits(1).says("nothing to confirm: the reload was rolled back");
+    was_rolled_back_before(&net);
+    let confirmed = net.filterd(["confirm", "--json"]).exits(1).json();
+    assert!(confirmed["rolled_back"].is_u64(), "{confirmed}");
     net.filterd(["status"]).exits(7).says("what was in force before is again, configuration and lists");
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_before(&net);
-    net.filterd(["rollback"]).succeeds().says(" already");
+    was_rolled_back_before(&net);
     net.filterd(["reload"]).succeeds();
     is_after(&net);
-    net.filterd(["rollback"]).exits(1).says("no reload is on trial");
+    nothing_is_on_trial(&net);
     tries_again(&net);
     net.filterd(["confirm"]).succeeds();
-    net.filterd(["rollback"]).exits(1).says("no reload is on trial");
+    nothing_is_on_trial(&net);
     net.expect(NEW).passes();
 }
 
@@ -61,7 +62,7 @@ fn a_configuration_that_was_edited_during_the_trial_does_not_come_with_a_start_a
         for _ in 0..2 {
             net.expect(ATTACKER).dropped();
             net.expect_each([BYSTANDER, NEW]).passes();
-            net.filterd(["status"]).exits(7).says("what was in force before is again");
+            wait_until_rolled_back(&net);
             net.end(Signal::SIGKILL);
             net.start(&block(NEW));
         }
@@ -106,7 +107,7 @@ fn what_was_before_is_in_force_after_a_start_though_copies_were_removed() {
         for _ in 0..2 {
             net.expect(ATTACKER).dropped();
             net.expect(BYSTANDER).passes();
-            net.filterd(["status"]).exits(7).says("what was in force before is again");
+            wait_until_rolled_back(&net);
             net.end(Signal::SIGKILL);
             net.start(&config(BYSTANDER));
         }
@@ -127,7 +128,7 @@ fn a_slip_in_the_configuration_does_not_bring_what_was_rolled_back() {
         net.start(text);
         net.expect(ATTACKER).dropped();
         net.expect(BYSTANDER).passes();
-        net.filterd(["status"]).exits(7).says("what was in force before is again");
+        wait_until_rolled_back(&net);
     }
 }
 
@@ -147,16 +148,13 @@ fn a_rollback_on_a_full_disk_is_not_undone_by_the_next_start() {
         net.filterd(["reload", "--confirm", "1h"]).succeeds();
         net.expect(BYSTANDER).dropped();
         disk.fill();
-        net.filterd(["rollback"]).succeeds().says("what was before is in force again");
+        net.filterd(["rollback"]).succeeds();
         is_before(&net);
         disk.make_room();
         net.end(signal);
         net.start(&after);
         is_before(&net);
-        net.filterd(["status"])
-            .exits(7)
-            .says("what was in force before is again")
-            .is_silent_about("on trial until");
+        wait_until_rolled_back(&net);
         net.end(Signal::SIGKILL);
     }
 }
@@ -172,11 +170,10 @@ fn a_rollback_that_cannot_be_noted_says_so() {
     fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
     net.filterd(["rollback"])
         .exits(7)
-        .says("what was before is in force again: rolled back in ")
         .complains("that a reload was rolled back could not be noted: ")
         .complains("filterd tries every 5 s; a start before then");
     is_before(&net);
-    net.filterd(["rollback"]).succeeds().says(" already");
+    was_rolled_back_before(&net);
     net.filterd(["status"]).exits(7).says("that a reload was rolled back could not be noted");
     fs::remove_dir_all(&note).expect("it was made here");
     until(|| !net.filterd(["status"]).output.contains("could not be noted"), "it is noted");
@@ -191,7 +188,7 @@ fn a_confirmation_that_cannot_be_noted_says_so_until_it_is() {
     fs::remove_file(&note).expect("a trial has a note");
     fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
     let untold = "that nothing is on trial any more could not be noted: ";
-    net.filterd(["confirm"]).exits(7).says("but the next start may not know it").complains(untold);
+    net.filterd(["confirm", "--json"]).exits(7).has(json!({"confirmed": true})).says(untold);
     is_after(&net);
     net.filterd(["status"]).exits(7).says(untold).says("filterd tries every 5 s; a start before then");
     fs::remove_dir_all(&note).expect("it was made here");
@@ -219,10 +216,10 @@ fn a_rollback_that_comes_with_the_end_of_the_trial_is_the_same_one() {
             })
             .collect();
         for mut asked in asked {
-            assert!(asked.wait().expect("it ends").success());
+            assert!(asked.limited_wait().expect("it ends").success());
         }
         is_before(&net);
-        net.filterd(["rollback"]).succeeds().says(" already");
+        was_rolled_back_before(&net);
         net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
         net.configure(BEFORE);
         net.filterd(["reload"]).succeeds();
@@ -246,18 +243,16 @@ fn a_rollback_that_comes_while_the_reload_is_at_work_waits_for_it() {
     thread::sleep(Duration::from_millis(30));
     assert!(reload.try_wait().expect("it can be asked").is_none(), "the reload is at work");
     // Nobody knows yet what it would keep.
-    net.filterd(["confirm"])
-        .exits(1)
-        .says("nothing to confirm yet: the reload that is to be on trial is still at work");
-    net.filterd(["rollback"]).succeeds().says("200,001 left it");
-    assert!(reload.wait().expect("it ends").success());
+    net.filterd(["confirm", "--json"]).exits(1).has(json!({"confirmed": false, "at_work": true}));
+    net.filterd(["rollback", "--json"]).succeeds().has(json!({"undone": {"left": 200_001}}));
+    assert!(reload.limited_wait().expect("it ends").success());
     is_before(&net);
     net.expect("11.0.0.7").passes();
     // One that is refused leaves nothing to be rolled back.
     net.configure("lists: [{name: more, path: $HOME/more.txt}, {name: ssh, path: $HOME/drop.txt}]");
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     net.filterd(["reload", "--confirm", "1h"]).exits(3);
-    net.filterd(["rollback"]).succeeds().says(" already");
+    was_rolled_back_before(&net);
 }
 
 /// Not by what was fetched meanwhile, and not a moment later: lists are what they were, until they are fetched again.
@@ -294,7 +289,7 @@ fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
     }
     net.filterd(["reload", "--confirm", "1h"]).succeeds();
     site.has("203.0.113.200\n192.0.2.80\n");
-    net.filterd(["lists", "refresh", "ipsum"]).says("waits for what is on trial");
+    net.filterd(["lists", "refresh", "ipsum"]);
     net.filterd(["rollback"]).succeeds();
     net.filterd(["lists", "refresh", "ipsum"]).succeeds();
     net.expect("192.0.2.80").dropped();
@@ -306,10 +301,7 @@ fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
 fn while_one_is_on_trial_no_remedy_is_a_command_that_is_refused() {
     let net = before();
     net.configure("block: [198.51.100.9]\nlists: [{name: drop, path: $HOME/drop.txt}, {name: more, path: $HOME/more.txt}]");
-    net.filterd(["reload", "--confirm", "1h"])
-        .exits(7)
-        .complains("list more is not loaded")
-        .says("`filterd rollback` takes it back at once, and until one of them no other reload is taken");
+    net.filterd(["reload", "--confirm", "1h"]).exits(7).complains("list more is not loaded");
     let works =
         "then `filterd confirm` or `filterd rollback`, since a reload is on trial, and `filterd reload`";
     net.filterd(["test", "198.51.100.9"]).succeeds().says(works).is_silent_about(", then `filterd reload`");
@@ -329,6 +321,18 @@ fn while_one_is_on_trial_no_remedy_is_a_command_that_is_refused() {
         .is_silent_about("on trial");
     net.filterd(["reload"]).exits(7);
     net.filterd(["diff"]).is_silent_about("on trial");
+}
+
+#[track_caller]
+fn was_rolled_back_before(net: &Net) {
+    let told = net.filterd(["rollback", "--json"]).succeeds().json();
+    assert!(told["rolled_back"] == false && told["already"].is_u64(), "{told}");
+}
+
+#[track_caller]
+fn nothing_is_on_trial(net: &Net) {
+    let told = net.filterd(["rollback", "--json"]).exits(1).json();
+    assert!(told["rolled_back"] == false && told["already"].is_null(), "{told}");
 }
 
 /// What was in force in the beginning is what is on trial.
@@ -385,7 +389,8 @@ fn a_trial_that_has_changed_nothing_leaves_nothing_to_be_told() {
                 net.filterd(["rollback"]).succeeds();
             }
             net.filterd(["status"]).succeeds();
-            net.filterd(["confirm"]).exits(1).says("nothing to confirm: the reload was rolled back");
+            let confirmed = net.filterd(["confirm", "--json"]).exits(1).json();
+            assert!(confirmed["rolled_back"].is_u64(), "{confirmed}");
             net.file("drop.txt", "192.0.2.78\n203.0.113.200\n");
             net.filterd(["reload"]).succeeds();
         }
@@ -411,8 +416,8 @@ fn of_a_list_that_says_what_it_said_before_a_rollback_has_nothing_to_tell() {
     net.filterd(["rollback"]).succeeds();
     for _ in 0..2 {
         is_before(&net);
-        let status = net.filterd(["status"]).exits(7).says("what was in force before is again");
-        status.is_silent_about("list drop");
+        wait_until_rolled_back(&net);
+        net.filterd(["status"]).is_silent_about("list drop");
         net.end(Signal::SIGKILL);
         net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
     }
@@ -433,13 +438,14 @@ fn a_rollback_tells_all_that_it_switches_back_also_of_lists_whose_files_have_cha
             net.file("two.txt", &format!("{BYSTANDER}\n{OLD}\n"));
         }
         net.configure(&lists(", ports: [22], max_entries: 7", ", allow: true"));
-        net.filterd(["reload", "--confirm", "1h"])
-            .succeeds()
-            .says("list one: blocks on port 22 only from now on, other limits\n")
-            .says("list two: allows from now on\n");
+        let settings = json!([
+            "list one: blocks on port 22 only from now on, other limits",
+            "list two: allows from now on"
+        ]);
+        net.filterd(["reload", "--confirm", "1h", "--json"]).succeeds().has(json!({"settings": settings}));
         let (one, two) =
             ("list one: blocks on all ports from now on, other limits", "list two: blocks from now on");
-        net.filterd(["rollback"]).succeeds().says(one).says(two);
+        net.filterd(["rollback", "--json"]).succeeds().has(json!({"undone": {"settings": [one, two]}}));
         net.expect_each([ATTACKER, BYSTANDER]).dropped();
         net.wait_for_log(&format!(r#"INFO rollback settings="{one}; {two}""#));
     }

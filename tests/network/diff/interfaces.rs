@@ -1,5 +1,6 @@
 //! What `diff` says of interfaces, and what a reload then does.
 
+use harness::limited::LimitedListener;
 use std::net::TcpListener;
 
 use harness::{ATTACKER, ForeignProgram, HOST, Net};
@@ -15,7 +16,7 @@ fn diff_says_of_interfaces_what_a_reload_then_does() {
     net.start("interfaces: [eth0]\nblock: [192.0.2.77]");
     let listener = net.host().entered(|| TcpListener::bind((HOST, 2222))).expect("nobody else listens");
     let came = net.peer().entered(|| connect_from(ATTACKER, 2222));
-    let _accepted = listener.accept().expect("it came");
+    let _accepted = listener.limited_accept().expect("it came");
     net.configure("interfaces: [eth0]\nblock: [203.0.113.7]");
     net.filterd(["reload"]).succeeds();
     let _foreign = ForeignProgram::attach(net.host(), "eth3");

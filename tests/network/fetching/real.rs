@@ -1,5 +1,6 @@
 //! The same with a web server that the world uses.
 
+use harness::limited::{LimitedChild, LimitedCommand};
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -46,7 +47,7 @@ struct Nginx(Child);
 
 #[test]
 fn a_real_server_is_understood() {
-    if !Command::new("nginx").arg("-v").output().is_ok_and(|output| output.status.success()) {
+    if !Command::new("nginx").arg("-v").limited_output().is_ok_and(|output| output.status.success()) {
         eprintln!("SKIPPED a real web server: there is no nginx");
         return;
     }
@@ -110,6 +111,6 @@ impl Drop for Nginx {
         // Its workers end with it only if it is asked to end.
         let id = i32::try_from(self.0.id()).expect("process ids are small");
         _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGTERM);
-        _ = self.0.wait();
+        _ = self.0.limited_wait();
     }
 }
