@@ -1,5 +1,6 @@
 //! Every way in which settings can switch lookups on and off.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use filter_common::labels::Counters;
@@ -25,7 +26,14 @@ const LANES: [(u64, &str); 5] = [(0, "none"), (1, "2"), (30_000, "3"), (600_000,
 /// So many IPv6 prefixes that the number of buckets is a power of two, a bit more, a bit less, and anything.
 const SIZES: [u64; 6] = [1, 480, 490, 960, 123_456, 1_000_000];
 
+/// The lengths of `lengths` that the covering set has: both ends, both sides of the usual ones, and the dearest.
+const COVERING_LENGTHS: [usize; 8] = [0, 1, 8, 15, 16, 24, 88, MOST_LENGTHS];
+
+/// Two settings of a combination: the number and the value of each.
+type Pair = ((usize, u64), (usize, u64));
+
 /// One way.
+#[derive(Clone)]
 pub struct Combination {
     pub enforce: bool,
     pub paused: bool,
@@ -91,6 +99,56 @@ impl Combination {
             all.extend([1, MOST_CLAUSES, SLOTS].map(|ports| rest(Allow::Same, ports)));
         }
         all
+    }
+
+    /// Some of `all`: each pair of settings that occurs there occurs here, too. The last one, with everything on, is the
+    /// dearest and always there.
+    pub fn covering() -> Vec<Self> {
+        let all = Self::all();
+        let pairs: Vec<_> = all.iter().map(Self::pairs).collect();
+        let mut missing: BTreeSet<Pair> = pairs.iter().flatten().copied().collect();
+        let (mut chosen, mut next) = (Vec::new(), all.len() - 1);
+        while !missing.is_empty() {
+            missing.retain(|pair| !pairs[next].contains(pair));
+            chosen.push(all[next].clone());
+            let gain = |number: &usize| missing.iter().filter(|pair| pairs[*number].contains(pair)).count();
+            next = (0..all.len()).max_by_key(gain).unwrap_or_default();
+        }
+        chosen
+    }
+
+    /// The same of `lengths`.
+    pub fn covering_lengths() -> Vec<Self> {
+        let lengths = Self::lengths().into_iter();
+        lengths.filter(|combination| COVERING_LENGTHS.contains(&combination.lengths)).collect()
+    }
+
+    /// The same of `sizes`: each size, with as many lengths as there can be.
+    pub fn covering_sizes() -> Vec<Self> {
+        Self::sizes().into_iter().filter(|combination| combination.lengths == MOST_LENGTHS).collect()
+    }
+
+    fn pairs(&self) -> BTreeSet<Pair> {
+        let settings: Vec<_> = self.settings().into_iter().enumerate().collect();
+        let pairs = settings.iter().flat_map(|one| settings.iter().map(move |other| (*one, *other)));
+        pairs.filter(|(one, other)| one.0 < other.0).collect()
+    }
+
+    /// Each setting as a number.
+    fn settings(&self) -> [u64; 11] {
+        [
+            u64::from(self.enforce),
+            u64::from(self.paused),
+            u64::from(self.match_new),
+            u64::from(self.counters == Counters::Lists),
+            u64::from(self.networks),
+            self.lanes.0,
+            u64::from(self.levels),
+            self.lengths as u64,
+            self.six,
+            self.allow as u64,
+            self.ports as u64,
+        ]
     }
 
     /// Numbers of IPv6 lengths, the usual ones all, with nothing else on, and with everything, a pause included.
@@ -185,4 +243,35 @@ impl fmt::Display for Combination {
             lanes.1
         )
     }
+}
+
+#[test]
+fn covering_set_has_every_pair_of_settings() {
+    let (all, covering) = (Combination::all(), Combination::covering());
+    let pairs_of = |some: &[Combination]| some.iter().flat_map(Combination::pairs).collect::<BTreeSet<_>>();
+    let (expected, covered) = (pairs_of(&all), pairs_of(&covering));
+    println!("{} of {} combinations cover {} pairs", covering.len(), all.len(), covered.len());
+    assert_eq!(covered, expected);
+    assert!(5 * covering.len() < all.len(), "{} of {} are not few", covering.len(), all.len());
+}
+
+#[test]
+fn covering_set_has_no_combination_twice() {
+    let covering = Combination::covering();
+    let different: BTreeSet<_> = covering.iter().map(Combination::settings).collect();
+    assert_eq!(different.len(), covering.len());
+}
+
+#[test]
+fn covering_set_has_everything_on() {
+    let most = |one: &Combination| one.ports == SLOTS && one.lanes == LANES[4] && one.lengths == MOST_LENGTHS;
+    assert!(Combination::covering().iter().any(most));
+}
+
+#[test]
+fn covering_lengths_are_all_there() {
+    let lengths: BTreeSet<_> = Combination::covering_lengths().iter().map(|one| one.lengths).collect();
+    assert_eq!(lengths, BTreeSet::from(COVERING_LENGTHS));
+    let sizes: BTreeSet<_> = Combination::covering_sizes().iter().map(|one| one.six).collect();
+    assert_eq!(sizes, BTreeSet::from(SIZES));
 }

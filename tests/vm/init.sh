@@ -65,6 +65,8 @@ while read -r name arguments; do
         program) stage "$name" /opt/program --show-output $arguments ;;
         # Two at a time: while one waits for a clock, the other goes on.
         network) stage "$name" /opt/network --test-threads=2 --show-output $arguments ;;
+        # Which judges the stages of the verifier try that follow (tests/vm/main.rs).
+        whole | covering) export FILTERD_VERIFIER="$name" ;;
         verifier) stage "$name" /opt/verifier --nocapture $arguments ;;
         verifier-under-lockdown)
             echo confidentiality >/sys/kernel/security/lockdown
