@@ -1,5 +1,6 @@
 //! A running guest: told what to do a line at a time (the other side is `console` in tests/vm/init.sh).
 
+use harness::limited::LimitedChild;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -140,7 +141,7 @@ impl Guest<'_> {
 impl Drop for Guest<'_> {
     fn drop(&mut self) {
         let _ = self.qemu.kill();
-        let _ = self.qemu.wait();
+        let _ = self.qemu.limited_wait();
     }
 }
 

@@ -1,5 +1,6 @@
 //! The power goes in the middle of it all, and comes back.
 
+use harness::limited::LimitedCommand;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -72,7 +73,7 @@ impl Disk {
         let image = machine::logs().join(format!("{name}.img"));
         let file = File::create(&image).expect("there is a place for logs");
         file.set_len(SIZE).expect("a sparse file takes no room");
-        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).limited_status();
         assert!(made.is_ok_and(|status| status.success()), "mkfs.ext4 fails: is e2fsprogs there?");
         Self { image }
     }

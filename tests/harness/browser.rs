@@ -1,6 +1,7 @@
 //! A real browser without a screen: Chromium, which is told what to do over two pipes (its DevTools protocol: a JSON message, and
 //! a zero byte behind it).
 
+use crate::limited::{LimitedChild, LimitedCommand};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -49,7 +50,7 @@ pub struct Tab<'a> {
 impl Browser {
     /// Starts one in this namespace. A machine may have none.
     pub fn start(namespace: &Namespace, home: &Home) -> Option<Self> {
-        match Command::new(PROGRAM).arg("--version").output() {
+        match Command::new(PROGRAM).arg("--version").limited_output() {
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             tried => _ = tried.expect("what is found can be started"),
         }
@@ -138,7 +139,7 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         self.words = None;
-        let _ = self.process.wait();
+        let _ = self.process.limited_wait();
     }
 }
 

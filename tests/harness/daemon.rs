@@ -30,8 +30,8 @@ impl Daemon {
     pub fn start(command: &mut Command, home: &Home) -> Self {
         let mut daemon = Self::spawn(command, home);
         daemon.wait_for("it does not listen", || UnixStream::connect(home.socket()).ok());
-        // By itself it would wait five seconds, and somebody who listens may still be loading what is judged.
-        home.filterd(["ping", "--timeout", &format!("{}s", PATIENCE.as_secs())]).succeeds();
+        // It listens while it still reads its lists. On a busy machine a million entries take longer than a ping waits.
+        daemon.wait_for("it does not answer", || home.filterd(["ping"]).is_success().then_some(()));
         daemon
     }
 

@@ -13,6 +13,7 @@ pub mod home;
 mod ip;
 mod leftovers;
 pub mod life;
+pub mod limited;
 pub mod mmdb;
 mod namespace;
 mod net;

@@ -3,6 +3,7 @@
 //! Made as `ip netns add` makes it, so that `ip -n` knows it, but without a process: in an emulated guest that takes as long
 //! as a hundred system calls.
 
+use crate::limited::LimitedChild;
 use std::fs::{self, File};
 use std::io::Write;
 use std::panic::resume_unwind;
@@ -159,7 +160,7 @@ fn run(command: &mut Command, input: &str) -> String {
     // One that ends before it has read everything says why on its standard error.
     let _ = words.write_all(input.as_bytes());
     drop(words);
-    let output = child.wait_with_output().expect("it was started");
+    let output = child.limited_wait_with_output().expect("it was started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?} failed: {said}(the network ring needs root)\n{input}");
     String::from_utf8_lossy(&output.stdout).into_owned()

@@ -4,6 +4,7 @@
 //! Nobody sets the clock of the machine on which stories run. A namespace of time shifts the time since boot, and another
 //! file lies where the kernel says which boot it is.
 
+use crate::limited::LimitedChild;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -73,7 +74,7 @@ impl Drop for OtherTime {
     fn drop(&mut self) {
         if let Some(mut holder) = self.holder.take() {
             let _ = holder.kill();
-            let _ = holder.wait();
+            let _ = holder.limited_wait();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A real Prometheus, which asks a filterd each second, with the alerts that come with it.
 
+use crate::limited::LimitedChild;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -57,7 +58,7 @@ impl Prometheus {
 impl Drop for Prometheus {
     fn drop(&mut self) {
         _ = self.0.kill();
-        _ = self.0.wait();
+        _ = self.0.limited_wait();
     }
 }
 

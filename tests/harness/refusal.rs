@@ -1,5 +1,6 @@
 //! A process of which the kernel refuses a call: strace says it in the kernel's place.
 
+use crate::limited::LimitedChild;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -33,14 +34,14 @@ impl Refusal {
     pub fn end(mut self) {
         let id = i32::try_from(self.0.id()).expect("process ids are small");
         kill(Pid::from_raw(id), Signal::SIGINT).expect("it is our child");
-        self.0.wait().expect("it is our child");
+        self.0.limited_wait().expect("it is our child");
     }
 }
 
 impl Drop for Refusal {
     fn drop(&mut self) {
         let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.0.limited_wait();
     }
 }
 

@@ -1,5 +1,6 @@
 //! A disk that is soon full.
 
+use crate::limited::LimitedCommand;
 use std::fs;
 use std::process::Command;
 
@@ -20,7 +21,7 @@ impl SmallDisk {
         let at = at.display().to_string();
         let done = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=2m,mode=0700", "filterd-test", &at])
-            .status();
+            .limited_status();
         assert!(done.expect("mount can be run").success());
         Self { at }
     }
@@ -29,7 +30,7 @@ impl SmallDisk {
     #[track_caller]
     pub fn is_read_only(&self, is_so: bool) {
         let how = if is_so { "remount,ro" } else { "remount,rw" };
-        let done = Command::new("mount").args(["-o", how, &self.at]).status();
+        let done = Command::new("mount").args(["-o", how, &self.at]).limited_status();
         assert!(done.expect("mount can be run").success());
     }
 
@@ -47,6 +48,6 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        let _ = Command::new("umount").args(["-l", &self.at]).status();
+        let _ = Command::new("umount").args(["-l", &self.at]).limited_status();
     }
 }

@@ -1,5 +1,6 @@
 //! What a process asks of the kernel: strace writes it down.
 
+use crate::limited::LimitedChild;
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ impl Trace {
     pub fn end(mut self) -> Vec<String> {
         let id = i32::try_from(self.strace.id()).expect("process ids are small");
         kill(Pid::from_raw(id), Signal::SIGINT).expect("it is our child");
-        self.strace.wait().expect("it is our child");
+        self.strace.limited_wait().expect("it is our child");
         whole(&fs::read_to_string(&self.file).expect("strace has written it"))
     }
 }
@@ -40,7 +41,7 @@ impl Trace {
 impl Drop for Trace {
     fn drop(&mut self) {
         let _ = self.strace.kill();
-        let _ = self.strace.wait();
+        let _ = self.strace.limited_wait();
     }
 }
 

@@ -3,6 +3,7 @@
 //! The tap stands behind XDP, as that of the wire does. A frame says in its sender's hardware address which kind it is. The
 //! few frames of the unlisted one are counted exactly; those that the wire itself lost on the way are told by the kernel.
 
+use crate::limited::LimitedCommand;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -158,7 +159,7 @@ impl Lost {
 
 fn count(namespace: &str) -> u64 {
     let words = ["-n", namespace, "-json", "-statistics", "link", "show", "eth0"];
-    let said = std::process::Command::new("ip").args(words).output().expect("ip can be run").stdout;
+    let said = std::process::Command::new("ip").args(words).limited_output().expect("ip can be run").stdout;
     let said: serde_json::Value = serde_json::from_slice(&said).expect("ip speaks JSON");
     said[0]["stats64"]["tx"]["dropped"].as_u64().expect("frames are counted")
 }

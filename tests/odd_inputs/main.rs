@@ -10,6 +10,7 @@
 //! ```
 //! Without `=` it exits with 0. `ODD_INPUTS=write cargo xtask test odd_inputs` writes down what is answered now.
 
+use harness::limited::LimitedCommand;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -80,7 +81,7 @@ fn run(net: &Net, place: &Path, line: &str) -> Output {
     command.args(["-c", line]).current_dir(place).env("FILTERD_SOCKET", net.home().socket());
     command.env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap_or_default()));
     command.env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");
-    command.output().expect("there is a shell")
+    command.limited_output().expect("there is a shell")
 }
 
 /// An answer in the form of a section.
