@@ -2,6 +2,7 @@
 //! cache. Nothing is installed for them: a machine is not changed by being tested on.
 
 mod apt;
+mod backports;
 mod package;
 mod place;
 pub mod python;
@@ -141,7 +142,12 @@ impl Tools {
 
     /// Lets this command, and what it starts, find them by their names.
     pub fn equip<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.env("PATH", path(&self.wrappers))
+        command.env("PATH", self.path())
+    }
+
+    /// A PATH on which programs find them.
+    pub fn path(&self) -> OsString {
+        path(&self.wrappers)
     }
 }
 

@@ -41,6 +41,9 @@ const MODULES: [&str; 23] = [
     "cls_bpf",
 ];
 
+/// Modules that newer kernels do not have, because the kernel itself does their work, and the first version without each.
+const REMOVED: [(&str, [u64; 2]); 1] = [("crc32c_generic", [6, 15])];
+
 /// Tools that stories call, and busybox has not, or not with these flags.
 const TOOLS: [&str; 8] = ["bpftool", "ip", "nsenter", "setpriv", "strace", "tc", "timeout", "unshare"];
 
@@ -100,7 +103,9 @@ pub fn build(
         tree.copy(&furniture.program(tool)?, &Path::new("usr/bin").join(tool))?;
         tree.copy_all(&furniture.libraries_of(tool)?)?;
     }
-    for (number, name) in MODULES.iter().enumerate() {
+    let is_removed =
+        |name| REMOVED.iter().any(|(removed, version)| *removed == name && kernel.is_at_least(*version));
+    for (number, name) in MODULES.into_iter().enumerate().filter(|(_, name)| !is_removed(*name)) {
         if let Some(module) = kernel.module(name)? {
             tree.unpack_module(&module, &format!("modules/{number:02}-{name}.ko"))?;
         }
