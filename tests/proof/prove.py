@@ -35,7 +35,7 @@ import samples
 import scheme
 import scheme6
 import with_ports
-from known import Known
+from kept import Kept
 from machine import SAMPLE, Unproved, World
 from settings import LAYOUTS, NAMES, SET_WORDS, Settings, of_daemon
 from theorem import Refuted, follows
@@ -301,13 +301,16 @@ def attempt(name, prove, arguments, judge):
 FAULTS = {f"{mutant.of}: {mutant.name}": mutant for mutant in mutants.MUTANTS}
 
 
-def all_of(todo, expected, known, judge, counterexamples):
+def all_of(todo, expected, kept, judge, counterexamples):
     """How many did not come out as expected."""
     wrong = 0
+    notice = kept.notice([name for name, _, _ in todo])
+    if notice:
+        print(notice)
     for name, _, _ in todo:
-        if known.has(name):
-            print(f"ok     {expected:8}   before  {name}")
-    todo = [one for one in todo if not known.has(one[0])]
+        if kept.has(name):
+            print(f"ok     {expected:8}     kept  {name}")
+    todo = [one for one in todo if not kept.has(one[0])]
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as processes:
         judge = judge if counterexamples else None
         for asked in as_completed([processes.submit(attempt, *one, judge) for one in todo]):
@@ -317,7 +320,7 @@ def all_of(todo, expected, known, judge, counterexamples):
             name, outcome, why, found, shown, seconds = asked.result()
             is_right = outcome == expected
             if is_right:
-                known.add(name)
+                kept.add(name)
             wrong += not is_right
             verdict, because = "ok" if is_right else "FAILED", f" ({why})" if why else ""
             print(f"{verdict:6} {outcome:8} {seconds:6.1f} s  {name}{because}", flush=True)
@@ -335,16 +338,15 @@ def main():
     options.add_argument("judge", type=Path)
     options.add_argument("--other", type=Path, action="append", default=[])
     options.add_argument("--mutants", action="store_true")
-    options.add_argument("--known", type=Path)
+    options.add_argument("--kept", type=Path)
     options.add_argument("--counterexamples", type=Path)
     options.add_argument("--counterexamples-of-mutants", type=Path)
     options = options.parse_args()
-    objects = [place for judge in (options.judge, *options.other) for place in (judge, judge.with_name("root"), judge.with_name("egress"))]
-    known = Known(options.known, [DAEMON, *objects])
-    wrong = all_of(list(theorems(options.judge, options.other)), "proved", known, options.judge, options.counterexamples)
+    kept = Kept(options.kept)
+    wrong = all_of(list(theorems(options.judge, options.other)), "proved", kept, options.judge, options.counterexamples)
     if options.mutants:
-        wrong += all_of(list(long_theorems(options.judge)), "proved", known, options.judge, options.counterexamples)
-        wrong += all_of(list(faults(options.judge)), "refuted", known, options.judge, options.counterexamples_of_mutants)
+        wrong += all_of(list(long_theorems(options.judge)), "proved", kept, options.judge, options.counterexamples)
+        wrong += all_of(list(faults(options.judge)), "refuted", kept, options.judge, options.counterexamples_of_mutants)
     for what in NOT_PROVED:
         print(f"not proved: {what}")
     return 1 if wrong else 0

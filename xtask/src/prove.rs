@@ -2,12 +2,15 @@
 //! tells what they say.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
-use bpf_build::{compiled, workspace};
+use bpf_build::ebpf::OBJECTS;
+use bpf_build::{compiled, process, workspace};
 use clap::Args;
 
+use crate::kept::{self, Inputs, Kept};
 use crate::tools::python;
 
 /// The solver, and what reads object files.
@@ -41,13 +44,15 @@ impl Prove {
             let place = directory.join(name);
             fs::write(&place, object).with_context(|| format!("cannot write {}", place.display()))?;
         }
+        let others = compiled::of_others(JUDGE)?;
+        let kept = kept(&python, &directory, &others)?;
         let mut prove = Command::new(python);
         prove.arg(workspace::root().join("tests/proof/prove.py")).arg(directory.join(JUDGE));
         // A proof leaves nothing beside its source.
         prove.env("PYTHONDONTWRITEBYTECODE", "1");
         let examples = workspace::root().join("tests/program/counterexamples.jsonl");
         prove.arg("--counterexamples").arg(&examples);
-        for other in compiled::of_others(JUDGE)? {
+        for other in others {
             prove.arg("--other").arg(other);
         }
         if self.mutants {
@@ -56,10 +61,27 @@ impl Prove {
         if self.write {
             prove.arg("--counterexamples-of-mutants").arg(&examples);
         }
-        if !self.anew {
-            prove.arg("--known").arg(directory.join("known"));
+        if !self.anew && kept::is_allowed() {
+            prove.arg("--kept").arg(kept.make_directory()?);
         }
         let status = prove.status().context("cannot start Python")?;
         Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Where theorems are kept that came out as expected, a file each: of these objects, by this proof, solver and Python.
+fn kept(python: &Path, directory: &Path, others: &[PathBuf]) -> Result<Kept> {
+    let inputs = Inputs::of_tree()
+        .files_below("tests/proof", &[".py", ".jsonl"])?
+        .word("packages", PACKAGES)
+        .word("python", &process::output(Command::new(python).arg("--version"))?);
+    let judges = [directory.join(JUDGE)].into_iter().chain(others.iter().cloned());
+    let inputs = judges.enumerate().try_fold(inputs, |inputs, (number, judge)| {
+        OBJECTS.into_iter().try_fold(inputs, |inputs, object| {
+            let place = judge.with_file_name(object);
+            let bytes = fs::read(&place).with_context(|| format!("cannot read {}", place.display()))?;
+            anyhow::Ok(inputs.bytes(&format!("{object} {number}"), &bytes))
+        })
+    })?;
+    Kept::of("proof", &inputs)
 }

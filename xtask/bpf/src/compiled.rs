@@ -59,7 +59,11 @@ pub fn provide() -> Result<()> {
 
 /// Each object that a build embeds, by its name.
 pub fn objects() -> Result<Vec<(&'static str, Vec<u8>)>> {
-    let machine = Machine::of_this_build();
+    objects_for(&Machine::of_this_build())
+}
+
+/// Each object that a build for this machine embeds, by its name.
+pub fn objects_for(machine: &Machine) -> Result<Vec<(&'static str, Vec<u8>)>> {
     match why_not()? {
         None => {
             OBJECTS.into_iter().map(|object| Ok((object, read(&machine.architecture, object)?))).collect()
@@ -67,7 +71,7 @@ pub fn objects() -> Result<Vec<(&'static str, Vec<u8>)>> {
         Some(reason) => {
             let toolchain = toolchain::find()
                 .with_context(|| format!("the BPF objects that come with the source do not do: {reason}"))?;
-            ebpf::build_embedded(&toolchain, &machine)
+            ebpf::build_embedded(&toolchain, machine)
         }
     }
 }
