@@ -4,13 +4,13 @@ use std::fmt;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crate::kept::{self, Success};
+use crate::test::Failure;
 use crate::test::tally::Tally;
 
 /// One kernel's.
 pub struct Report {
     kernel: String,
-    /// Before each line that is shown, where kernels run side by side.
-    label: String,
     begun: Instant,
     boot: Option<Duration>,
     stages: Vec<Stage>,
@@ -24,23 +24,13 @@ struct Stage {
     tally: Tally,
     /// Why it did not run.
     lack: Option<String>,
+    /// What its row in the table is followed by.
+    notes: Vec<String>,
 }
 
 impl Report {
     pub fn new(kernel: String) -> Self {
-        Self {
-            kernel,
-            label: String::new(),
-            begun: Instant::now(),
-            boot: None,
-            stages: Vec::new(),
-            complaints: Vec::new(),
-        }
-    }
-
-    /// The same, with a word before each line that is shown.
-    pub fn labelled(self, label: &str) -> Self {
-        Self { label: format!("{label}: "), ..self }
+        Self { kernel, begun: Instant::now(), boot: None, stages: Vec::new(), complaints: Vec::new() }
     }
 
     /// It is up.
@@ -50,14 +40,44 @@ impl Report {
 
     /// A stage begins.
     pub fn begin(&mut self, stage: &str) {
-        println!("\n-- {}: {stage}", self.kernel);
         self.stages.push(Stage::new(stage));
     }
 
     /// Takes in a line that the stage's program prints, and shows it.
     pub fn read(&mut self, line: &str) {
-        println!("{}{line}", self.label);
+        println!("{line}");
         self.stage().into_iter().for_each(|stage| stage.tally.read(line));
+    }
+
+    /// The same without showing it.
+    pub fn hear(&mut self, line: &str) {
+        self.stage().into_iter().for_each(|stage| stage.tally.read(line));
+    }
+
+    /// A test of the stage has passed.
+    pub fn pass(&mut self) {
+        self.stage().into_iter().for_each(|stage| stage.tally.pass());
+    }
+
+    /// A test of the stage skipped itself.
+    pub fn skip(&mut self, reason: &str) {
+        self.stage().into_iter().for_each(|stage| stage.tally.skip_test(reason.to_owned()));
+    }
+
+    /// A test of the stage runs only when it is asked for by other means.
+    pub fn ignore(&mut self) {
+        self.stage().into_iter().for_each(|stage| stage.tally.ignore());
+    }
+
+    /// A test of the stage has failed.
+    pub fn fail_test(&mut self, failure: &Failure) {
+        self.stage().into_iter().for_each(|stage| stage.tally.fail(failure.clone()));
+    }
+
+    /// The stage has ended, and is as good as its tests.
+    pub fn finish(&mut self) {
+        let has_failed = self.stage().is_some_and(|stage| stage.tally.has_failed());
+        self.end(!has_failed);
     }
 
     /// A stage cannot run because something is missing. Where nobody would notice, that is a failure.
@@ -86,6 +106,25 @@ impl Report {
     /// The stage that it is in.
     fn stage(&mut self) -> Option<&mut Stage> {
         self.stages.last_mut().filter(|stage| stage.took.is_none())
+    }
+
+    /// Of the tests of the stage, so many did not run, because their results are kept since then.
+    pub fn note_kept(&mut self, kept: usize, all: usize, since: &str) {
+        let note = format!("{kept} of {all} kept, the oldest from {since}; {}=1 runs all", kept::ANEW);
+        self.stage().into_iter().for_each(|stage| stage.notes.push(note.clone()));
+    }
+
+    /// Ends a stage, all of whose tests passed earlier: their results are kept.
+    pub fn replay(&mut self, stage: &str, success: &Success) {
+        self.begin(stage);
+        self.note_kept(success.lines.len(), success.lines.len(), &success.when);
+        success.lines.iter().for_each(|_| self.pass());
+        self.finish();
+    }
+
+    /// Did every test of the last stage run, and pass?
+    pub fn has_passed_whole(&self) -> bool {
+        self.stages.last().is_some_and(|stage| stage.is_good() && stage.tally.is_whole())
     }
 
     /// Something other than a test went wrong.
@@ -123,7 +162,14 @@ impl Report {
 
 impl Stage {
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), begun: Instant::now(), took: None, tally: Tally::default(), lack: None }
+        Self {
+            name: name.to_owned(),
+            begun: Instant::now(),
+            took: None,
+            tally: Tally::default(),
+            lack: None,
+            notes: Vec::new(),
+        }
     }
 
     fn is_good(&self) -> bool {
@@ -147,6 +193,17 @@ pub struct Results {
 impl Results {
     pub fn add(&mut self, report: Report) {
         self.reports.push(report);
+    }
+
+    /// Adds those of other kernels.
+    pub fn include(&mut self, other: Self) {
+        self.reports.extend(other.reports);
+        self.skipped.extend(other.skipped);
+    }
+
+    /// Has nothing run at all?
+    pub fn are_empty(&self) -> bool {
+        self.reports.iter().all(|report| report.stages.is_empty()) && self.skipped.is_empty()
     }
 
     /// A kernel could not be had.
@@ -184,6 +241,7 @@ impl fmt::Display for Report {
         for stage in &self.stages {
             let took = stage.took.map_or_else(|| "not ended".to_owned(), seconds);
             writeln!(f, "  {:24} {took:>8}  {}", stage.name, stage.tally)?;
+            stage.notes.iter().try_for_each(|note| writeln!(f, "    {note}"))?;
             let word = if stage.is_good() { "SKIPPED" } else { "FAILED" };
             stage.lack.iter().try_for_each(|reason| writeln!(f, "    {word} {reason}"))?;
             stage.tally.skipped().iter().try_for_each(|reason| writeln!(f, "    {reason}"))?;

@@ -3,17 +3,18 @@
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use bpf_build::{compiled, ebpf, process, toolchain, workspace};
+use anyhow::{Context, Result, ensure};
+use bpf_build::process;
 use clap::ValueEnum;
 
-use crate::build::{self, Profile};
+use crate::build::Profile;
+use crate::kept::verifier::{EXTENT, Extent};
 use crate::results::Results;
-use crate::test;
-use crate::tools::Tools;
+use crate::test::{self, Progress};
 use crate::vm::Vm;
-use crate::{dist, fresh_root, life};
+use crate::{dist, fresh_root, kept, life, surroundings};
 
 /// What is told in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,6 +41,8 @@ pub enum Soak {
     Refusals,
     /// Whoever reads what comes from outside, a million inputs each; FILTERD_FUZZ and FILTERD_SEED choose them
     Fuzz,
+    /// The tests in twelve surroundings: in the background, with other locales, umasks and signals, beside busy loops
+    Surroundings,
     /// What README tells somebody with a fresh Debian, in one; FILTERD_RELEASE chooses it, FILTERD_TESTS the tests
     FreshRoot,
     /// What is given to others, built twice in different folders: the same bytes, and signed
@@ -48,22 +51,19 @@ pub enum Soak {
     Package,
     /// What is given to others for arm64, built here and told on kernels for arm64 that are interpreted
     Arm64,
+    /// Every combination of settings before the verifier, on this machine and on all kernels in guests, whatever is kept
+    Verifier,
 }
-
-/// The tests of the package that has a story.
-const TESTS: [&str; 5] = ["--release", "--package", "filterd-tests", "--test", "soak"];
-
-/// The daemon's own, over a kernel in memory.
-const UNITS: [&str; 5] = ["--release", "--package", "filter-daemon", "--test", "kernel"];
-
-/// As fast as it can read.
-const FUZZ: [&str; 5] = ["--release", "--package", "filter-daemon", "--test", "fuzz"];
 
 /// Files that are kept in memory.
 const MEMORY: &str = "/dev/shm";
 
 /// How many stories of refusals are told.
 const REFUSALS: &str = "2000";
+
+/// The time after which a soak is killed. In full some of them run for hours.
+const SHORT_LIMIT: Duration = Duration::from_secs(600);
+const FULL_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
 /// Inputs for each reader.
 const INPUTS: &str = "1000000";
@@ -81,14 +81,23 @@ impl Soak {
             Self::Prometheus => &["prometheus::"],
             Self::Watched => &["watched::"],
             Self::Life => &["life::"],
-            Self::Refusals => &["whatever_the_kernel_refuses"],
-            Self::Fuzz | Self::FreshRoot | Self::Dist | Self::Package | Self::Arm64 => &[],
+            Self::Refusals => &["kernel::tests::whatever_the_kernel_refuses"],
+            Self::Fuzz
+            | Self::Surroundings
+            | Self::FreshRoot
+            | Self::Dist
+            | Self::Package
+            | Self::Arm64
+            | Self::Verifier => &[],
         }
     }
 
-    /// Where they are told.
-    fn program(self) -> &'static [&'static str] {
+    /// The test program that has them.
+    fn program(self) -> &'static str {
         match self {
+            // The unit tests of the daemon.
+            Self::Refusals => "filterd",
+            Self::Fuzz => "fuzz",
             Self::Moves
             | Self::Exact
             | Self::Kill
@@ -97,10 +106,13 @@ impl Soak {
             | Self::Clients
             | Self::Prometheus
             | Self::Watched
-            | Self::Life => &TESTS,
-            Self::Refusals => &UNITS,
-            Self::Fuzz => &FUZZ,
-            Self::FreshRoot | Self::Dist | Self::Package | Self::Arm64 => &[],
+            | Self::Life
+            | Self::Surroundings
+            | Self::FreshRoot
+            | Self::Dist
+            | Self::Package
+            | Self::Arm64
+            | Self::Verifier => "soak",
         }
     }
 }
@@ -108,11 +120,12 @@ impl Soak {
 /// Tells its stories, in full or in short.
 pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
     match soak {
-        Soak::Fuzz => fuzz(short),
         Soak::FreshRoot => fresh_root::run(short),
         Soak::Dist => dist::twice::run(),
         Soak::Package => life::run(),
+        Soak::Surroundings => surroundings::run(short),
         Soak::Arm64 => Ok(arm64()),
+        Soak::Verifier => verifier(),
         Soak::Moves
         | Soak::Exact
         | Soak::Kill
@@ -122,51 +135,49 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
         | Soak::Prometheus
         | Soak::Watched
         | Soak::Life
-        | Soak::Refusals => as_root(soak, short),
+        | Soak::Refusals
+        | Soak::Fuzz => alone(soak, short),
     }
 }
 
 /// On those kernels that this release of Debian offers.
 fn arm64() -> ExitCode {
     let mut results = Results::default();
-    Vm::of_arm64().test_where_it_can(&mut results);
+    let progress = Progress::new();
+    Vm::of_arm64().test_where_it_can(&mut results, &progress);
+    progress.clear();
     results.tell()
 }
 
-/// Needs neither root nor a daemon.
-fn fuzz(short: bool) -> Result<ExitCode> {
-    compiled::provide()?;
-    let mut cargo = workspace::cargo();
-    cargo.arg("test").args(FUZZ).args(["--", "--show-output"]);
-    // A million files: on a disk they take four times as long.
-    if Path::new(MEMORY).exists() {
-        cargo.env("TMPDIR", MEMORY);
+/// Runs two tasks, whatever is kept.
+fn verifier() -> Result<ExitCode> {
+    let xtask = env::current_exe().context("cannot tell where xtask lies")?;
+    let mut is_good = true;
+    for words in [&["test", "verifier"][..], &["vm", "--ring", "verifier"]] {
+        let mut command = Command::new(&xtask);
+        command.args(words).env(kept::ANEW, "1").env(EXTENT, Extent::Whole.word());
+        is_good &= command.status().with_context(|| format!("cannot start {}", xtask.display()))?.success();
     }
-    if !short {
-        unless_chosen("FILTERD_FUZZ", INPUTS, &mut cargo);
-    }
-    test::tell("fuzz", &mut cargo)
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn as_root(soak: Soak, short: bool) -> Result<ExitCode> {
-    ensure!(process::is_root(), "soaking needs root: it makes network namespaces and loads programs");
-    let toolchain = toolchain::ensure()?;
-    let tools = Tools::provide(&test::TOOLS)?;
-    let daemon = build::daemon(Profile::Release)?;
-    let mut cargo = workspace::cargo();
-    tools.equip(&mut cargo);
-    cargo.arg("test").args(soak.program()).args(["--", "--show-output"]);
-    cargo.arg("--test-threads=1").args(soak.stories()).env("FILTERD_BIN", daemon);
-    cargo.env(test::SOAK_OBJECT, ebpf::build_soak(&toolchain)?);
+/// Runs its tests alone on this machine. In full they are optimised as a release is.
+fn alone(soak: Soak, short: bool) -> Result<ExitCode> {
+    let needs_root = soak != Soak::Fuzz;
+    ensure!(
+        !needs_root || process::is_root(),
+        "soaking needs root: it makes network namespaces and loads programs"
+    );
+    let profile = if short { Profile::Debug } else { Profile::Release };
+    let mut soaking = test::Soaking::prepare(soak.program(), profile, needs_root)?;
+    if soak == Soak::Fuzz && Path::new(MEMORY).exists() {
+        // A million files: on a disk they take four times as long.
+        soaking.set("TMPDIR", MEMORY);
+    }
     if !short {
-        unless_chosen("FILTERD_STORIES", REFUSALS, cargo.env("FILTERD_SOAK", "1"));
+        soaking.set("FILTERD_SOAK", "1");
+        soaking.set_unless_chosen("FILTERD_STORIES", REFUSALS);
+        soaking.set_unless_chosen("FILTERD_FUZZ", INPUTS);
     }
-    test::tell("soak", &mut cargo)
-}
-
-/// Whoever has chosen another number is given that.
-fn unless_chosen(variable: &str, number: &str, cargo: &mut Command) {
-    if env::var_os(variable).is_none() {
-        cargo.env(variable, number);
-    }
+    soaking.run(soak.stories(), if short { SHORT_LIMIT } else { FULL_LIMIT })
 }

@@ -8,6 +8,7 @@ use bpf_build::{compiled, toolchain};
 use clap::{Parser, Subcommand};
 
 use crate::build::Profile;
+use crate::test::{by_hand, supervise};
 use crate::{bench, build, check, demo, dist, manual, prove, run, soak, test, vm};
 
 /// Everything that is done to this project is done through this door.
@@ -41,8 +42,14 @@ enum Task {
         #[arg(long)]
         table: bool,
     },
-    /// Run the tests: all of them (as root), here and on the oldest kernel, or one ring
+    /// Run the tests on this machine, and those that depend on the kernel on the oldest one too (as root)
     Test(test::Test),
+    /// Run these test programs as the layers are run. The tests of the runner start this
+    #[command(hide = true)]
+    RunTests(by_hand::RunTests),
+    /// Run one program for a limited time. The runner of tests starts this
+    #[command(hide = true)]
+    Supervise(supervise::Supervise),
     /// Prove that the compiled judge does what its specification says, as far as docs/proof.md goes
     Prove(prove::Prove),
     /// Tell one of the stories that go on for long in full (as root)
@@ -85,6 +92,8 @@ impl Xtask {
             Task::Check { table: true } => check::print_table()?,
             Task::Check { table: false } => check::all()?,
             Task::Test(test) => return test.run(),
+            Task::RunTests(run) => return run.run(),
+            Task::Supervise(supervise) => return Ok(supervise.run()),
             Task::Prove(prove) => return prove.run(),
             Task::Soak { soak, short } => return soak::run(soak, short),
             Task::Bench(bench) => bench.run()?,
@@ -116,10 +125,16 @@ mod tests {
     }
 
     #[test]
-    fn test_takes_a_ring_and_a_filter() {
+    fn test_takes_names_or_all() {
         let parse = |words: &[&str]| Xtask::try_parse_from(["xtask", "test"].iter().chain(words));
-        assert!(parse(&["network", "--", "vlan"]).is_ok());
-        assert!(parse(&["--every-kernel"]).is_ok());
-        assert!(parse(&["--every-kernel", "network"]).is_err());
+        for (words, is_right) in [
+            (&[][..], true),
+            (&["network", "vlan"], true),
+            (&["network", "--", "vlan"], true),
+            (&["--all"], true),
+            (&["--all", "network"], false),
+        ] {
+            assert_eq!(parse(words).is_ok(), is_right, "{words:?}");
+        }
     }
 }

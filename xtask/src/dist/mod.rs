@@ -79,6 +79,12 @@ pub fn package(processor: Processor) -> Result<PathBuf> {
     deb::make(&release, processor, &binary(&Builder::of(processor)?)?)
 }
 
+/// The binary that is packed for this machine's processor.
+pub fn own_binary() -> Result<PathBuf> {
+    let processor = Processor::of_this_machine().context("nothing is packed for machines of this kind")?;
+    binary(&Builder::of(processor)?)
+}
+
 /// What is built with it is told nothing of where.
 pub fn remapped(builder: &Builder) -> Result<Vec<(&'static str, String)>> {
     places::remapped(builder)

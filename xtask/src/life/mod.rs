@@ -19,6 +19,7 @@ use bpf_build::{process, workspace};
 use crate::dist;
 use crate::processor::Processor;
 use crate::results::{Report, Results};
+use crate::test::Progress;
 use crate::told::Told;
 use crate::tools::{Tools, asked, tool};
 use crate::vm::Vm;
@@ -78,7 +79,8 @@ pub fn run() -> Result<ExitCode> {
     }
     if chosen.as_deref().is_none_or(|name| name == OF_THE_GUESTS) {
         let base = booted::base(OF_THE_GUESTS, &directory, &tools)?;
-        Vm::of_a_disk(disk::make(&base, &packages, &tools)?).test_where_it_can(&mut results);
+        let vm = Vm::of_a_disk(disk::make(&base, &packages, &tools)?);
+        vm.test_where_it_can(&mut results, &Progress::new());
     }
     Ok(results.tell())
 }

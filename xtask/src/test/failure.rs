@@ -1,9 +1,13 @@
 //! A test that failed, and what it said: told once more below the table, since of a long output often only the end is kept.
 
 use std::fmt;
+use std::path::Path;
 
 /// A panic's message and a few lines around it; all of it stands further up.
 const TOLD_AGAIN: usize = 12;
+
+/// How many of the last lines are repeated of a test that was killed.
+const LAST_LINES: usize = 20;
 
 /// One that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +20,25 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// A test that failed for this reason, and said nothing.
+    pub fn new(name: &str, reason: &str) -> Self {
+        Self { name: name.to_owned(), said: vec![reason.to_owned()], has_panicked: false, is_over: false }
+    }
+
+    /// A test that ended like this after it had said this, all of which is kept in the file `log`.
+    pub fn with_log(name: &str, end: &str, said: &str, log: &Path) -> Self {
+        let mut failure = Self::new(name, "");
+        failure.said.clear();
+        said.lines().for_each(|line| failure.hear(line));
+        if !failure.has_panicked {
+            let lines: Vec<_> = said.lines().collect();
+            let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+            failure.said = last.iter().map(ToString::to_string).collect();
+        }
+        failure.said.insert(0, format!("{end}; its log: {}", log.display()));
+        failure
+    }
+
     /// The one of whom libtest says so in this line.
     pub fn told(line: &str) -> Option<Self> {
         let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;

@@ -72,6 +72,21 @@ impl Tally {
         }
     }
 
+    pub fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// A test passed without having run, for this reason. It counts as skipped.
+    pub fn skip_test(&mut self, reason: String) {
+        self.passed += 1;
+        self.skipped.push(reason);
+    }
+
+    pub fn fail(&mut self, failure: Failure) {
+        self.failed += 1;
+        self.failures.push(failure);
+    }
+
     /// A run has ended. One that failed without a failed test did not compile, or died: that counts as one.
     pub fn end_run(&mut self, succeeded: bool) {
         if !succeeded && self.failed == self.failed_before {
@@ -107,6 +122,11 @@ impl Tally {
 
     pub fn has_failed(&self) -> bool {
         self.failed > 0
+    }
+
+    /// Was nothing left out?
+    pub fn is_whole(&self) -> bool {
+        self.ignored == 0 && self.skipped.is_empty()
     }
 
     /// Something ran, and nothing failed.

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use bpf_build::workspace;
+use bpf_build::{process, workspace};
 
 use super::accelerator::Accelerator;
 use super::board::Board;
@@ -12,6 +13,7 @@ use super::foreign::Foreign;
 use super::initrd::{self, Furniture};
 use super::kernel::{Kernel, processor_of};
 use super::machine::Machine;
+use super::plan::Step;
 use super::programs::{self, Program};
 use super::ring::Ring;
 use crate::processor::Processor;
@@ -84,7 +86,15 @@ impl Bench {
         Ok(Machine { qemu, kernel, initrd, accelerator: self.accelerator, log })
     }
 
-    /// What the stories that stand outside call.
+    /// The tests of a step, in the order in which its program runs them.
+    pub fn list(&self, step: &Step) -> Result<Vec<String>> {
+        let mut command = Command::new(&self.program(step.stage.ring()).file);
+        command.args(["--list", "--format", "terse"]).args(&step.words).stdin(Stdio::null());
+        let told = process::output(&mut command)?;
+        Ok(told.lines().filter_map(|line| Some(line.strip_suffix(": test")?.to_owned())).collect())
+    }
+
+    /// What the tests that stand outside call.
     pub fn outside(&self) -> Result<Tools, Missing> {
         Tools::provide(&OUTSIDE)
     }

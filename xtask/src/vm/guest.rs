@@ -16,6 +16,23 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// How many tests it runs at a time, as tests/vm/init.sh has it.
+    pub fn jobs(self) -> usize {
+        match self {
+            Self::Network => 2,
+            Self::Program | Self::Verifier | Self::VerifierUnderLockdown => 1,
+        }
+    }
+
+    /// The layer, and so the test program.
+    pub fn ring(self) -> Ring {
+        match self {
+            Self::Program => Ring::Program,
+            Self::Network => Ring::Network,
+            Self::Verifier | Self::VerifierUnderLockdown => Ring::Verifier,
+        }
+    }
+
     /// The stages of a ring; none if its stories stand outside.
     pub fn of(ring: Ring) -> Vec<Self> {
         match ring {
@@ -68,15 +85,22 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Notes what it tells.
-    pub fn tell(&self, report: &mut Report) {
+    /// Notes in the report what it says.
+    pub fn note(&self, report: &mut Report) {
         match self {
             Self::Booted => report.note_boot(),
             Self::Begin(stage) => report.begin(stage),
             Self::End(is_good) => report.end(*is_good),
-            Self::Output(text) => report.read(text),
+            Self::Output(text) => report.hear(text),
             Self::Done => {}
         }
+    }
+
+    /// The test that has ended, and whether it failed.
+    pub fn ended(&self) -> Option<(&'a str, bool)> {
+        let Self::Output(text) = self else { return None };
+        let (name, verdict) = text.strip_prefix("test ")?.split_once(" ... ")?;
+        matches!(verdict, "ok" | "FAILED" | "ignored").then_some((name, verdict == "FAILED"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! One guest: booted, listened to, and ended when it says that it is done, when it dies, or when its time is over.
 
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -16,6 +16,7 @@ use super::guest::Line;
 use super::kernel::Kernel;
 use super::log;
 use crate::results::Report;
+use crate::test::Progress;
 
 /// Enough for a million addresses, the tables they grow through, and the initrd.
 const MEMORY: &str = "2048";
@@ -35,18 +36,52 @@ pub struct Machine<'a> {
     pub log: PathBuf,
 }
 
+/// How long a guest may run, and how long it may say nothing. A test that takes longer hangs.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub whole: Duration,
+    pub silence: Duration,
+}
+
+/// How the tests in a guest ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All of them did, or it is noted why they did not. These passed, by stage.
+    Over { passed: Vec<(String, Vec<String>)> },
+    /// In this stage, after these tests, no test ended for too long.
+    Hung { stage: String, ended: Vec<String> },
+}
+
 impl Machine<'_> {
-    /// Boots it, prints what its tests print, and notes how it went.
-    pub fn run(&self, limit: Duration, report: &mut Report) -> Result<()> {
+    /// Boots it, and notes what its tests print.
+    pub fn run(&self, limits: Limits, report: &mut Report, progress: &Progress) -> Result<Ending> {
         fs::write(&self.log, "").with_context(|| format!("cannot write {}", self.log.display()))?;
         let mut qemu = self.qemu(false);
         let mut qemu =
             qemu.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start QEMU")?;
         let lines = lines_of(&mut qemu)?;
-        listen(&lines, Instant::now() + limit, report);
+        let place = &self.kernel.series;
+        let mut listener = Listener {
+            place,
+            report,
+            progress,
+            transcript: self.transcript()?,
+            stage: String::new(),
+            ended: Vec::new(),
+            passed: Vec::new(),
+        };
+        let ending = listener.listen(&lines, limits)?;
         let _ = qemu.kill();
         qemu.wait().context("cannot wait for QEMU")?;
-        look_into(&self.log, !report.is_good(), report)
+        progress.end(place);
+        look_into(&self.log, !report.is_good(), report)?;
+        Ok(ending)
+    }
+
+    /// Everything that its tests print goes into this file, beside the kernel's log.
+    fn transcript(&self) -> Result<File> {
+        let path = self.log.with_extension("tests");
+        File::create(&path).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Gives a prompt in it.
@@ -99,24 +134,63 @@ pub fn qemu(program: &Path, kernel: &Kernel, accelerator: Accelerator) -> Comman
     qemu
 }
 
-/// Prints the guest's lines as they come, and notes what they tell.
-fn listen(lines: &Receiver<String>, end: Instant, report: &mut Report) {
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        match lines.recv_timeout(left) {
-            Ok(line) => {
-                let line = Line::read(&line);
-                line.tell(report);
-                if line == Line::Done {
-                    return;
+/// Notes the guest's lines as they come.
+struct Listener<'a> {
+    place: &'a str,
+    report: &'a mut Report,
+    progress: &'a Progress,
+    transcript: File,
+    stage: String,
+    ended: Vec<String>,
+    passed: Vec<(String, Vec<String>)>,
+}
+
+impl Listener<'_> {
+    fn listen(&mut self, lines: &Receiver<String>, limits: Limits) -> Result<Ending> {
+        let end = Instant::now() + limits.whole;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match lines.recv_timeout(left.min(limits.silence)) {
+                Ok(line) => {
+                    writeln!(self.transcript, "{line}").context("cannot write what a guest prints")?;
+                    let line = Line::read(&line);
+                    self.note(&line);
+                    if line == Line::Done {
+                        return Ok(self.over());
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if left > limits.silence => {
+                    return Ok(Ending::Hung { stage: self.stage.clone(), ended: self.ended.clone() });
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.report.complain("it hangs: its time is over".to_owned());
+                    return Ok(self.over());
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.report.complain("it died before it was done".to_owned());
+                    return Ok(self.over());
                 }
             }
-            Err(RecvTimeoutError::Timeout) => {
-                return report.complain("it hangs: its time is over".to_owned());
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                return report.complain("it died before it was done".to_owned());
-            }
+        }
+    }
+
+    fn over(&mut self) -> Ending {
+        Ending::Over { passed: std::mem::take(&mut self.passed) }
+    }
+
+    fn note(&mut self, line: &Line<'_>) {
+        line.note(self.report);
+        if *line == Line::End(true) && self.report.has_passed_whole() {
+            self.passed.push((self.stage.clone(), self.ended.clone()));
+        }
+        if let Line::Begin(stage) = line {
+            self.progress.begin(self.place, stage, 0);
+            self.stage = (*stage).to_owned();
+            self.ended.clear();
+        }
+        if let Some((name, has_failed)) = line.ended() {
+            self.progress.advance(self.place, has_failed);
+            self.ended.push(name.to_owned());
         }
     }
 }
