@@ -90,16 +90,18 @@ impl<K: Kind> Family<K> {
         Ok(self.is_growing())
     }
 
-    /// Does what is due for the larger table; when it is filled, it is put beside the one in use.
-    pub fn step(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
+    /// Does what is due for the larger table. If the caller has found it `filled`, it is put beside the one in use. A table that
+    /// was filled since then waits for the next step: the caller had no judge loaded for it.
+    pub fn step(
+        &mut self,
+        filled: bool,
+        maps: &mut Maps,
+        wanted: &impl SixTargets,
+    ) -> Result<(), KernelError> {
         let Some(growth) = &mut self.growth else { return self.step_where_stuck(maps) };
-        match growth.step(wanted, maps) {
-            Ok(false) => return Ok(()),
-            Ok(true) => {}
-            Err(refused) => {
-                self.drop_growth(maps);
-                return Err(refused);
-            }
+        if !filled {
+            let done = growth.step(wanted, maps);
+            return done.inspect_err(|_| self.drop_growth(maps));
         }
         match self.finish_growth(maps, wanted)? {
             None => Ok(()),

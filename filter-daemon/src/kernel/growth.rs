@@ -76,17 +76,12 @@ impl<K: Kind> Growth<K> {
         matches!(&self.stage, Stage::Filling(thread) if thread.is_finished())
     }
 
-    /// Does what is due next. True if the larger table is filled. An error if it cannot be made.
-    pub fn step(&mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<bool, KernelError> {
+    /// Does what is due next, until the larger table is being filled. An error if it cannot be made.
+    pub fn step(&mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<(), KernelError> {
         self.step_on(wanted, maps, false)
     }
 
-    fn step_on(
-        &mut self,
-        wanted: &impl SixTargets,
-        maps: &mut Maps,
-        waits: bool,
-    ) -> Result<bool, KernelError> {
+    fn step_on(&mut self, wanted: &impl SixTargets, maps: &mut Maps, waits: bool) -> Result<(), KernelError> {
         match &mut self.stage {
             Stage::Ordered { map, copied } => {
                 if let Some((window, labels)) = map.collect(maps, waits)? {
@@ -96,9 +91,8 @@ impl<K: Kind> Growth<K> {
                         None => Stage::Gathering(Box::new(Gathering::into(larger))),
                     };
                 }
-                Ok(false)
             }
-            Stage::Filling(thread) => Ok(thread.is_finished()),
+            Stage::Filling(_) => {}
             Stage::Gathering(gathering) => {
                 let (page, last) = self.kind.page(wanted, gathering.after, PAGE);
                 gathering.entries.extend(page);
@@ -108,9 +102,9 @@ impl<K: Kind> Growth<K> {
                 {
                     self.stage = fill(larger, std::mem::take(&mut gathering.entries).into_iter());
                 }
-                Ok(false)
             }
         }
+        Ok(())
     }
 
     /// Somebody has entered, whether he was there already or not.
@@ -135,7 +129,7 @@ impl<K: Kind> Growth<K> {
         let thread = loop {
             match self.stage {
                 Stage::Filling(thread) => break thread,
-                Stage::Ordered { .. } | Stage::Gathering(..) => _ = self.step_on(wanted, maps, true)?,
+                Stage::Ordered { .. } | Stage::Gathering(..) => self.step_on(wanted, maps, true)?,
             }
         };
         let mut live = thread.join().unwrap_or(Err(Full))?;

@@ -116,27 +116,21 @@ impl Set {
         Growing { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
     }
 
-    /// Does the next step for larger tables in the making, and for those who wait for one. Who has been filled since it was asked
-    /// which are waits for the next step: no judge was foreseen for him.
+    /// Does the next step for larger tables in the making, and for entries that wait for one. `filled` says which tables may take
+    /// their places.
     pub fn step(
         &mut self,
         filled: Growing,
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        let since = self.filled();
-        if filled.addresses || !since.addresses {
-            self.addresses.step(maps, wanted)?;
-        }
-        if since.six && !filled.six {
-            return Ok(());
-        }
+        self.addresses.step(filled.addresses, maps, wanted)?;
         if !self.six.is_growing() {
             self.levels.forget_ordered(maps);
         } else if self.levels.is_waiting(maps)? {
             return Ok(());
         }
-        self.six.step(maps, &Beyond { levels: &self.levels, wanted })?;
+        self.six.step(filled.six, maps, &Beyond { levels: &self.levels, wanted })?;
         if self.six.store.has_fresh() {
             self.levels.make_room(self.six.store.geometry(), &Ways::default(), maps, wanted)
         } else {

@@ -155,7 +155,9 @@ impl World {
         let more = self.geometry().limit() + 1;
         assert!(self.family.grow_aside(more, &mut self.maps).expect("the kernel is well"));
         while self.family.is_growing() {
-            self.family.step(&mut self.maps, &Nothing).expect("the kernel is well");
+            self.family
+                .step(self.family.filled().is_some(), &mut self.maps, &Nothing)
+                .expect("the kernel is well");
             thread::yield_now();
         }
     }
@@ -240,4 +242,21 @@ fn those_who_come_one_by_one_while_a_small_table_grows_do_not_wait_for_the_large
     world.family.make_room(limit + FEW + 1, &mut world.maps, &Nothing).expect("the kernel is well");
     assert!(!world.family.is_growing() && world.geometry().limit() > limit, "more of them do");
     world.must_hold_all();
+}
+
+/// The caller asks which tables are filled and has a judge loaded for these. A table that was filled a moment later took its
+/// place nevertheless, and everybody waited for a judge.
+#[test]
+fn a_table_takes_its_place_only_if_the_caller_found_it_filled() {
+    let mut world = World::new(&[]);
+    let before = world.geometry();
+    assert!(world.family.grow_aside(before.limit() + 1, &mut world.maps).expect("the kernel is well"));
+    while world.family.filled().is_none() {
+        world.family.step(false, &mut world.maps, &Nothing).expect("the kernel is well");
+        thread::yield_now();
+    }
+    world.family.step(false, &mut world.maps, &Nothing).expect("the kernel is well");
+    assert_eq!((world.family.is_growing(), world.geometry()), (true, before));
+    world.family.step(true, &mut world.maps, &Nothing).expect("the kernel is well");
+    assert_eq!((world.family.is_growing(), world.geometry()), (false, next_larger(before)));
 }
