@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::ebpf::{self, Machine, OBJECTS};
+use crate::ebpf::{self, COMMITTED, Machine, OBJECTS, SOAK};
 use crate::manifest::Manifest;
 use crate::toolchain::{self, Toolchain};
 use crate::workspace;
@@ -71,7 +71,7 @@ pub fn objects_for(machine: &Machine) -> Result<Vec<(&'static str, Vec<u8>)>> {
         Some(reason) => {
             let toolchain = toolchain::find()
                 .with_context(|| format!("the BPF objects that come with the source do not do: {reason}"))?;
-            ebpf::build_embedded(&toolchain, machine)
+            ebpf::build_embedded(&toolchain, machine, &OBJECTS)
         }
     }
 }
@@ -84,6 +84,14 @@ pub fn of_others(object: &str) -> Result<Vec<PathBuf>> {
     let here = Machine::of_this_build().architecture;
     let others = ARCHITECTURES.into_iter().filter(|architecture| *architecture != here);
     Ok(others.map(|architecture| directory().join(architecture).join(object)).collect())
+}
+
+/// Where the object lies that soaks send and count frames with.
+pub fn soak() -> Result<PathBuf> {
+    match why_not()? {
+        None => Ok(directory().join(Machine::of_this_build().architecture).join(SOAK)),
+        Some(_) => ebpf::build_soak(&toolchain::ensure()?),
+    }
 }
 
 /// Why those that come with the source do not do.
@@ -110,7 +118,7 @@ pub fn write(toolchain: &Toolchain) -> Result<()> {
         let machine = Machine::little_endian(architecture);
         let directory = directory().join(architecture);
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        for (object, bytes) in ebpf::build_embedded(toolchain, &machine)? {
+        for (object, bytes) in ebpf::build_embedded(toolchain, &machine, &COMMITTED)? {
             let path = directory.join(object);
             fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
             written.push(format!("{DIRECTORY}/{architecture}/{object}"));
@@ -143,7 +151,9 @@ pub fn hold(toolchain: &Toolchain) -> Result<Held> {
         return Ok(Held::BySources { made_with: manifest.with });
     }
     for architecture in ARCHITECTURES {
-        for (object, bytes) in ebpf::build_embedded(toolchain, &Machine::little_endian(architecture))? {
+        for (object, bytes) in
+            ebpf::build_embedded(toolchain, &Machine::little_endian(architecture), &COMMITTED)?
+        {
             if bytes != read(architecture, object)? {
                 bail!(
                     "{DIRECTORY}/{architecture}/{object} is not what the same compiler and linker make of the same sources here"
@@ -186,7 +196,7 @@ mod tests {
     fn a_fresh_clone_is_built_without_a_toolchain_for_bpf() {
         assert_eq!(manifest().unwrap().changed().unwrap(), Vec::<String>::new(), "try `cargo xtask objects`");
         for architecture in ARCHITECTURES {
-            for object in OBJECTS {
+            for object in COMMITTED {
                 assert!(
                     read(architecture, object).unwrap().starts_with(b"\x7fELF"),
                     "{architecture}/{object}"

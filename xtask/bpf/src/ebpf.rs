@@ -18,8 +18,11 @@ pub const OBJECTS: [&str; 3] = ["root", "judge", "egress"];
 /// Those that benchmarks measure them with; nobody else needs them.
 const BENCH_OBJECTS: [&str; 1] = ["bench-packet"];
 
-/// Those that soaks send and count frames with.
-const SOAK_OBJECTS: [&str; 1] = ["soak"];
+/// What soaks send and count frames with.
+pub const SOAK: &str = "soak";
+
+/// All that come with the source.
+pub const COMMITTED: [&str; 4] = [OBJECTS[0], OBJECTS[1], OBJECTS[2], SOAK];
 
 /// Set to 1 for objects that print each verdict through aya-log.
 pub const LOG: &str = "FILTERD_BPF_LOG";
@@ -36,27 +39,31 @@ pub fn build_benches(toolchain: &Toolchain) -> Result<PathBuf> {
 
 /// Builds the object of the soaks and tells where it lies.
 pub fn build_soak(toolchain: &Toolchain) -> Result<PathBuf> {
-    Ok(build_these(&SOAK_OBJECTS, toolchain)?.join(SOAK_OBJECTS[0]))
+    Ok(build_these(&[SOAK], toolchain)?.join(SOAK))
 }
 
-/// Builds the objects for the kernel of a machine of this architecture: their names, and their bytes as the daemon embeds
+/// Builds these objects for the kernel of a machine of this architecture: their names, and their bytes as the daemon embeds
 /// them.
-pub fn build_embedded(toolchain: &Toolchain, machine: &Machine) -> Result<Vec<(&'static str, Vec<u8>)>> {
-    let built = build_for(machine, &OBJECTS, toolchain)?;
-    let read = OBJECTS.map(|object| {
+pub fn build_embedded(
+    toolchain: &Toolchain,
+    machine: &Machine,
+    objects: &[&'static str],
+) -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let built = build_for(machine, objects, toolchain)?;
+    let read = objects.iter().map(|object| {
         let read =
             fs::read(built.join(object)).with_context(|| format!("cannot read the BPF object {object}"))?;
         let embedded = embedded(&read).with_context(|| format!("cannot embed the BPF object {object}"))?;
-        Ok((object, embedded))
+        Ok((*object, embedded))
     });
-    read.into_iter().collect()
+    read.collect()
 }
 
 /// What these objects were last built from, of this tree, and seen from its top.
 pub fn sources(machine: &Machine) -> Result<BTreeSet<String>> {
     let built = target(machine)?.join(machine.triple()).join("release");
     let mut sources = BTreeSet::new();
-    for object in OBJECTS {
+    for object in COMMITTED {
         let path = built.join(format!("{object}.d"));
         let told = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         sources.extend(sources_in(&told, &workspace::root()));

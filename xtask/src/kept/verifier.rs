@@ -124,7 +124,7 @@ pub fn key(
 fn with_objects(inputs: Inputs, objects: Objects, machine: &Machine) -> Result<Inputs> {
     let objects = match objects {
         Objects::AsTheyCome => compiled::objects_for(machine)?,
-        Objects::Fresh => ebpf::build_embedded(&toolchain::ensure()?, machine)?,
+        Objects::Fresh => ebpf::build_embedded(&toolchain::ensure()?, machine, &ebpf::OBJECTS)?,
     };
     Ok(objects.iter().fold(inputs, |inputs, (name, bytes)| inputs.bytes(name, bytes)))
 }
