@@ -35,6 +35,7 @@ mod typed;
 mod until;
 mod watching;
 mod web;
+mod whole;
 mod wire;
 
 pub use browser::{Browser, Look, Tab};
@@ -62,6 +63,7 @@ pub use typed::{Typed, commands};
 pub use until::{SOON, end_of, until};
 pub use watching::{Watcher, Watching};
 pub use web::{Asked, Authority, Web, Where};
+pub use whole::few_or;
 pub use wire::Wire;
 
 /// The host that filterd guards. What is its own, and its gateway, is never blocked: so that stories may block what they like,

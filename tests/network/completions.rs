@@ -93,7 +93,7 @@ fn fish_offers_the_same() {
     net.filterd(["add", ATTACKER, ATTACKER6, "--list", "ssh", "--quiet"]).succeeds();
     let offered = |line: &str| -> Vec<String> {
         let completions = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/completions/filterd.fish");
-        let at_a_tab = format!("source {completions}; complete --do-complete '{line}'");
+        let at_a_tab = format!("source '{completions}'; complete --do-complete '{line}'");
         asked(&net, &["fish", "--no-config", "--command", &at_a_tab])
     };
     assert_eq!(offered("filterd remove 203"), [ATTACKER]);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, until};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, few_or, until};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -362,26 +362,26 @@ fn a_jail_of_any_name_bans_on_a_list_of_its_own() {
 }
 
 #[test]
-fn a_restart_with_twenty_thousand_bans_unblocks_nobody() {
-    const BANS: u32 = 20_000;
+fn a_restart_with_thousands_of_bans_unblocks_nobody() {
+    let bans = few_or(4_000, 20_000);
     let net = Net::with_filterd("");
     let Some(mut fail2ban) = Fail2ban::start(&net, "1h") else { return };
     let sources: Vec<_> =
-        (0..BANS).map(|number| Ipv4Addr::from(0x0C00_0000 + number * 7).to_string()).collect();
+        (0..bans).map(|number| Ipv4Addr::from(0x0C00_0000 + number * 7).to_string()).collect();
     for some in sources.chunks(2_000) {
         let words: Vec<_> =
             ["set", "knock", "banip"].into_iter().chain(some.iter().map(String::as_str)).collect();
         fail2ban.is_told(&words);
     }
-    until(|| fail2ban.told().matches("] Ban ").count() == BANS as usize, "fail2ban bans them all");
-    until(|| banned(&net).len() == BANS as usize, "filterd has them all");
+    until(|| fail2ban.told().matches("] Ban ").count() == bans as usize, "fail2ban bans them all");
+    until(|| banned(&net).len() == bans as usize, "filterd has them all");
     let before = banned(&net);
     fail2ban.stop();
     fail2ban.go_on();
     until(
-        || fail2ban.told().matches("] Restore Ban ").count() == BANS as usize,
+        || fail2ban.told().matches("] Restore Ban ").count() == bans as usize,
         "fail2ban restores them all",
     );
     assert_eq!(banned(&net), before);
-    net.expect(sources[BANS as usize - 1].as_str()).dropped();
+    net.expect(sources[bans as usize - 1].as_str()).dropped();
 }

@@ -164,8 +164,11 @@ fn what_is_reloaded_while_it_happens_is_in_force_afterwards() {
         let list = net.home().path("drop.txt");
         net.succeed_while(&before, |home| {
             thread::sleep(Duration::from_millis(40) * turn);
-            home.write("filterd.yaml", &edited);
-            fs::write(&list, format!("192.0.2.1\n198.18.2.{turn}\n")).expect("it can be written");
+            // Whole at every moment, as editors write: the newcomer may be reading it.
+            home.write("edited", &edited);
+            home.write("list", &format!("192.0.2.1\n198.18.2.{turn}\n"));
+            fs::rename(home.path("edited"), home.path("filterd.yaml")).expect("it is there");
+            fs::rename(home.path("list"), &list).expect("it is there");
             home.filterd(["reload"]).succeeds();
         });
         let is_blocked = |target: &str| net.filterd(["test", target]).output.contains("DROPPED");

@@ -32,7 +32,7 @@ impl Screen {
     }
 
     fn sized(net: &Net, columns: u16, lines: u16) -> Self {
-        let top = format!("{} --socket {} top", binary().display(), net.home().socket().display());
+        let top = format!("'{}' --socket '{}' top", binary().display(), net.home().socket().display());
         let settings = "echo \"settings $(stty --save)\"";
         let mut script = Command::new("script")
             .args(["--quiet", "--return", "--command"])

@@ -55,9 +55,6 @@ pub enum Soak {
     Verifier,
 }
 
-/// Files that are kept in memory.
-const MEMORY: &str = "/dev/shm";
-
 /// How many stories of refusals are told.
 const REFUSALS: &str = "2000";
 
@@ -170,12 +167,13 @@ fn alone(soak: Soak, short: bool) -> Result<ExitCode> {
     );
     let profile = if short { Profile::Debug } else { Profile::Release };
     let mut soaking = test::Soaking::prepare(soak.program(), profile, needs_root)?;
-    if soak == Soak::Fuzz && Path::new(MEMORY).exists() {
+    if soak == Soak::Fuzz && Path::new(test::MEMORY).exists() {
         // A million files: on a disk they take four times as long.
-        soaking.set("TMPDIR", MEMORY);
+        soaking.set("TMPDIR", test::MEMORY);
     }
     if !short {
         soaking.set("FILTERD_SOAK", "1");
+        soaking.set(test::WHOLE, "1");
         soaking.set_unless_chosen("FILTERD_STORIES", REFUSALS);
         soaking.set_unless_chosen("FILTERD_FUZZ", INPUTS);
     }

@@ -18,6 +18,10 @@ impl Chosen {
         self.layers.is_empty() && self.parts.is_empty()
     }
 
+    pub fn has_every_layer(&self) -> bool {
+        self.layers.is_empty()
+    }
+
     pub fn has_layer(&self, layer: &str) -> bool {
         self.layers.is_empty() || self.layers.iter().any(|chosen| chosen == layer)
     }

@@ -19,8 +19,10 @@ use std::process::ExitCode;
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use bpf_build::{compiled, ebpf, process, toolchain};
+use bpf_build::{compiled, process, toolchain};
 use clap::Args;
+use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
 
 use crate::build::{self, Profile};
 use crate::dist;
@@ -34,13 +36,22 @@ use crate::vm::Vm;
 pub use chosen::Chosen;
 pub use failure::Failure;
 use layer::{LAYERS, Layer, ON_BINARY, ON_OBJECTS, SHORT_SOAKS};
-use programs::{Objects, Programs};
+pub use programs::{Objects, Programs};
 pub use progress::Progress;
 pub use runner::{Pace, Program, Tests};
 pub use soaking::Soaking;
 
 /// The variable that tells soaks where the programs lie that send and count their frames.
 pub const SOAK_OBJECT: &str = "FILTERD_SOAK_OBJECT";
+
+/// The variable that tells long tests to run whole.
+pub const WHOLE: &str = "FILTERD_WHOLE";
+
+/// Files here are kept in memory.
+pub const MEMORY: &str = "/dev/shm";
+
+/// More than all tests of units together write there. Some containers have 64 MB.
+const ROOM: u64 = 1 << 30;
 
 /// What to run, and where.
 #[derive(Debug, Default, Args)]
@@ -73,7 +84,6 @@ struct Run {
     chosen: Chosen,
     is_all: bool,
     programs: Programs,
-    daemon: Option<PathBuf>,
     progress: Progress,
 }
 
@@ -85,9 +95,8 @@ impl Run {
             !needs_root || process::is_root(),
             "the tests of programs and networks need root\n       try `cargo xtask test units wording model judge`, or all as root: sudo env \"PATH=$PATH\" \"HOME=$HOME\" cargo xtask test"
         );
-        let programs = Programs::build(Objects::Committed)?;
-        let daemon = needs_root.then(|| build::daemon(Profile::Release)).transpose()?;
-        Ok(Self { chosen, is_all, programs, daemon, progress: Progress::new() })
+        let programs = Programs::build(&chosen, Objects::Committed)?;
+        Ok(Self { chosen, is_all, programs, progress: Progress::new() })
     }
 
     /// On this machine, and beside it in guests what depends on the kernel. Soaks have the machine for themselves.
@@ -113,9 +122,8 @@ impl Run {
     fn beside_guests(&self, here: &mut Report) -> Result<()> {
         let layers = LAYERS.into_iter().filter(|layer| *layer != Layer::Soak);
         layers.for_each(|layer| self.run(layer, Objects::Committed, &self.programs, here));
-        if self.chosen.is_everything() && !compiled::are_made_here(&toolchain::ensure()?)? {
-            // Where this machine compiles other objects than those that come with the source, both must be right.
-            let fresh = Programs::build(Objects::Fresh)?;
+        if self.chosen.is_everything() && self.has_other_objects()? {
+            let fresh = Programs::build(&self.chosen, Objects::Fresh)?;
             ON_OBJECTS.into_iter().for_each(|layer| self.run(layer, Objects::Fresh, &fresh, here));
         }
         if self.is_all {
@@ -126,12 +134,19 @@ impl Run {
         Ok(())
     }
 
+    /// Does this machine compile other objects than those that come with the source? Then both must be right. Without `--all`
+    /// no toolchain is installed to find out.
+    fn has_other_objects(&self) -> Result<bool> {
+        let toolchain = if self.is_all { Some(toolchain::ensure()?) } else { toolchain::find().ok() };
+        toolchain.map_or(Ok(false), |toolchain| Ok(!compiled::are_made_here(&toolchain)?))
+    }
+
     /// Runs the layers that start filterd once more, with the binary that `dist` packs.
     fn run_packed(&self, report: &mut Report) {
         for layer in ON_BINARY {
             let name = format!("{}, packed binary", layer.name());
             let ran = dist::own_binary().and_then(|packed| {
-                self.try_to_run(layer, &name, (&self.programs, Some(&packed), Objects::Committed), report)
+                self.try_to_run(layer, &name, (&self.programs, Some(packed), Objects::Committed), report)
             });
             ran.unwrap_or_else(|error| report.fail(&name, &error));
         }
@@ -143,15 +158,17 @@ impl Run {
             Objects::Committed => layer.name().to_owned(),
             Objects::Fresh => format!("{} of fresh objects", layer.name()),
         };
-        let ran = self.try_to_run(layer, &name, (programs, self.daemon.as_deref(), objects), report);
+        let ran = self.try_to_run(layer, &name, (programs, None, objects), report);
         ran.unwrap_or_else(|error| report.fail(&name, &error));
     }
 
+    /// Without a daemon of its own, a layer gets the one that users get. It is built when the first layer wants it: until then
+    /// units run beside its compiler.
     fn try_to_run(
         &self,
         layer: Layer,
         name: &str,
-        (programs, daemon, objects): (&Programs, Option<&Path>, Objects),
+        (programs, daemon, objects): (&Programs, Option<PathBuf>, Objects),
         report: &mut Report,
     ) -> Result<()> {
         if !self.chosen.has_layer(layer.name()) {
@@ -177,9 +194,16 @@ impl Run {
                 let _ = Tools::provide(tools).map_err(|missing| report.lack(tests, &missing));
             }
         }
+        let daemon = match daemon {
+            None if layer.needs_root() => Some(build::daemon(Profile::Release)?),
+            given => given,
+        };
         let mut programs: Vec<_> = programs.of(layer).collect();
         for program in &mut programs {
-            equip(program, layer, daemon, &tools)?;
+            equip(program, layer, daemon.as_deref(), &tools)?;
+            if self.is_all {
+                program.variables.push((WHOLE.to_owned(), "1".into()));
+            }
         }
         let is_short = layer == Layer::Soak && self.chosen.is_everything() && !self.is_all;
         let belongs = |test: &str| {
@@ -206,12 +230,22 @@ impl Run {
 /// Gives a test program what its layer calls.
 fn equip(program: &mut Program, layer: Layer, daemon: Option<&Path>, tools: &Tools) -> Result<()> {
     program.variables.push(("PATH".to_owned(), tools.path()));
+    if layer == Layer::Units && has_room(MEMORY) {
+        // Thousands of files are written and flushed: on a disk that is what most of the time goes to.
+        program.variables.push(("TMPDIR".to_owned(), MEMORY.into()));
+    }
     program.variables.extend(daemon.map(|daemon| ("FILTERD_BIN".to_owned(), daemon.into())));
     if layer == Layer::Soak {
-        let object = ebpf::build_soak(&toolchain::ensure()?)?;
-        program.variables.push((SOAK_OBJECT.to_owned(), object.into()));
+        program.variables.push((SOAK_OBJECT.to_owned(), compiled::soak()?.into()));
     }
     Ok(())
+}
+
+/// Can files of tests be written there?
+fn has_room(directory: &str) -> bool {
+    let is_writable = access(directory, AccessFlags::W_OK).is_ok();
+    let room = statvfs(directory).map_or(0, |told| told.blocks_available() * told.fragment_size());
+    is_writable && room >= ROOM
 }
 
 /// This machine's, with nothing in it yet.

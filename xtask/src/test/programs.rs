@@ -1,22 +1,28 @@
 //! Builds everything that is tested, once and in one profile: units, test programs and the daemon under test.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result};
 use bpf_build::{compiled, process, workspace};
 
-use super::layer::Layer;
+use super::chosen::Chosen;
+use super::layer::{LAYERS, Layer};
 use super::runner::Program;
 use crate::build::Profile;
 
 /// The package of the test programs. All other packages hold units.
 const TESTS: &str = "filterd-tests";
 
-/// What is built together. Cargo compiles a crate again where other packages want other features of it, so the packages of
-/// xtask, which is built already, are apart from those of the daemon.
-const PACKAGES: [&[&str]; 2] =
-    [&["filter-common", "filter-daemon", "filterd-real", "filterd-paper", TESTS], &["bpf-build", "xtask"]];
+/// What is built together, always: cargo compiles a crate again where other packages want other features of it.
+const OF_DAEMON: [&str; 5] = ["filter-common", "filter-daemon", "filterd-real", "filterd-paper", TESTS];
+
+/// So the packages of xtask, which is built already, are apart.
+const OF_XTASK: [&str; 2] = ["bpf-build", "xtask"];
+
+/// Where packages of units have test programs beside their own.
+const BESIDE: [&str; 2] = ["filter-daemon/tests", "tests/paper/tests"];
 
 /// Which BPF objects the tests are linked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,15 +46,22 @@ struct Built {
 }
 
 impl Programs {
-    /// Builds all of them in the profile of tests.
-    pub fn build(objects: Objects) -> Result<Self> {
-        Self::build_as(Profile::Debug, objects)
+    /// Builds those of the chosen layers, in the profile of tests.
+    pub fn build(chosen: &Chosen, objects: Objects) -> Result<Self> {
+        Self::build_as(Profile::Debug, chosen, objects)
     }
 
-    pub fn build_as(profile: Profile, objects: Objects) -> Result<Self> {
+    pub fn build_as(profile: Profile, chosen: &Chosen, objects: Objects) -> Result<Self> {
         compiled::provide()?;
-        let built = PACKAGES.iter().map(|packages| build(packages, profile, objects));
-        Ok(Self(built.collect::<Result<Vec<_>>>()?.concat()))
+        let mut built = Vec::new();
+        let targets = targets(chosen)?;
+        if !targets.is_empty() {
+            built = build(&OF_DAEMON, &targets, profile, objects)?;
+        }
+        if chosen.has_layer(Layer::Units.name()) {
+            built.extend(build(&OF_XTASK, &["--tests".to_owned()], profile, objects)?);
+        }
+        Ok(Self(built))
     }
 
     /// Those of a layer.
@@ -76,12 +89,53 @@ impl Built {
     }
 }
 
-fn build(packages: &[&str], profile: Profile, objects: Objects) -> Result<Vec<Built>> {
+/// The words for cargo that name the test programs of the chosen layers.
+fn targets(chosen: &Chosen) -> Result<Vec<String>> {
+    if chosen.has_every_layer() {
+        return Ok(vec!["--tests".to_owned()]);
+    }
+    let named = |name: &str| ["--test".to_owned(), name.to_owned()];
+    let mut targets = Vec::new();
+    for layer in LAYERS.into_iter().filter(|layer| chosen.has_layer(layer.name())) {
+        match layer {
+            Layer::Units => {
+                targets.extend(["--lib", "--bins"].map(ToOwned::to_owned));
+                targets.extend(programs_beside()?.iter().flat_map(|name| named(name)));
+            }
+            Layer::Wording => targets.push("--lib".to_owned()),
+            Layer::Model => {}
+            Layer::Judge
+            | Layer::Program
+            | Layer::Network
+            | Layer::OddInputs
+            | Layer::Soak
+            | Layer::Verifier => targets.extend(named(layer.name())),
+        }
+    }
+    Ok(targets)
+}
+
+/// The names of the test programs in `BESIDE`.
+fn programs_beside() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for directory in BESIDE {
+        let directory = workspace::root().join(directory);
+        let entries = fs::read_dir(&directory);
+        for entry in entries.with_context(|| format!("cannot list {}", directory.display()))? {
+            let path = entry?.path();
+            let is_program = path.join("main.rs").exists() || path.extension().is_some_and(|end| end == "rs");
+            names.extend(path.file_stem().filter(|_| is_program).map(|name| name.to_string_lossy().into()));
+        }
+    }
+    Ok(names)
+}
+
+fn build(packages: &[&str], targets: &[String], profile: Profile, objects: Objects) -> Result<Vec<Built>> {
     let mut cargo = workspace::cargo();
     if objects == Objects::Fresh {
         cargo.env(compiled::CHOICE, compiled::FRESH);
     }
-    cargo.args(["test", "--no-run", "--tests", "--message-format=json-render-diagnostics"]);
+    cargo.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(targets);
     if matches!(profile, Profile::Release) {
         cargo.arg("--release");
     }
@@ -110,6 +164,30 @@ fn value<'a>(message: &'a str, key: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_the_chosen_layers_need_is_built() {
+        let names: Vec<_> = LAYERS.iter().map(|layer| layer.name()).collect();
+        for (words, expected) in [
+            (&[][..], "--tests"),
+            (&["vlan"], "--tests"),
+            (
+                &["units", "vlan"],
+                "--lib --bins --test beside_a_writer --test fuzz --test members --test strangers",
+            ),
+            (&["wording", "program", "network"], "--lib --test program --test network"),
+            (&["model"], ""),
+        ] {
+            let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+            let mut told = targets(&Chosen::read(&words, &names)).unwrap();
+            let first_name = told.len().min(2);
+            let pairs: &mut [[String; 2]] = told[first_name..].as_chunks_mut().0;
+            if words.iter().any(|word| word == "units") {
+                pairs.sort();
+            }
+            assert_eq!(told.join(" "), expected, "{words:?}");
+        }
+    }
 
     #[test]
     fn cargo_says_where_a_test_program_lies() {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use bpf_build::{ebpf, toolchain};
+use bpf_build::compiled;
 
 use super::chosen::Chosen;
 use super::layer::TOOLS;
@@ -26,11 +26,11 @@ pub struct Soaking {
 impl Soaking {
     /// Builds the program. As root it gets the daemon, and what soaks call.
     pub fn prepare(program: &str, profile: Profile, is_root: bool) -> Result<Self> {
-        let programs = Programs::build_as(profile, Objects::Committed)?;
+        let programs = Programs::build_as(profile, &Chosen::default(), Objects::Committed)?;
         let mut soaking = Self { programs: programs.called(program).collect() };
         if is_root {
             soaking.set("FILTERD_BIN", build::daemon(Profile::Release)?);
-            soaking.set(SOAK_OBJECT, ebpf::build_soak(&toolchain::ensure()?)?);
+            soaking.set(SOAK_OBJECT, compiled::soak()?);
             soaking.set("PATH", Tools::provide(&TOOLS)?.path());
         }
         Ok(soaking)

@@ -92,7 +92,7 @@ const HERE_ONLY: [Stories; 39] = [
     ("fail2ban::", "a real fail2ban, which no guest has"),
     ("feed_gone::", "names and certificates, of which no kernel knows; `feeds::` is told on every one"),
     ("growth::", "millions of addresses, to grow through tables"),
-    ("guard::twenty_random", "dozens of starts; the other stories of `guard` read all that hosts tell"),
+    ("guard::random_lists", "dozens of starts; the other stories of `guard` read all that hosts tell"),
     ("hanging::", "FUSE, which the smallest kernels have not built in"),
     ("http::", "hundreds of lists, and callers who are waited for"),
     ("image::", "what a container has, which has no kernel of its own"),

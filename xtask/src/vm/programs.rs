@@ -1,4 +1,4 @@
-//! The daemon and the test programs for guests: those of this machine's own rings, but for one thing.
+//! The daemon and the test programs for guests: those of this machine's own layers, but for one thing each.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use bpf_build::{compiled, process, workspace};
 use super::ring::Ring;
 use crate::cross::Builder;
 use crate::processor::Processor;
+use crate::test::{Chosen, Objects, Programs};
 use crate::{build, dist};
 
 /// A program, and its name in the guest.
@@ -45,14 +46,24 @@ pub fn build(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
+/// The test programs are those that run on this machine, without what only debuggers read: an initrd lies in memory.
 fn of_this_kind(rings: &[Ring]) -> Result<Vec<Program>> {
-    let tests = rings.iter().flat_map(|ring| ["--test", ring.program()]);
-    let mut programs = built(cargo("build", "filterd-tests").args(tests), false)?;
     let target = workspace::target()?;
-    let mut daemon = cargo("rustc", "filter-daemon");
+    let place = target.join("vm");
+    fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
+    let tests = Programs::build(&Chosen::default(), Objects::Committed)?;
+    let mut programs = Vec::new();
+    for name in rings.iter().map(|ring| ring.program()) {
+        for test in tests.called(name) {
+            let file = place.join(name);
+            process::run_quietly(Command::new("strip").arg("-o").arg(&file).arg(&test.file))?;
+            programs.push(Program { name: name.to_owned(), file, is_whole: false });
+        }
+    }
+    let mut daemon = of(workspace::cargo(), "rustc", "filter-daemon");
     daemon.args(["--bin", "filterd"]).args(ONE_PLACE);
     // Of the same parts as this machine's own daemon, and not in its place.
-    daemon.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", target.join("vm"));
+    daemon.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", place);
     programs.extend(built(&mut daemon, true)?);
     Ok(programs)
 }
@@ -73,10 +84,6 @@ fn packed(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
     let file = unpacked.join("usr/bin").join(DAEMON);
     programs.push(Program { name: DAEMON.to_owned(), file, is_whole: true });
     Ok(programs)
-}
-
-fn cargo(task: &str, package: &str) -> Command {
-    of(workspace::cargo(), task, package)
 }
 
 fn of(mut cargo: Command, task: &str, package: &str) -> Command {

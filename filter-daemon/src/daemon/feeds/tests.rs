@@ -303,10 +303,15 @@ async fn what_is_said_otherwise_while_it_is_fetched_is_fetched_once_more() {
 #[tokio::test]
 async fn a_feed_that_was_gone_for_a_moment_is_not_told_by_the_fetch_of_before() {
     let mut place = Place::new(ONE);
-    place.feeds.mind(Vec::new);
-    place.feeds.follow(&config("lists: []"));
-    place.feeds.follow(&config(ONE));
-    place.feeds.mind(Vec::new);
+    let answer = place.answer.clone();
+    {
+        // Neither fetch is answered before both have begun.
+        let _held = answer.lock().unwrap();
+        place.feeds.mind(Vec::new);
+        place.feeds.follow(&config("lists: []"));
+        place.feeds.follow(&config(ONE));
+        place.feeds.mind(Vec::new);
+    }
     assert_eq!(place.feeds.running.len(), 2);
     let mut read = 0;
     while !place.feeds.running.is_empty() {
