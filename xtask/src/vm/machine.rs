@@ -56,7 +56,7 @@ impl Machine<'_> {
     /// Boots it, and notes what its tests print.
     pub fn run(&self, limits: Limits, report: &mut Report, progress: &Progress) -> Result<Ending> {
         fs::write(&self.log, "").with_context(|| format!("cannot write {}", self.log.display()))?;
-        let mut qemu = self.qemu(false);
+        let mut qemu = ahead_of_tests(&self.qemu(false));
         let mut qemu =
             qemu.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start QEMU")?;
         let lines = lines_of(&mut qemu)?;
@@ -132,6 +132,19 @@ pub fn qemu(program: &Path, kernel: &Kernel, accelerator: Accelerator) -> Comman
     qemu.arg("-kernel").arg(kernel.image());
     qemu.arg("-append").arg(format!("console={} {COMMAND_LINE}", board.console));
     qemu
+}
+
+/// Runs QEMU ahead of the tests beside it. The kernel shares processors among sessions, each test is one, and a guest takes longer
+/// than all of them. It ends with its parent, for it is in a session of its own.
+fn ahead_of_tests(qemu: &Command) -> Command {
+    const FIRST: &str = "echo -10 2>/dev/null >/proc/self/autogroup; exec \"$@\"";
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "setsid", "sh", "-c", FIRST, "sh"]);
+    command.arg(qemu.get_program()).args(qemu.get_args());
+    for (name, value) in qemu.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    command
 }
 
 /// Notes the guest's lines as they come.
