@@ -1,7 +1,8 @@
 //! Who else blocks by address, as `filterd doctor` finds it in the kernel. Only here: guests have neither.
 
 use harness::home::binary;
-use harness::{Namespace, Net, Reply};
+use harness::{ATTACKER, BYSTANDER, Namespace, Net, Reply};
+use serde_json::json;
 
 fn doctor(host: &Namespace) -> Reply {
     let mut command = host.command(&binary().display().to_string());
@@ -26,7 +27,7 @@ fn a_set_of_nftables_is_told_with_the_command_that_takes_it_over() {
         .succeeds()
         .says("warn  blocklists")
         .says("table inet filter keeps sets of addresses: bad");
-    told.says("-> nft -j list set inet filter bad | filterd import -");
+    told.says("-> nft -j list ruleset | filterd import - --only bad");
 }
 
 #[test]
@@ -36,9 +37,64 @@ fn what_it_says_takes_over_a_set_does_so() {
     nft(host, "add table inet filter");
     nft(host, "add set inet filter bad { type ipv4_addr ; }");
     nft(host, "add element inet filter bad { 203.0.113.7 }");
-    let said = nft(host, "-j list set inet filter bad").output;
-    net.filterd_reading(["import", "-"], &said).succeeds();
+    let said = nft(host, "-j list ruleset").output;
+    net.filterd_reading(["import", "-", "--only", "bad"], &said).succeeds();
     net.expect(harness::ATTACKER).dropped();
+}
+
+/// FAULTS W3-O1: a customer went from passing to dropped.
+#[test]
+fn a_set_that_a_rule_accepts_is_not_blocked_by_an_import() {
+    let net = Net::with_filterd("");
+    let host = net.host();
+    nft(host, "add table inet fw");
+    nft(host, "add set inet fw customers { type ipv4_addr ; }");
+    nft(host, "add element inet fw customers { 203.0.113.7 }");
+    nft(host, "add set inet fw bad { type ipv4_addr ; }");
+    nft(host, "add element inet fw bad { 198.51.100.7 }");
+    nft(host, "add chain inet fw in");
+    nft(host, "add rule inet fw in ip saddr @customers counter accept");
+    nft(host, "add rule inet fw in ip saddr @bad drop");
+    let ruleset = nft(host, "-j list ruleset").output;
+    net.filterd_reading(["import", "-", "--dry-run"], &ruleset).exits(7).complains("`customers`");
+    net.expect_each([ATTACKER, BYSTANDER]).passes();
+    net.filterd_reading(["import", "-"], &ruleset).exits(7).complains("--allow customers");
+    net.expect(ATTACKER).passes();
+    net.expect(BYSTANDER).dropped();
+    net.filterd_reading(["import", "-", "--allow", "customers"], &ruleset).succeeds();
+    net.filterd(["add", "203.0.113.0/24"]).succeeds();
+    net.expect(ATTACKER).passes();
+    net.filterd(["allow", "remove", ATTACKER]).succeeds();
+    net.expect(ATTACKER).dropped();
+}
+
+/// FAULTS W3-O2: what the set did not mean was blocked with the rest.
+#[test]
+fn an_exception_of_a_set_passes_after_an_import() {
+    let net = Net::with_filterd("");
+    let host = net.host();
+    let ipset = |words: &str| Reply::of(host.command("ipset").args(words.split(' '))).succeeds();
+    ipset("create nets hash:net");
+    ipset("add nets 203.0.113.0/28");
+    ipset("add nets 203.0.113.7 nomatch");
+    let saved = ipset("save").output;
+    net.filterd_reading(["import", "-"], &saved).exits(7).complains("`nets`");
+    net.expect_each([ATTACKER, "203.0.113.8"]).passes();
+    net.filterd_reading(["import", "-", "--block", "nets"], &saved).succeeds();
+    net.expect(ATTACKER).passes();
+    net.expect_each(["203.0.113.0", "203.0.113.6", "203.0.113.8", "203.0.113.15"]).dropped();
+    net.filterd_reading(["import", "-", "--block", "nets", "--json"], &saved)
+        .succeeds()
+        .has(json!({"changed": 0}));
+}
+
+/// FAULTS W3-O9: with `curl … | filterd import -` a download that failed looked like success.
+#[test]
+fn an_import_that_reads_nothing_is_no_success() {
+    let net = Net::with_filterd("");
+    for nothing in ["", "\n", "# a list\n", "create bad hash:ip\n", "{\"nftables\": []}"] {
+        net.filterd_reading(["import", "-"], nothing).exits(2);
+    }
 }
 
 #[test]

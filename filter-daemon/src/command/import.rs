@@ -1,6 +1,6 @@
 //! `filterd import`: puts on live lists what a file holds, with the list, end and note of each entry.
 
-use std::io::Read;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,10 +16,11 @@ use super::ask::{guarded, interrupt};
 use super::exchange::format::Format;
 use super::exchange::reading::{Reading, Rejected, Unreadable};
 use super::exchange::sending::Sending;
-use super::exchange::sifting::{Asked, Left, Sifting};
+use super::exchange::sets::{Choice, Does, Made};
+use super::exchange::sifting::{Asked, Left, Sifting, To};
 use super::lists;
 use super::render::console::Console;
-use super::render::figure::{count, counted, counted_as};
+use super::render::figure::{self, count, counted, counted_as};
 use crate::clock;
 use crate::config::ListName;
 use crate::control::client::Endpoint;
@@ -31,12 +32,17 @@ use crate::text::{Explain, Explanation, printable};
 /// More bad lines than this are counted, not told.
 const MOST_TOLD: usize = 10;
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 What is read: what `filterd export` writes in any format; what `ipset save` and `nft -j list` write, where the name of a set
 becomes that of the list; and lists as they are published: a target or range a line, CSV, ipsum, DShield, JSON lines, CSF. An
 end that is written as a moment stays that moment, one that
 is written as time left counts from now on. What is over already is left out.
+
+A set may be there to allow. One that a rule accepts, whose name says so (`white`, `allow`, `trust`), or that has exceptions
+(`nomatch`) is left out until you say what it is for: --block, --allow or --skip. Exceptions are taken out of what their set
+names. The ruleset has the rules, so `nft -j list ruleset` tells more than `nft -j list sets`. Concatenations and maps are left
+out. If a set was left out, filterd exits with 7, and if nothing was read, with 2.
 
 Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
 they are meant; of an export of filterd's they come back as they were. What this host needs is never blocked. Entries of a list
@@ -44,8 +50,9 @@ that the configuration has here are left to it.
 
 Examples:
   filterd import filterd.json
-  ipset save | filterd import -
-  nft -j list ruleset | filterd import -
+  ipset save | filterd import - --dry-run
+  nft -j list ruleset | filterd import - --block blackhole --allow partners
+  nft -j list ruleset | filterd import - --only blackhole
   curl -fsS https://example.org/list.txt | filterd import - --list feed --ttl 1d")]
 pub struct Import {
     /// The file, or - for standard input
@@ -66,6 +73,21 @@ pub struct Import {
     /// Take prefixes shorter than /8, or than /16 of IPv6, too
     #[arg(long)]
     wide: bool,
+    /// What is in this set is to be blocked, whatever its name or its rules say
+    #[arg(long, value_name = "SET")]
+    block: Vec<String>,
+    /// What is in this set is to be allowed
+    #[arg(long, value_name = "SET")]
+    allow: Vec<String>,
+    /// Import this set and no others that are not named
+    #[arg(long, value_name = "SET")]
+    only: Vec<String>,
+    /// Leave this set out
+    #[arg(long, value_name = "SET")]
+    skip: Vec<String>,
+    /// Show what would be imported, and change nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// What came of it.
@@ -73,6 +95,12 @@ pub struct Import {
 struct Imported {
     /// What the file was read as.
     format: &'static str,
+    /// Nothing was changed: how many entries would have been sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_import: Option<u64>,
+    /// What became of each set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sets: Vec<Made>,
     #[serde(flatten)]
     outcome: Outcome,
     /// How many targets of it allow, whatever blocks them.
@@ -106,21 +134,33 @@ impl Import {
 
     fn read(
         &self,
-        input: impl Read,
+        input: impl io::Read,
         name: &str,
         progress: Progress,
         (socket, json): (&Endpoint, bool),
     ) -> Result<Imported, Trouble> {
         let mut reading = Reading::begin(input, self.format).map_err(|error| unreadable(name, error))?;
+        let sets =
+            reading.choose(&self.choice()).map_err(|error| unreadable(name, Unreadable::Other(error)))?;
         let mut sifting = Sifting::new(self.asked(), &lists::ask(socket)?.lists);
         let mut sending = Sending::to(socket)?;
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
         let mut outcome = Outcome::default();
-        let ended = self.send_all(&mut reading, &mut sifting, &mut sending, &mut outcome, (name, &progress));
+        let mut read = Read::default();
+        let ended = self.send_all(
+            &mut reading,
+            &mut sifting,
+            (&mut sending, &mut read),
+            &mut outcome,
+            (name, &progress),
+        );
         let ended = ended.and_then(|()| Ok(sending.finish()?));
         progress.end();
         let (fault, format, left) = (reading.fault(), reading.format, sifting.left());
         let incomplete = fault.map(|fault| format!("{name}: {fault}"));
+        if ended.is_ok() && read.rows == 0 && sets.iter().all(|set| set.entries == 0) {
+            return Err(nothing_read(name, incomplete));
+        }
         let ended = match ended {
             Ok(()) => Ok(()),
             Err(Trouble::Daemon(error)) => Err(error),
@@ -133,9 +173,11 @@ impl Import {
         (outcome.changed, outcome.refusals) = sending.done(&ended);
         match ended {
             Ok(()) => {
-                let allows = sending.allows();
+                let allows = if self.dry_run { read.allows } else { sending.allows() };
                 Ok(Imported {
                     format,
+                    would_import: self.dry_run.then_some(read.meant),
+                    sets,
                     outcome: change::unless_all_guarded(outcome)?,
                     allows,
                     left,
@@ -148,17 +190,17 @@ impl Import {
 
     fn send_all(
         &self,
-        reading: &mut Reading<impl Read>,
+        reading: &mut Reading<impl io::Read>,
         sifting: &mut Sifting,
-        sending: &mut Sending<'_>,
+        (sending, count): (&mut Sending<'_>, &mut Read),
         outcome: &mut Outcome,
         (name, progress): (&str, &Progress),
     ) -> Result<(), Trouble> {
-        let mut read = 0;
         while let Some(row) = reading.row().map_err(Trouble::Input)? {
             let sifted =
                 row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| Rejected { line, fault }));
             match sifted {
+                Ok(Some((to, targets, _))) if self.dry_run => count.meant_for(&to, targets.len() as u64),
                 Ok(Some((to, targets, own))) => {
                     targets.into_iter().try_for_each(|target| sending.push(&to, target, own.clone()))?;
                 }
@@ -170,10 +212,15 @@ impl Import {
                     }
                 }
             }
-            read += 1;
-            progress.show(read, reading.position());
+            count.rows += 1;
+            progress.show(count.rows, reading.position());
         }
         Ok(())
+    }
+
+    fn choice(&self) -> Choice {
+        let Self { block, allow, only, skip, .. } = self.clone();
+        Choice { block, allow, only, skip }
     }
 
     fn asked(&self) -> Asked {
@@ -198,6 +245,7 @@ impl Import {
         left.notes().iter().for_each(|note| console.note(note));
         outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
         guarded::tell(outcome, console);
+        imported.sets.iter().filter_map(Made::fault).for_each(|fault| console.complain(&fault));
         left.faults().iter().for_each(|fault| console.complain(fault));
         if let Some(incomplete) = incomplete {
             console.complain(&incomplete.clone().into());
@@ -206,13 +254,37 @@ impl Import {
         Ok(self.exit(imported))
     }
 
-    fn exit(&self, Imported { outcome, left, incomplete, .. }: &Imported) -> Exit {
+    fn exit(&self, Imported { outcome, left, incomplete, sets, .. }: &Imported) -> Exit {
         let is_partly = incomplete.is_some()
+            || sets.iter().any(|set| set.does == Does::Nothing)
             || !left.faults().is_empty()
             || outcome.changed.idle == Some(Idle::NothingAttached);
         let exit = outcome.exit(false);
         if exit == Exit::Done && is_partly { Exit::Partly } else { exit }
     }
+}
+
+/// What was read, of which some may not be meant.
+#[derive(Default)]
+struct Read {
+    rows: u64,
+    /// Targets that would be sent.
+    meant: u64,
+    /// How many of these allow.
+    allows: u64,
+}
+
+impl Read {
+    fn meant_for(&mut self, to: &To, targets: u64) {
+        self.meant += targets;
+        self.allows += if to.allow { targets } else { 0 };
+    }
+}
+
+/// A download that failed is often empty.
+fn nothing_read(name: &str, incomplete: Option<String>) -> Trouble {
+    let message = incomplete.unwrap_or_else(|| format!("{name} names no target: nothing was imported"));
+    Trouble::unparsable(Explanation::new(message, "if it was downloaded, see whether the download failed"))
 }
 
 fn unreadable(name: &str, error: Unreadable) -> Trouble {
@@ -224,7 +296,23 @@ fn unreadable(name: &str, error: Unreadable) -> Trouble {
     }
 }
 
-fn render(Imported { format, outcome, allows, .. }: &Imported) -> String {
+fn render(imported: &Imported) -> String {
+    let mut lines: Vec<_> = imported.sets.iter().map(Made::told).collect();
+    match imported.would_import {
+        Some(count) => lines.push(would(imported, count)),
+        None => lines.extend(done(imported)),
+    }
+    lines.join("\n")
+}
+
+fn would(Imported { format, allows, .. }: &Imported, count: u64) -> String {
+    let all = counted_as(count, ["entry", "entries"]);
+    let allowed =
+        if *allows > 0 { format!(", {} of them to allow", figure::count(*allows)) } else { String::new() };
+    format!("would import {all} ({format}){allowed}; nothing was changed")
+}
+
+fn done(Imported { format, outcome, allows, .. }: &Imported) -> Vec<String> {
     let Changed { named, changed, entered, allowed, .. } = outcome.changed;
     let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
     let part = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", count(number)));
@@ -240,5 +328,5 @@ fn render(Imported { format, outcome, allows, .. }: &Imported) -> String {
     let told = if parts.is_empty() { "nothing changed".to_owned() } else { parts.join(", ") };
     let mut lines = vec![format!("imported {all} ({format}): {told}{}", add::but(&outcome.changed))];
     lines.extend(guarded::around(&outcome.changed));
-    lines.join("\n")
+    lines
 }

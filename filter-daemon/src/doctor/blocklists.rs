@@ -114,7 +114,7 @@ fn told_of_nftables(sets: &[NamedSet]) -> Vec<Said> {
         let (table, first) = (printable::excerpt(table), &shown[0]);
         (
             format!("nftables' table {family} {table} keeps sets of addresses: {}{more}", shown.join(", ")),
-            format!("nft -j list set {family} {table} {first} | filterd import -"),
+            format!("nft -j list ruleset | filterd import - --only {first}"),
         )
     };
     tables.iter().map(said).collect()
@@ -205,7 +205,7 @@ mod tests {
         }
         let (message, remedy) = &told_of_nftables(&[found])[0];
         assert!(message.ends_with("inet filter keeps sets of addresses: bad\\u{1b}[2J"), "{message}");
-        assert!(remedy.starts_with("nft -j list set inet filter bad"), "{remedy}");
+        assert!(remedy.starts_with("nft -j list ruleset | filterd import - --only bad"), "{remedy}");
     }
 
     #[test]

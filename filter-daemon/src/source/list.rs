@@ -167,8 +167,12 @@ impl Reading<'_> {
 
     fn document(&mut self, input: impl Read) -> io::Result<()> {
         let list = &mut self.gathering;
-        let lack = nft::read(input, |element| {
-            list.take(element.line, element.shown.as_bytes(), element.span);
+        let lack = nft::read(input, |told| {
+            let nft::Told::Element(element) = told else { return false };
+            // Of a map it is not what is on the list.
+            if element.set.holds != nft::Holds::Mappings {
+                list.take(element.line, element.shown.as_bytes(), element.span);
+            }
             list.is_full()
         })?;
         list.lacks(lack);

@@ -1,19 +1,14 @@
-//! What `ipset restore` reads and `ipset save` writes: two sets a list, one a family, whose elements have an end and a comment.
+//! What `ipset restore` reads: two sets a list, one a family, whose elements have an end and a comment.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use filter_common::target::{Prefix, Target};
 
-use super::list_of::Begun;
 use super::lost::Lost;
-use super::plain::fault;
-use super::{Fault, Form, Item, Writer, set_name};
+use super::{Writer, set_name};
 use crate::control::wire;
 use crate::control::wire::lists::List;
-use crate::source;
-use crate::source::format::ipset::Entry;
-use crate::text::lines::Line;
 
 /// The longest name of a set.
 const LONGEST_NAME: usize = 31;
@@ -126,38 +121,5 @@ pub fn without_comment(element: &str) -> (&str, Option<&str>) {
             (rest, Some(comment.rsplit_once('"').map_or(comment, |(comment, _)| comment)))
         }
         None => (element, None),
-    }
-}
-
-/// Reads it.
-pub struct Saved {
-    rows: source::format::Ipset,
-    begun: Begun,
-}
-
-impl Default for Saved {
-    fn default() -> Self {
-        Self { rows: source::format::Ipset::default(), begun: Begun::now() }
-    }
-}
-
-impl Form for Saved {
-    fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
-        let (content, entry) = self.rows.entry(line)?;
-        Some(match entry {
-            Err(reason) => Err(fault(content, reason)),
-            Ok(entry) if entry.is_exception => {
-                Err(format!("{} is an exception (nomatch), and is left out", entry.span))
-            }
-            Ok(entry) => self.item(&entry),
-        })
-    }
-}
-
-impl Saved {
-    fn item(&self, entry: &Entry<'_>) -> Result<Item, Fault> {
-        let text = |bytes| str::from_utf8(bytes).map_err(|_| "it is no text".to_owned());
-        let left = (entry.timeout > 0).then_some(entry.timeout);
-        self.begun.item(entry.span, text(entry.set)?, left, entry.comment.map(text).transpose()?)
     }
 }

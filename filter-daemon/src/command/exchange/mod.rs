@@ -10,11 +10,11 @@ pub mod json;
 mod list_of;
 pub mod lost;
 pub mod nft;
-mod nft_json;
 pub mod plain;
 pub mod reading;
 pub mod sending;
 mod set_name;
+pub mod sets;
 pub mod sifting;
 #[cfg(test)]
 mod tests;

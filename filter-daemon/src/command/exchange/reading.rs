@@ -6,8 +6,8 @@ use std::vec;
 
 use super::foreign::Foreign;
 use super::format::Format;
-use super::nft_json::{self, Found};
-use super::{Fault, Form, Item, ipset, json, nft, plain};
+use super::sets::{Choice, Made, Sets};
+use super::{Fault, Form, Item, json, nft, plain};
 use crate::source::format::head;
 use crate::source::{self, How, format, line};
 use crate::text::Explanation;
@@ -27,11 +27,13 @@ pub struct Reading<R> {
     pub format: &'static str,
     /// How many bytes of it were read where that is not told by lines.
     whole: u64,
+    /// All that was read of sets, until it is chosen among them.
+    sets: Option<Sets>,
 }
 
 enum Rows<R> {
     Lines(Lines<Chain<Cursor<Vec<u8>>, R>>, Box<dyn Form>),
-    All(vec::IntoIter<Result<Item, Fault>>),
+    All(vec::IntoIter<Row>),
 }
 
 /// An entry with the number of its line, if it has one; or what is wrong with it.
@@ -74,6 +76,7 @@ impl<R: Read> Reading<R> {
             None => recognised(&beginning, first).map_err(Unreadable::Other)?,
         };
         let is_document = first.starts_with(b"{");
+        let is_ipset = matches!(form, Known::Ours(Format::Ipset));
         let is_ours = beginning.starts_with(nft::MARK.as_bytes());
         let theirs =
             |format| Foreign::of(format, &beginning).map(|foreign| Box::new(foreign) as Box<dyn Form>);
@@ -84,22 +87,49 @@ impl<R: Read> Reading<R> {
         let all = Cursor::new(beginning).chain(input);
         if form.is_none() && is_document {
             let mut document = all.take(LARGEST_DOCUMENT);
-            let Found { items, lack } = nft_json::read(&mut document).map_err(Unreadable::Input)?;
+            let (sets, lack) = Sets::of_nft(&mut document).map_err(Unreadable::Input)?;
             if let Some(lack) = lack {
                 let told = format!("it is not what `nft -j list` writes, or not all of it: it {lack}");
                 return Err(Unreadable::Other(told.into()));
             }
             let read = LARGEST_DOCUMENT - document.limit();
-            return Ok(Self { rows: Rows::All(items.into_iter()), format, whole: read });
+            return Ok(Self::of_sets(sets, format, read));
+        }
+        if is_ipset {
+            let (sets, read) = Sets::of_ipset(all).map_err(Unreadable::Input)?;
+            return Ok(Self::of_sets(sets, format, read));
         }
         let Some(form) = form else { return Err(Unreadable::Other(no_nft())) };
-        Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0 })
+        Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0, sets: None })
+    }
+
+    fn of_sets(sets: Sets, format: &'static str, whole: u64) -> Self {
+        Self { rows: Rows::All(Vec::new().into_iter()), format, whole, sets: Some(sets) }
+    }
+
+    /// Goes on with these of the sets that were read, and tells what is made of each. Without that, nothing of a set is an entry.
+    ///
+    /// # Errors
+    /// When a set is named that was not read.
+    pub fn choose(&mut self, choice: &Choice) -> Result<Vec<Made>, Explanation> {
+        match self.sets.take() {
+            Some(sets) => {
+                let (rows, made) = sets.choose(choice)?;
+                self.rows = Rows::All(rows.into_iter());
+                Ok(made)
+            }
+            None if choice.is_empty() => Ok(Vec::new()),
+            None => Err(Explanation::new(
+                format!("it is read as {}, which has no sets to choose from", self.format),
+                "`filterd allow add -` takes a list of what is to be allowed",
+            )),
+        }
     }
 
     /// The next entry, or what is wrong with it.
     pub fn row(&mut self) -> io::Result<Option<Row>> {
         match &mut self.rows {
-            Rows::All(rows) => Ok(rows.next().map(|row| placed(row, None))),
+            Rows::All(rows) => Ok(rows.next()),
             Rows::Lines(lines, form) => {
                 while let Some(line) = lines.read()? {
                     if let Some(row) = read(&line, form.as_mut()) {
@@ -140,10 +170,9 @@ enum Known {
 fn ours(format: Format, is_ours: bool) -> Option<Box<dyn Form>> {
     Some(match format {
         Format::Plain => Box::new(plain::Lines),
-        Format::Ipset => Box::<ipset::Saved>::default(),
         Format::Json => Box::<json::Json>::default(),
         Format::Nft if is_ours => Box::<nft::Statements>::default(),
-        Format::Nft => return None,
+        Format::Nft | Format::Ipset => return None,
     })
 }
 

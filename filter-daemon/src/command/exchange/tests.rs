@@ -2,10 +2,12 @@
 
 use super::format::Format;
 use super::reading::{Reading, Unreadable};
+use super::sets::{Choice, Does, Made};
 
 /// `list target left note` of each entry, a fault as such.
 fn read(text: &str) -> Vec<String> {
     let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+    reading.choose(&Choice::default()).expect("nothing is asked for");
     let begun = super::list_of::Begun::now().item("::1".parse().unwrap(), "x", Some(0), None).unwrap();
     let begun = begun.own.until.unwrap();
     let mut told = Vec::new();
@@ -42,7 +44,7 @@ fn what_ipset_saves_is_read() {
                 add ssh 203.0.113.1-203.0.113.2 timeout 0 packets 7 bytes 400 comment \"why\"\n\
                 create usual hash:ip family inet timeout 600\n\
                 add usual 192.0.2.2\n\
-                add usual 192.0.2.9 nomatch\n\
+                add usual 192.0.2.256\n\
                 create ports hash:ip,port family inet\n\
                 add ports 192.0.2.3,tcp:80\n\
                 add x.allow_4 192.0.2.4\n";
@@ -56,13 +58,158 @@ fn what_ipset_saves_is_read() {
             "usual 192.0.2.2 Some(600) None",
         ]
     );
-    assert!(read[4].starts_with("x:7: error:") && read[4].contains("nomatch"), "{}", read[4]);
-    assert!(
-        read[5].starts_with("x:9: error: `add ports 192.0.2.3,tcp:80` is more than an address"),
-        "{}",
-        read[5]
+    assert!(read[4].starts_with("x:7: error: `add usual 192.0.2.256`"), "{}", read[4]);
+    assert_eq!(read[5..], ["x allows 192.0.2.4 None None"]);
+}
+
+/// What becomes of each set, in a word, and of the entries of those that are imported.
+fn chosen(text: &str, choice: &Choice) -> (Vec<String>, Vec<String>) {
+    let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+    let made = reading.choose(choice).expect("the sets are there");
+    let word = |made: &Made| match made.does {
+        Does::Block => format!("{} blocks", made.name),
+        Does::Allow => format!("{} allows", made.name),
+        Does::Skip => format!("{} skipped", made.name),
+        Does::Nothing => format!("{}: {}", made.name, made.because.as_deref().unwrap_or_default()),
+    };
+    let mut entries = Vec::new();
+    while let Some(row) = reading.row().unwrap() {
+        let (_, item) = row.expect("each is a target");
+        entries.push(format!("{}{}", if item.allow { "+" } else { "-" }, item.span));
+    }
+    (made.iter().map(word).collect(), entries)
+}
+
+fn choice(words: &str) -> Choice {
+    let mut choice = Choice::default();
+    for word in words.split_whitespace() {
+        let (option, set) = word.split_once('=').expect("an option and a set");
+        let sets = match option {
+            "block" => &mut choice.block,
+            "allow" => &mut choice.allow,
+            "only" => &mut choice.only,
+            "skip" => &mut choice.skip,
+            _ => panic!("there is no such option"),
+        };
+        sets.push(set.to_owned());
+    }
+    choice
+}
+
+/// FAULTS W3-O1 and W3-O2: an allow list became a block list, and an exception was dropped.
+#[test]
+fn a_set_that_is_not_plainly_a_block_list_waits_for_a_word() {
+    let ipset = "create bad hash:net family inet\nadd bad 192.0.2.0/28\n\
+                 create wl hash:net family inet\nadd wl 198.51.100.1\n\
+                 create nets hash:net family inet\nadd nets 203.0.113.0/30\nadd nets 203.0.113.2 nomatch\n\
+                 create web hash:ip,port family inet\nadd web 192.0.2.3,tcp:80\n\
+                 create empty hash:ip family inet\n";
+    let doubts = ["wl: its name says `wl`", "nets: it has 1 exception (nomatch)"];
+    let more = "web: its entries are more than addresses";
+    for (words, sets, entries) in [
+        ("", vec!["bad blocks", doubts[0], doubts[1], more], "-192.0.2.0/28"),
+        (
+            "allow=wl block=nets skip=web",
+            vec!["bad blocks", "wl allows", "nets blocks", "web skipped"],
+            "-192.0.2.0/28 +198.51.100.1 -203.0.113.3 -203.0.113.0/31",
+        ),
+        ("block=wl only=wl", vec!["wl blocks"], "-198.51.100.1"),
+        ("only=wl", vec![doubts[0]], ""),
+        ("only=nets allow=nets", vec!["nets allows"], "+203.0.113.3 +203.0.113.0/31"),
+        (
+            "skip=bad skip=wl skip=nets skip=web",
+            vec!["bad skipped", "wl skipped", "nets skipped", "web skipped"],
+            "",
+        ),
+        ("block=web only=web", vec![more], ""),
+    ] {
+        let (made, read) = chosen(ipset, &choice(words));
+        assert_eq!(
+            (made, read.join(" ")),
+            (sets.iter().map(ToString::to_string).collect(), entries.to_owned()),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn rules_say_what_a_set_of_nft_is_for() {
+    let rule = |op: &str, verdict: &str| {
+        format!(
+            r#"{{"rule": {{"family": "inet", "table": "fw", "chain": "in", "expr": [{{"match": {{"op": "{op}", "left": {{"payload": {{"protocol": "ip", "field": "saddr"}}}}, "right": "@s"}}}}, {{"counter": {{"packets": 0, "bytes": 0}}}}, {{"{verdict}": null}}]}}}}"#
+        )
+    };
+    let set = r#"{"set": {"family": "inet", "name": "s", "table": "fw", "type": "ipv4_addr", "elem": ["192.0.2.1"]}}"#;
+    let (accepts, negates, other) = (
+        "s: a rule accepts what is in it",
+        "s: a rule looks for what is not in it",
+        "s: a rule does something else with it than to drop",
     );
-    assert_eq!(read[6..], ["x allows 192.0.2.4 None None"]);
+    for (rules, told) in [
+        (vec![], "s blocks"),
+        (vec![rule("==", "drop")], "s blocks"),
+        (vec![rule("==", "reject"), rule("==", "drop")], "s blocks"),
+        (vec![rule("==", "accept")], accepts),
+        (vec![rule("==", "drop"), rule("==", "accept")], accepts),
+        (vec![rule("!=", "drop")], negates),
+        (vec![rule("==", "return")], other),
+        (vec![rule("==", "drop").replace("\"table\": \"fw\"", "\"table\": \"other\"")], "s blocks"),
+        (vec![rule("==", "accept").replace("\"table\": \"fw\"", "\"table\": \"other\"")], "s blocks"),
+    ] {
+        // nft writes sets before rules; whoever edits may not.
+        for order in [0, rules.len()] {
+            let mut all = rules.clone();
+            all.insert(order, set.to_owned());
+            let text = format!("{{\"nftables\": [{}]}}", all.join(", "));
+            assert_eq!(chosen(&text, &Choice::default()).0, [told], "{text}");
+        }
+    }
+}
+
+/// FAULTS W3-O5: concatenations were passed over in silence.
+#[test]
+fn concatenations_and_maps_of_nft_are_named() {
+    let text = r#"{"nftables": [
+        {"set": {"name": "pairs", "type": ["ipv4_addr", "inet_service"], "elem": [{"concat": ["192.0.2.1", 22]}]}},
+        {"map": {"name": "to", "type": "ipv4_addr", "map": "verdict", "elem": [["192.0.2.2", {"drop": null}]]}},
+        {"set": {"name": "ports", "type": "inet_service", "elem": [22]}},
+        {"set": {"name": "bad", "type": "ipv4_addr", "elem": ["192.0.2.3"]}}]}"#;
+    let (made, entries) = chosen(text, &Choice::default());
+    assert_eq!(made, ["pairs: its entries are more than addresses", "to: it is a map", "bad blocks"]);
+    assert_eq!(entries, ["-192.0.2.3"]);
+}
+
+#[test]
+fn a_word_for_a_set_that_is_not_there_is_refused_with_those_that_are() {
+    let refused = |text: &str, words: &str| {
+        let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+        reading.choose(&choice(words)).expect_err("it is not there").to_string()
+    };
+    let told = refused("create a hash:ip\nadd a 192.0.2.1\n", "only=b");
+    assert!(told.contains("no set is called `b`") && told.contains("`a`"), "{told}");
+    let told = refused("192.0.2.1\n", "allow=a");
+    assert!(told.contains("has no sets") && told.contains("filterd allow add"), "{told}");
+}
+
+#[test]
+fn names_that_say_that_a_set_allows() {
+    for (name, is_doubtful) in [
+        ("whitelist", true),
+        ("my_ALLOWED-hosts", true),
+        ("wl", true),
+        ("wl4", false),
+        ("fw-wl-v4", true),
+        ("lan", true),
+        ("planet", false),
+        ("f2b-sshd", false),
+        ("blackhole", false),
+        ("crowdsec-blacklists", false),
+        ("trusted.allow_4", false),
+    ] {
+        let text = format!("create {name} hash:ip\nadd {name} 192.0.2.1\n");
+        let (made, _) = chosen(&text, &Choice::default());
+        assert_eq!(made[0].contains("its name says"), is_doubtful, "{name}: {made:?}");
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,10 +14,12 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::control::wire::{self, Message};
 
-/// Listens, answers every request of one client by `answer`, and keeps what was asked.
+/// Listens, answers every request by `answer`, and keeps what was asked. A command may connect twice: it listens until it is
+/// dropped.
 pub struct Daemon {
     pub socket: PathBuf,
-    thread: JoinHandle<Vec<Message>>,
+    thread: Option<JoinHandle<Vec<Message>>>,
+    is_over: Arc<AtomicBool>,
     _place: tempfile::TempDir,
 }
 
@@ -30,6 +32,8 @@ impl Daemon {
         let place = tempfile::tempdir().unwrap();
         let socket = place.path().join("control.sock");
         let listener = UnixListener::bind(&socket).unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = is_over.clone();
         let thread = thread::spawn(move || {
             let (asked, answer, open) = (Mutex::new(Vec::new()), Mutex::new(answer), AtomicUsize::new(0));
             let converse = |stream: UnixStream| {
@@ -43,15 +47,15 @@ impl Daemon {
                 open.fetch_sub(1, Ordering::Relaxed);
             };
             thread::scope(|scope| {
-                let mut came = listener.accept();
                 listener.set_nonblocking(true).unwrap();
+                let mut came = listener.accept();
                 loop {
                     match came {
                         Ok((stream, _)) => {
                             open.fetch_add(1, Ordering::Relaxed);
                             scope.spawn(|| converse(stream));
                         }
-                        Err(_) if open.load(Ordering::Relaxed) == 0 => break,
+                        Err(_) if ends.load(Ordering::Relaxed) && open.load(Ordering::Relaxed) == 0 => break,
                         Err(_) => thread::sleep(Duration::from_millis(1)),
                     }
                     came = listener.accept();
@@ -59,11 +63,18 @@ impl Daemon {
             });
             asked.into_inner().unwrap()
         });
-        Self { socket, thread, _place: place }
+        Self { socket, thread: Some(thread), is_over, _place: place }
     }
 
-    pub fn asked(self) -> Vec<Message> {
-        self.thread.join().unwrap()
+    pub fn asked(mut self) -> Vec<Message> {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 }
 

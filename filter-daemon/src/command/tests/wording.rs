@@ -119,7 +119,7 @@ impl Case {
             let replies = Mutex::new(replies);
             let daemon = Daemon::answering_in_parts(move |_| one_reply(&mut replies.lock().unwrap()));
             let said = run(&daemon.socket);
-            (daemon.socket, said)
+            (daemon.socket.clone(), said)
         };
         let socket = socket.display().to_string();
         let home = home.display().to_string();

@@ -60,6 +60,11 @@ impl Ipset {
         &self.exceptions
     }
 
+    /// Was this set created to hold more than addresses?
+    pub fn holds_more(&self, set: &[u8]) -> bool {
+        self.sets.get(set).is_some_and(|set| matches!(set.kind, Kind::More))
+    }
+
     /// The entry that this line adds, or what is wrong with it; none if it says nothing.
     pub fn entry<'a>(&mut self, line: &Line<'a>) -> Option<(&'a [u8], Result<Entry<'a>, Reason>)> {
         let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
@@ -161,6 +166,12 @@ fn number<N: FromStr>(word: &[u8]) -> Option<N> {
 fn unquoted(word: &[u8]) -> &[u8] {
     let opened = word.strip_prefix(b"\"").unwrap_or(word);
     opened.strip_suffix(b"\"").unwrap_or(opened)
+}
+
+/// The set that a line creates or adds to.
+pub fn set_of<'a>(line: &Line<'a>) -> Option<&'a [u8]> {
+    let mut words = words(line.bytes).filter(|word| !matches!(*word, b"-!" | b"-exist" | b"-q"));
+    matches!(words.next(), Some(b"add" | b"create" | b"-A" | b"-N")).then(|| words.next())?
 }
 
 /// Could it be a line of `ipset save`?

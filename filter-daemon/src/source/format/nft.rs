@@ -36,16 +36,75 @@ pub struct Element<'a> {
 pub struct Set {
     /// Its name.
     pub name: String,
-    /// Does it hold more than addresses, or something else?
-    pub holds_more: bool,
+    /// The family and the name of its table.
+    pub table: Table,
+    /// What it holds.
+    pub holds: Holds,
     timeout: Option<u64>,
 }
 
-/// Reads a document to its end, tells each element until `tell` says that it is enough, and says what is missing.
+/// Where a set or a rule stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Table {
+    /// As in inet.
+    pub family: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// What the elements of a set are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Holds {
+    /// Addresses, prefixes or ranges.
+    #[default]
+    Addresses,
+    /// Addresses with something else, as a port.
+    Concatenations,
+    /// What addresses are mapped to.
+    Mappings,
+    /// Ports, interfaces and the like.
+    Other,
+}
+
+/// A rule that looks a packet up in sets.
+#[derive(Debug, Default)]
+pub struct Rule {
+    /// Where it stands.
+    pub table: Table,
+    /// The sets that a packet must be in, or not be in.
+    pub sets: Vec<String>,
+    /// Must the packet not be in one of them?
+    pub is_negated: bool,
+    /// What becomes of the packet.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a rule does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It passes.
+    Accept,
+    /// It does not.
+    Drop,
+    /// Other rules decide.
+    Other,
+}
+
+/// What is found in a document.
+pub enum Told<'a> {
+    /// An element of a set.
+    Element(Element<'a>),
+    /// A set, behind its elements.
+    Set(&'a Set),
+    /// A rule.
+    Rule(&'a Rule),
+}
+
+/// Reads a document to its end, tells what it finds until `tell` says that it is enough, and says what is missing.
 ///
 /// # Errors
 /// When the input fails.
-pub fn read(input: impl Read, tell: impl FnMut(Element<'_>) -> bool) -> io::Result<Option<Lack>> {
+pub fn read(input: impl Read, tell: impl FnMut(Told<'_>) -> bool) -> io::Result<Option<Lack>> {
     let mut reading = Reading { document: Document::new(input), tell };
     match reading.root() {
         Ok(()) | Err(Fault::Full) => Ok(None),
@@ -69,7 +128,7 @@ struct Reading<R, T> {
     tell: T,
 }
 
-impl<R: Read, T: FnMut(Element<'_>) -> bool> Reading<R, T> {
+impl<R: Read, T: FnMut(Told<'_>) -> bool> Reading<R, T> {
     fn root(&mut self) -> Result<(), Fault> {
         self.document.skip_mark()?;
         self.document.open(b'{')?;
@@ -98,7 +157,9 @@ impl<R: Read, T: FnMut(Element<'_>) -> bool> Reading<R, T> {
         self.document.open(b'{')?;
         while let Some(key) = self.document.key()? {
             match (key.as_str(), self.document.kind()?) {
-                ("set" | "element", Kind::Object) => self.set()?,
+                ("set" | "element", Kind::Object) => self.set(Holds::Addresses)?,
+                ("map", Kind::Object) => self.set(Holds::Mappings)?,
+                ("rule", Kind::Object) => self.rule()?,
                 ("add" | "create", _) => self.item(depth + 1)?,
                 _ => self.document.skip()?,
             }
@@ -106,17 +167,20 @@ impl<R: Read, T: FnMut(Element<'_>) -> bool> Reading<R, T> {
         Ok(())
     }
 
-    fn set(&mut self) -> Result<(), Fault> {
-        let mut set = Set::default();
+    fn set(&mut self, holds: Holds) -> Result<(), Fault> {
+        let mut set = Set { holds, ..Set::default() };
         self.document.open(b'{')?;
         while let Some(key) = self.document.key()? {
             match (key.as_str(), self.document.kind()?) {
                 ("name", Kind::Text) => set.name = self.document.text()?,
-                ("type", Kind::Text) => {
-                    set.holds_more = !matches!(self.document.text()?.as_str(), "ipv4_addr" | "ipv6_addr");
+                ("family", Kind::Text) => set.table.family = self.document.text()?,
+                ("table", Kind::Text) => set.table.name = self.document.text()?,
+                ("type", Kind::Text) if holds == Holds::Addresses => {
+                    let is_address = matches!(self.document.text()?.as_str(), "ipv4_addr" | "ipv6_addr");
+                    set.holds = if is_address { Holds::Addresses } else { Holds::Other };
                 }
-                ("type", Kind::Array) => {
-                    set.holds_more = true;
+                ("type", Kind::Array) if holds == Holds::Addresses => {
+                    set.holds = Holds::Concatenations;
                     self.document.skip()?;
                 }
                 ("timeout", Kind::Other) => set.timeout = self.number()?,
@@ -124,6 +188,65 @@ impl<R: Read, T: FnMut(Element<'_>) -> bool> Reading<R, T> {
                 _ => self.document.skip()?,
             }
         }
+        if (self.tell)(Told::Set(&set)) { Err(Fault::Full) } else { Ok(()) }
+    }
+
+    fn rule(&mut self) -> Result<(), Fault> {
+        let mut rule = Rule::default();
+        self.document.open(b'{')?;
+        while let Some(key) = self.document.key()? {
+            match (key.as_str(), self.document.kind()?) {
+                ("family", Kind::Text) => rule.table.family = self.document.text()?,
+                ("table", Kind::Text) => rule.table.name = self.document.text()?,
+                ("expr", Kind::Array) => {
+                    self.document.open(b'[')?;
+                    while self.document.has_item()? {
+                        self.expression(&mut rule)?;
+                    }
+                }
+                _ => self.document.skip()?,
+            }
+        }
+        if (self.tell)(Told::Rule(&rule)) { Err(Fault::Full) } else { Ok(()) }
+    }
+
+    /// A part of a rule: what a packet must be, or what becomes of it.
+    fn expression(&mut self, rule: &mut Rule) -> Result<(), Fault> {
+        if self.document.kind()? != Kind::Object {
+            return self.document.skip();
+        }
+        self.document.open(b'{')?;
+        while let Some(key) = self.document.key()? {
+            let verdict = match (key.as_str(), self.document.kind()?) {
+                ("match", Kind::Object) => {
+                    self.matching(rule)?;
+                    continue;
+                }
+                ("accept", _) => Some(Verdict::Accept),
+                ("drop" | "reject", _) => Some(Verdict::Drop),
+                ("return" | "jump" | "goto" | "queue" | "vmap", _) => Some(Verdict::Other),
+                _ => None,
+            };
+            rule.verdict = verdict.or(rule.verdict);
+            self.document.skip()?;
+        }
+        Ok(())
+    }
+
+    fn matching(&mut self, rule: &mut Rule) -> Result<(), Fault> {
+        let (mut is_negated, mut set) = (false, None);
+        self.document.open(b'{')?;
+        while let Some(key) = self.document.key()? {
+            match (key.as_str(), self.document.kind()?) {
+                ("op", Kind::Text) => is_negated = self.document.text()? == "!=",
+                ("right", Kind::Text) => {
+                    set = self.document.text()?.strip_prefix('@').map(ToOwned::to_owned);
+                }
+                _ => self.document.skip()?,
+            }
+        }
+        rule.is_negated |= is_negated && set.is_some();
+        rule.sets.extend(set);
         Ok(())
     }
 
@@ -133,17 +256,17 @@ impl<R: Read, T: FnMut(Element<'_>) -> bool> Reading<R, T> {
             let mut said = Said::default();
             self.element(0, &mut said)?;
             let span = match &said.word {
-                Some(word) if !set.holds_more => line::target(word.as_bytes()),
+                Some(word) if set.holds == Holds::Addresses => line::target(word.as_bytes()),
                 _ => Err(Reason::Kind),
             };
-            let is_enough = (self.tell)(Element {
+            let is_enough = (self.tell)(Told::Element(Element {
                 line: self.document.line(),
                 shown: said.word.as_deref().unwrap_or("an element"),
                 span,
                 set,
                 left: said.expires.or(said.timeout).or(set.timeout),
                 comment: said.comment.as_deref(),
-            });
+            }));
             if is_enough {
                 return Err(Fault::Full);
             }
