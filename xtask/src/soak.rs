@@ -51,6 +51,8 @@ pub enum Soak {
     Package,
     /// What is given to others for arm64, built here and told on kernels for arm64 that are interpreted
     Arm64,
+    /// All layers that a guest can run, in full, on every kernel
+    Kernels,
     /// Every combination of settings before the verifier, on this machine and on all kernels in guests, whatever is kept
     Verifier,
 }
@@ -85,6 +87,7 @@ impl Soak {
             | Self::Dist
             | Self::Package
             | Self::Arm64
+            | Self::Kernels
             | Self::Verifier => &[],
         }
     }
@@ -109,6 +112,7 @@ impl Soak {
             | Self::Dist
             | Self::Package
             | Self::Arm64
+            | Self::Kernels
             | Self::Verifier => "soak",
         }
     }
@@ -121,7 +125,8 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
         Soak::Dist => dist::twice::run(),
         Soak::Package => life::run(),
         Soak::Surroundings => surroundings::run(short),
-        Soak::Arm64 => Ok(arm64()),
+        Soak::Arm64 => Ok(on_kernels(Vm::of_arm64())),
+        Soak::Kernels => Ok(on_kernels(Vm::every())),
         Soak::Verifier => verifier(),
         Soak::Moves
         | Soak::Exact
@@ -138,10 +143,10 @@ pub fn run(soak: Soak, short: bool) -> Result<ExitCode> {
 }
 
 /// On those kernels that this release of Debian offers.
-fn arm64() -> ExitCode {
+fn on_kernels(vm: Vm) -> ExitCode {
     let mut results = Results::default();
     let progress = Progress::new();
-    Vm::of_arm64().test_where_it_can(&mut results, &progress);
+    vm.test_where_it_can(&mut results, &progress);
     progress.clear();
     results.tell()
 }

@@ -49,9 +49,6 @@ pub const LAYERS: [Layer; 9] = [
 /// The layers that depend on the BPF objects alone.
 pub const ON_OBJECTS: [Layer; 3] = [Layer::Judge, Layer::Program, Layer::Verifier];
 
-/// The layers that start the daemon, as a user would.
-pub const ON_BINARY: [Layer; 2] = [Layer::Program, Layer::Network];
-
 /// The unit tests that are the layer of wording.
 pub const WORDING: &str = "command::tests::wording";
 

@@ -35,7 +35,7 @@ use crate::vm::Vm;
 
 pub use chosen::Chosen;
 pub use failure::Failure;
-use layer::{LAYERS, Layer, ON_BINARY, ON_OBJECTS, SHORT_SOAKS};
+use layer::{LAYERS, Layer, ON_OBJECTS, SHORT_SOAKS};
 pub use programs::{Objects, Programs};
 pub use progress::Progress;
 pub use runner::{Pace, Program, Tests};
@@ -105,9 +105,8 @@ impl Run {
         let mut guests = Results::default();
         thread::scope(|scope| {
             if self.chosen.is_everything() {
-                let vm = if self.is_all { Vm::every() } else { Vm::oldest() }.one_at_a_time();
-                let (guests, progress) = (&mut guests, &self.progress);
-                scope.spawn(move || vm.test_where_it_can(guests, progress));
+                let guests = &mut guests;
+                scope.spawn(move || self.in_guests(guests));
             }
             self.beside_guests(&mut here)
         })?;
@@ -119,6 +118,29 @@ impl Run {
         Ok(results)
     }
 
+    /// One guest at a time: the other layers run beside it.
+    fn in_guests(&self, guests: &mut Results) {
+        let vm = if self.is_all {
+            self.daemon().map(|daemon| Vm::every_in_short().with_daemon(daemon))
+        } else {
+            Ok(Vm::oldest())
+        };
+        match vm {
+            Ok(vm) => vm.one_at_a_time().test_where_it_can(guests, &self.progress),
+            Err(error) => {
+                let mut report = Report::new("Virtual machines".to_owned());
+                report.fail("the packed binary", &error);
+                guests.add(report);
+            }
+        }
+    }
+
+    /// With `--all` it is the one that `dist` packs, else one that is built as that is. It is built when it is first wanted: until
+    /// then units run beside the compiler.
+    fn daemon(&self) -> Result<PathBuf> {
+        if self.is_all { dist::own_binary() } else { build::daemon(Profile::Release) }
+    }
+
     fn beside_guests(&self, here: &mut Report) -> Result<()> {
         let layers = LAYERS.into_iter().filter(|layer| *layer != Layer::Soak);
         layers.for_each(|layer| self.run(layer, Objects::Committed, &self.programs, here));
@@ -127,7 +149,6 @@ impl Run {
             ON_OBJECTS.into_iter().for_each(|layer| self.run(layer, Objects::Fresh, &fresh, here));
         }
         if self.is_all {
-            self.run_packed(here);
             let ran = surroundings_soak::run_into(here, true);
             ran.unwrap_or_else(|error| here.fail("surroundings", &error));
         }
@@ -141,34 +162,21 @@ impl Run {
         toolchain.map_or(Ok(false), |toolchain| Ok(!compiled::are_made_here(&toolchain)?))
     }
 
-    /// Runs the layers that start filterd once more, with the binary that `dist` packs.
-    fn run_packed(&self, report: &mut Report) {
-        for layer in ON_BINARY {
-            let name = format!("{}, packed binary", layer.name());
-            let ran = dist::own_binary().and_then(|packed| {
-                self.try_to_run(layer, &name, (&self.programs, Some(packed), Objects::Committed), report)
-            });
-            ran.unwrap_or_else(|error| report.fail(&name, &error));
-        }
-    }
-
     /// Runs a layer. Whatever becomes of it, the next one runs.
     fn run(&self, layer: Layer, objects: Objects, programs: &Programs, report: &mut Report) {
         let name = match objects {
             Objects::Committed => layer.name().to_owned(),
             Objects::Fresh => format!("{} of fresh objects", layer.name()),
         };
-        let ran = self.try_to_run(layer, &name, (programs, None, objects), report);
+        let ran = self.try_to_run(layer, &name, (programs, objects), report);
         ran.unwrap_or_else(|error| report.fail(&name, &error));
     }
 
-    /// Without a daemon of its own, a layer gets the one that users get. It is built when the first layer wants it: until then
-    /// units run beside its compiler.
     fn try_to_run(
         &self,
         layer: Layer,
         name: &str,
-        (programs, daemon, objects): (&Programs, Option<PathBuf>, Objects),
+        (programs, objects): (&Programs, Objects),
         report: &mut Report,
     ) -> Result<()> {
         if !self.chosen.has_layer(layer.name()) {
@@ -194,10 +202,7 @@ impl Run {
                 let _ = Tools::provide(tools).map_err(|missing| report.lack(tests, &missing));
             }
         }
-        let daemon = match daemon {
-            None if layer.needs_root() => Some(build::daemon(Profile::Release)?),
-            given => given,
-        };
+        let daemon = layer.needs_root().then(|| self.daemon()).transpose()?;
         let mut programs: Vec<_> = programs.of(layer).collect();
         for program in &mut programs {
             equip(program, layer, daemon.as_deref(), &tools)?;

@@ -1,7 +1,7 @@
 //! Everything that machines are put together from: kernels, programs, and what runs them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -57,7 +57,7 @@ pub struct Bench {
 
 impl Bench {
     /// Provides what these rings need on these kernels.
-    pub fn prepare(rings: &[Ring], series: &[&str]) -> Result<Self> {
+    pub fn prepare(rings: &[Ring], series: &[&str], daemon: Option<&Path>) -> Result<Self> {
         let processor = processor_of(series.first().context("there is no kernel")?);
         let is_same = series.iter().all(|series| processor_of(series) == processor);
         ensure!(is_same, "these kernels are for different processors\n       try one kind at a time");
@@ -67,7 +67,7 @@ impl Bench {
         let foreign = is_foreign.then(|| Foreign::provide(processor)).transpose()?;
         let directory = workspace::target()?.join("vm");
         fs::create_dir_all(&directory).with_context(|| format!("cannot make {}", directory.display()))?;
-        let programs = programs::build(rings, processor)?;
+        let programs = programs::build(rings, processor, daemon)?;
         let kernels = series.iter().map(|series| Kernel::provide(series, &directory.join("kernels")));
         let kernels = kernels.collect::<Result<Vec<_>>>()?;
         let accelerator =

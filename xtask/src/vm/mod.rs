@@ -72,7 +72,7 @@ pub struct Vm {
     /// Run these rings only
     #[arg(long, value_enum)]
     ring: Vec<Ring>,
-    /// Of the network ring, only stories in which kernels could differ
+    /// Of the network ring, only stories in which kernels could differ; whole machines on the oldest and the newest kernel
     #[arg(long)]
     short: bool,
     /// Boot so many at a time; one a processor, unless told otherwise
@@ -84,6 +84,9 @@ pub struct Vm {
     /// What a guest may become: a disk with a Debian
     #[arg(skip)]
     disk: Option<PathBuf>,
+    /// The daemon in guests, if it is not one that is built for them
+    #[arg(skip)]
+    daemon: Option<PathBuf>,
     /// After `--`: parts of the names of tests, to run only these
     #[arg(last = true)]
     filter: Vec<String>,
@@ -107,8 +110,19 @@ impl Vm {
             jobs: None,
             limit: LIMIT,
             disk: None,
+            daemon: None,
             filter: Vec::new(),
         }
+    }
+
+    /// The same in short.
+    pub fn every_in_short() -> Self {
+        Self { short: true, ..Self::every() }
+    }
+
+    /// The same with this daemon in guests.
+    pub fn with_daemon(self, daemon: PathBuf) -> Self {
+        Self { daemon: Some(daemon), ..self }
     }
 
     /// The same, one guest at a time: something else runs beside it.
@@ -145,7 +159,7 @@ impl Vm {
     }
 
     fn shell(&self) -> Result<ExitCode> {
-        let bench = Bench::prepare(&self.rings(), &[self.series()[0]])?;
+        let bench = Bench::prepare(&self.rings(), &[self.series()[0]], None)?;
         bench.machine(&bench.kernels[0], "shell", "shell\n")?.shell()
     }
 
@@ -172,7 +186,7 @@ impl Vm {
     }
 
     fn test(&self, results: &mut Results, progress: &Progress) -> Result<()> {
-        let bench = Bench::prepare(&self.rings(), &self.series())?;
+        let bench = Bench::prepare(&self.rings(), &self.series(), self.daemon.as_deref())?;
         let tests = bench.kernels.iter().map(|kernel| || self.report_on(kernel, &bench, progress));
         side_by_side::all(self.jobs(), tests.collect()).into_iter().for_each(|report| results.add(report));
         Ok(())
@@ -230,7 +244,7 @@ impl Vm {
                 }
             }
         }
-        if self.rings().contains(&Ring::Guest) {
+        if self.rings().contains(&Ring::Guest) && self.has_whole_machines(&kernel.series) {
             self.test_outside(kernel, bench, report, progress)?;
         }
         Ok(())
@@ -335,6 +349,11 @@ impl Vm {
 
     fn words(&self) -> Vec<String> {
         self.filter.clone()
+    }
+
+    fn has_whole_machines(&self, series: &str) -> bool {
+        let kernels = self.series();
+        !self.short || [kernels.first(), kernels.last()].contains(&Some(&series))
     }
 }
 

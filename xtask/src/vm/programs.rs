@@ -1,7 +1,7 @@
 //! The daemon and the test programs for guests: those of this machine's own layers, but for one thing each.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -34,12 +34,12 @@ const NOT_OPTIMISED: [&str; 2] = [
     "profile.release.package.filter-daemon.opt-level=1",
 ];
 
-/// Builds the daemon, and the test programs of these rings, for guests with this processor.
-pub fn build(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
+/// Builds the test programs of these rings, and the daemon unless there is one already, for guests with this processor.
+pub fn build(rings: &[Ring], processor: Processor, daemon: Option<&Path>) -> Result<Vec<Program>> {
     ensure!(cfg!(target_arch = "x86_64"), "guests are x86_64 machines, and this one cannot build for them");
     compiled::provide()?;
     let programs =
-        if processor == Processor::Amd64 { of_this_kind(rings) } else { packed(rings, processor) }?;
+        if processor == Processor::Amd64 { of_this_kind(rings, daemon) } else { packed(rings, processor) }?;
     let names = rings.iter().map(|ring| ring.program()).chain([DAEMON]);
     let is_there = |name| programs.iter().any(|program| program.name == name);
     ensure!(names.into_iter().all(is_there), "cargo does not say where the programs for the guests lie");
@@ -47,7 +47,7 @@ pub fn build(rings: &[Ring], processor: Processor) -> Result<Vec<Program>> {
 }
 
 /// The test programs are those that run on this machine, without what only debuggers read: an initrd lies in memory.
-fn of_this_kind(rings: &[Ring]) -> Result<Vec<Program>> {
+fn of_this_kind(rings: &[Ring], daemon: Option<&Path>) -> Result<Vec<Program>> {
     let target = workspace::target()?;
     let place = target.join("vm");
     fs::create_dir_all(&place).with_context(|| format!("cannot make {}", place.display()))?;
@@ -59,6 +59,10 @@ fn of_this_kind(rings: &[Ring]) -> Result<Vec<Program>> {
             process::run_quietly(Command::new("strip").arg("-o").arg(&file).arg(&test.file))?;
             programs.push(Program { name: name.to_owned(), file, is_whole: false });
         }
+    }
+    if let Some(daemon) = daemon {
+        programs.push(Program { name: DAEMON.to_owned(), file: daemon.to_owned(), is_whole: true });
+        return Ok(programs);
     }
     let mut daemon = of(workspace::cargo(), "rustc", "filter-daemon");
     daemon.args(["--bin", "filterd"]).args(ONE_PLACE);
