@@ -44,7 +44,7 @@ fn what_it_says_takes_over_a_set_does_so() {
 
 /// FAULTS W3-O1: a customer went from passing to dropped.
 #[test]
-fn a_set_that_a_rule_accepts_is_not_blocked_by_an_import() {
+fn import_does_not_block_an_accepted_set() {
     let net = Net::with_filterd("");
     let host = net.host();
     nft(host, "add table inet fw");
@@ -70,7 +70,7 @@ fn a_set_that_a_rule_accepts_is_not_blocked_by_an_import() {
 
 /// FAULTS W3-O2: what the set did not mean was blocked with the rest.
 #[test]
-fn an_exception_of_a_set_passes_after_an_import() {
+fn import_keeps_the_exceptions_of_a_set() {
     let net = Net::with_filterd("");
     let host = net.host();
     let ipset = |words: &str| Reply::of(host.command("ipset").args(words.split(' '))).succeeds();
@@ -90,7 +90,7 @@ fn an_exception_of_a_set_passes_after_an_import() {
 
 /// FAULTS W3-O9: with `curl … | filterd import -` a download that failed looked like success.
 #[test]
-fn an_import_that_reads_nothing_is_no_success() {
+fn import_of_nothing_fails() {
     let net = Net::with_filterd("");
     for nothing in ["", "\n", "# a list\n", "create bad hash:ip\n", "{\"nftables\": []}"] {
         net.filterd_reading(["import", "-"], nothing).exits(2);

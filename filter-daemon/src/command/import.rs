@@ -14,9 +14,10 @@ use super::ask::trouble::Trouble;
 use super::ask::ttl::Ttl;
 use super::ask::{guarded, interrupt};
 use super::exchange::format::Format;
-use super::exchange::reading::{Reading, Rejected, Unreadable};
+use super::exchange::reading::{Reading, Unreadable};
+use super::exchange::row::Rejected;
 use super::exchange::sending::Sending;
-use super::exchange::sets::{Choice, Does, Made};
+use super::exchange::sets::{SetAction, SetChoice, SetPlan};
 use super::exchange::sifting::{Asked, Left, Sifting, To};
 use super::lists;
 use super::render::console::Console;
@@ -39,10 +40,10 @@ becomes that of the list; and lists as they are published: a target or range a l
 end that is written as a moment stays that moment, one that
 is written as time left counts from now on. What is over already is left out.
 
-A set may be there to allow. One that a rule accepts, whose name says so (`white`, `allow`, `trust`), or that has exceptions
-(`nomatch`) is left out until you say what it is for: --block, --allow or --skip. Exceptions are taken out of what their set
-names. The ruleset has the rules, so `nft -j list ruleset` tells more than `nft -j list sets`. Concatenations and maps are left
-out. If a set was left out, filterd exits with 7, and if nothing was read, with 2.
+Some sets allow instead of block. filterd leaves a set out if a rule accepts it, if its name suggests that it allows (white,
+allow, trust), or if it has exceptions (nomatch). Say what it is for with --block, --allow or --skip. Exceptions are subtracted
+from the entries of their set. Pipe the whole ruleset: `nft -j list set` shows no rules. filterd also leaves out concatenations
+and maps. The exit code is 7 if a set was left out, and 2 if no target was read.
 
 Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
 they are meant; of an export of filterd's they come back as they were. What this host needs is never blocked. Entries of a list
@@ -73,16 +74,16 @@ pub struct Import {
     /// Take prefixes shorter than /8, or than /16 of IPv6, too
     #[arg(long)]
     wide: bool,
-    /// What is in this set is to be blocked, whatever its name or its rules say
+    /// Block what is in this set, whatever its name or its rules suggest
     #[arg(long, value_name = "SET")]
     block: Vec<String>,
-    /// What is in this set is to be allowed
+    /// Allow what is in this set
     #[arg(long, value_name = "SET")]
     allow: Vec<String>,
-    /// Import this set and no others that are not named
+    /// Import only this set, and those that other options name
     #[arg(long, value_name = "SET")]
     only: Vec<String>,
-    /// Leave this set out
+    /// Do not import this set
     #[arg(long, value_name = "SET")]
     skip: Vec<String>,
     /// Show what would be imported, and change nothing
@@ -95,12 +96,12 @@ pub struct Import {
 struct Imported {
     /// What the file was read as.
     format: &'static str,
-    /// Nothing was changed: how many entries would have been sent.
+    /// The number of entries that a dry run would import.
     #[serde(skip_serializing_if = "Option::is_none")]
     would_import: Option<u64>,
-    /// What became of each set.
+    /// What happens to each set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    sets: Vec<Made>,
+    sets: Vec<SetPlan>,
     #[serde(flatten)]
     outcome: Outcome,
     /// How many targets of it allow, whatever blocks them.
@@ -146,11 +147,11 @@ impl Import {
         let mut sending = Sending::to(socket)?;
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
         let mut outcome = Outcome::default();
-        let mut read = Read::default();
+        let mut counts = Counts::default();
         let ended = self.send_all(
             &mut reading,
             &mut sifting,
-            (&mut sending, &mut read),
+            (&mut sending, &mut counts),
             &mut outcome,
             (name, &progress),
         );
@@ -158,7 +159,7 @@ impl Import {
         progress.end();
         let (fault, format, left) = (reading.fault(), reading.format, sifting.left());
         let incomplete = fault.map(|fault| format!("{name}: {fault}"));
-        if ended.is_ok() && read.rows == 0 && sets.iter().all(|set| set.entries == 0) {
+        if ended.is_ok() && counts.rows == 0 && sets.iter().all(|set| set.entries == 0) {
             return Err(nothing_read(name, incomplete));
         }
         let ended = match ended {
@@ -173,10 +174,10 @@ impl Import {
         (outcome.changed, outcome.refusals) = sending.done(&ended);
         match ended {
             Ok(()) => {
-                let allows = if self.dry_run { read.allows } else { sending.allows() };
+                let allows = if self.dry_run { counts.allows } else { sending.allows() };
                 Ok(Imported {
                     format,
-                    would_import: self.dry_run.then_some(read.meant),
+                    would_import: self.dry_run.then_some(counts.targets),
                     sets,
                     outcome: change::unless_all_guarded(outcome)?,
                     allows,
@@ -192,7 +193,7 @@ impl Import {
         &self,
         reading: &mut Reading<impl io::Read>,
         sifting: &mut Sifting,
-        (sending, count): (&mut Sending<'_>, &mut Read),
+        (sending, count): (&mut Sending<'_>, &mut Counts),
         outcome: &mut Outcome,
         (name, progress): (&str, &Progress),
     ) -> Result<(), Trouble> {
@@ -200,7 +201,7 @@ impl Import {
             let sifted =
                 row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| Rejected { line, fault }));
             match sifted {
-                Ok(Some((to, targets, _))) if self.dry_run => count.meant_for(&to, targets.len() as u64),
+                Ok(Some((to, targets, _))) if self.dry_run => count.add(&to, targets.len() as u64),
                 Ok(Some((to, targets, own))) => {
                     targets.into_iter().try_for_each(|target| sending.push(&to, target, own.clone()))?;
                 }
@@ -218,9 +219,9 @@ impl Import {
         Ok(())
     }
 
-    fn choice(&self) -> Choice {
+    fn choice(&self) -> SetChoice {
         let Self { block, allow, only, skip, .. } = self.clone();
-        Choice { block, allow, only, skip }
+        SetChoice { block, allow, only, skip }
     }
 
     fn asked(&self) -> Asked {
@@ -245,7 +246,7 @@ impl Import {
         left.notes().iter().for_each(|note| console.note(note));
         outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
         guarded::tell(outcome, console);
-        imported.sets.iter().filter_map(Made::fault).for_each(|fault| console.complain(&fault));
+        imported.sets.iter().filter_map(SetPlan::fault).for_each(|fault| console.complain(&fault));
         left.faults().iter().for_each(|fault| console.complain(fault));
         if let Some(incomplete) = incomplete {
             console.complain(&incomplete.clone().into());
@@ -256,7 +257,7 @@ impl Import {
 
     fn exit(&self, Imported { outcome, left, incomplete, sets, .. }: &Imported) -> Exit {
         let is_partly = incomplete.is_some()
-            || sets.iter().any(|set| set.does == Does::Nothing)
+            || sets.iter().any(|set| set.action == SetAction::LeaveOut)
             || !left.faults().is_empty()
             || outcome.changed.idle == Some(Idle::NothingAttached);
         let exit = outcome.exit(false);
@@ -264,27 +265,27 @@ impl Import {
     }
 }
 
-/// What was read, of which some may not be meant.
+/// What was read.
 #[derive(Default)]
-struct Read {
+struct Counts {
     rows: u64,
-    /// Targets that would be sent.
-    meant: u64,
-    /// How many of these allow.
+    /// Targets that a dry run would send.
+    targets: u64,
+    /// The number of these that allow.
     allows: u64,
 }
 
-impl Read {
-    fn meant_for(&mut self, to: &To, targets: u64) {
-        self.meant += targets;
+impl Counts {
+    fn add(&mut self, to: &To, targets: u64) {
+        self.targets += targets;
         self.allows += if to.allow { targets } else { 0 };
     }
 }
 
-/// A download that failed is often empty.
+/// A failed download is often empty.
 fn nothing_read(name: &str, incomplete: Option<String>) -> Trouble {
     let message = incomplete.unwrap_or_else(|| format!("{name} names no target: nothing was imported"));
-    Trouble::unparsable(Explanation::new(message, "if it was downloaded, see whether the download failed"))
+    Trouble::unparsable(Explanation::new(message, "if it was downloaded, check whether the download failed"))
 }
 
 fn unreadable(name: &str, error: Unreadable) -> Trouble {
@@ -297,22 +298,22 @@ fn unreadable(name: &str, error: Unreadable) -> Trouble {
 }
 
 fn render(imported: &Imported) -> String {
-    let mut lines: Vec<_> = imported.sets.iter().map(Made::told).collect();
+    let mut lines: Vec<_> = imported.sets.iter().map(SetPlan::line).collect();
     match imported.would_import {
-        Some(count) => lines.push(would(imported, count)),
-        None => lines.extend(done(imported)),
+        Some(count) => lines.push(render_dry_run(imported, count)),
+        None => lines.extend(render_done(imported)),
     }
     lines.join("\n")
 }
 
-fn would(Imported { format, allows, .. }: &Imported, count: u64) -> String {
+fn render_dry_run(Imported { format, allows, .. }: &Imported, count: u64) -> String {
     let all = counted_as(count, ["entry", "entries"]);
     let allowed =
         if *allows > 0 { format!(", {} of them to allow", figure::count(*allows)) } else { String::new() };
     format!("would import {all} ({format}){allowed}; nothing was changed")
 }
 
-fn done(Imported { format, outcome, allows, .. }: &Imported) -> Vec<String> {
+fn render_done(Imported { format, outcome, allows, .. }: &Imported) -> Vec<String> {
     let Changed { named, changed, entered, allowed, .. } = outcome.changed;
     let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
     let part = |number: u64, what: &str| (number > 0).then(|| format!("{} {what}", count(number)));

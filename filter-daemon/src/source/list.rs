@@ -167,9 +167,9 @@ impl Reading<'_> {
 
     fn document(&mut self, input: impl Read) -> io::Result<()> {
         let list = &mut self.gathering;
-        let lack = nft::read(input, |told| {
-            let nft::Told::Element(element) = told else { return false };
-            // Of a map it is not what is on the list.
+        let lack = nft::read(input, |part| {
+            let nft::Part::Element(element) = part else { return false };
+            // The keys of a map are no list.
             if element.set.holds != nft::Holds::Mappings {
                 list.take(element.line, element.shown.as_bytes(), element.span);
             }

@@ -83,6 +83,13 @@ pub fn except(targets: &mut Targets, exceptions: &[Target]) {
     *targets = left;
 }
 
+/// These targets without the exceptions.
+pub fn minus(targets: impl IntoIterator<Item = Target>, exceptions: &[Target]) -> Targets {
+    let mut targets: Targets = targets.into_iter().collect();
+    except(&mut targets, exceptions);
+    targets
+}
+
 fn within<A: Address>(prefix: Prefix<A>, ranges: &[Prefix<A>]) -> Vec<Prefix<A>> {
     ranges.iter().copied().filter(|range| prefix.covers(range)).collect()
 }

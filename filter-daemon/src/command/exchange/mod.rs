@@ -12,6 +12,7 @@ pub mod lost;
 pub mod nft;
 pub mod plain;
 pub mod reading;
+pub mod row;
 pub mod sending;
 mod set_name;
 pub mod sets;

@@ -6,7 +6,8 @@ use std::vec;
 
 use super::foreign::Foreign;
 use super::format::Format;
-use super::sets::{Choice, Made, Sets};
+use super::row::{Rejected, Row};
+use super::sets::{ForeignSets, SetChoice, SetPlan};
 use super::{Fault, Form, Item, json, nft, plain};
 use crate::source::format::head;
 use crate::source::{self, How, format, line};
@@ -27,34 +28,13 @@ pub struct Reading<R> {
     pub format: &'static str,
     /// How many bytes of it were read where that is not told by lines.
     whole: u64,
-    /// All that was read of sets, until it is chosen among them.
-    sets: Option<Sets>,
+    /// The sets that were read, until `choose` takes them.
+    sets: Option<ForeignSets>,
 }
 
 enum Rows<R> {
     Lines(Lines<Chain<Cursor<Vec<u8>>, R>>, Box<dyn Form>),
     All(vec::IntoIter<Row>),
-}
-
-/// An entry with the number of its line, if it has one; or what is wrong with it.
-pub type Row = Result<(Option<u64>, Item), Rejected>;
-
-/// Something that could not be read, and where it stands if that is known.
-#[derive(Debug, PartialEq)]
-pub struct Rejected {
-    /// Counted from one.
-    pub line: Option<u64>,
-    /// What is wrong with it.
-    pub fault: Fault,
-}
-
-impl Rejected {
-    /// Told with the name of what was read.
-    pub fn told(&self, name: &str) -> String {
-        let Self { line, fault } = self;
-        let place = line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{name}{place}: error: {fault}")
-    }
 }
 
 /// Why nothing of it can be read.
@@ -87,7 +67,7 @@ impl<R: Read> Reading<R> {
         let all = Cursor::new(beginning).chain(input);
         if form.is_none() && is_document {
             let mut document = all.take(LARGEST_DOCUMENT);
-            let (sets, lack) = Sets::of_nft(&mut document).map_err(Unreadable::Input)?;
+            let (sets, lack) = ForeignSets::read_nft(&mut document).map_err(Unreadable::Input)?;
             if let Some(lack) = lack {
                 let told = format!("it is not what `nft -j list` writes, or not all of it: it {lack}");
                 return Err(Unreadable::Other(told.into()));
@@ -96,32 +76,32 @@ impl<R: Read> Reading<R> {
             return Ok(Self::of_sets(sets, format, read));
         }
         if is_ipset {
-            let (sets, read) = Sets::of_ipset(all).map_err(Unreadable::Input)?;
+            let (sets, read) = ForeignSets::read_ipset(all).map_err(Unreadable::Input)?;
             return Ok(Self::of_sets(sets, format, read));
         }
         let Some(form) = form else { return Err(Unreadable::Other(no_nft())) };
         Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0, sets: None })
     }
 
-    fn of_sets(sets: Sets, format: &'static str, whole: u64) -> Self {
+    fn of_sets(sets: ForeignSets, format: &'static str, whole: u64) -> Self {
         Self { rows: Rows::All(Vec::new().into_iter()), format, whole, sets: Some(sets) }
     }
 
-    /// Goes on with these of the sets that were read, and tells what is made of each. Without that, nothing of a set is an entry.
+    /// Chooses the sets whose entries `row` returns, and reports what happens to each. Without it, `row` returns no entry of a set.
     ///
     /// # Errors
-    /// When a set is named that was not read.
-    pub fn choose(&mut self, choice: &Choice) -> Result<Vec<Made>, Explanation> {
+    /// When the choice does not fit the sets.
+    pub fn choose(&mut self, choice: &SetChoice) -> Result<Vec<SetPlan>, Explanation> {
         match self.sets.take() {
             Some(sets) => {
-                let (rows, made) = sets.choose(choice)?;
+                let (rows, plans) = sets.choose(choice)?;
                 self.rows = Rows::All(rows.into_iter());
-                Ok(made)
+                Ok(plans)
             }
             None if choice.is_empty() => Ok(Vec::new()),
             None => Err(Explanation::new(
-                format!("it is read as {}, which has no sets to choose from", self.format),
-                "`filterd allow add -` takes a list of what is to be allowed",
+                format!("its format is {}, which has no sets", self.format),
+                "use `filterd allow add -` for a list of addresses to allow",
             )),
         }
     }

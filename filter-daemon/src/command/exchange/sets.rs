@@ -1,6 +1,5 @@
-//! Sets of other filters. A list blocks, and a set may do anything: what it is for stands in rules, in its name, or nowhere. So
-//! all sets are read before any is imported, and one that is not plainly a block list is left out until the operator says what
-//! it is.
+//! Decides what an import does with each set of ipset or nftables. Some sets allow instead of block. The set does not say so:
+//! only the rules, the name or the operator do. So an import reads all sets before it sends any, and leaves doubtful ones out.
 
 use std::io::{self, Read};
 
@@ -10,94 +9,99 @@ use serde::Serialize;
 use super::list_of::Begun;
 use super::nft::unprefixed;
 use super::plain::fault;
-use super::reading::{Rejected, Row};
+use super::row::{Rejected, Row};
 use super::{Fault, Item, set_name};
-use crate::blocklist::Targets;
 use crate::command::render::figure::counted_as;
-use crate::source::Reason;
-use crate::source::format::nft::{Element, Holds, Table, Told, Verdict};
+use crate::source::format::nft::{Element, Holds, Part, Table, Verdict};
 use crate::source::format::{self, Lack, ipset};
-use crate::source::special;
+use crate::source::{Reason, special};
 use crate::text::lines::Lines;
 use crate::text::{Explanation, printable};
 
-/// A set whose name has one of these in it may be there to allow.
-const ALLOWING: [&str; 10] =
+/// A set may allow if its name contains one of these.
+const ALLOW_PARTS: [&str; 10] =
     ["white", "allow", "accept", "trust", "permit", "exempt", "bypass", "ignore", "friend", "safe"];
 
-/// The same of a word between signs: alone these letters say nothing.
-const ALLOWING_WORDS: [&str; 9] = ["wl", "ok", "own", "local", "lan", "vpn", "admin", "admins", "office"];
+/// A set may allow if one of these is a whole word of its name.
+const ALLOW_WORDS: [&str; 9] = ["wl", "ok", "own", "local", "lan", "vpn", "admin", "admins", "office"];
 
-/// Each is looked for around every entry.
+/// The most exceptions of a set: an import compares each entry with all of them.
 const MOST_EXCEPTIONS: usize = 256;
 
-/// All sets that were read, in their order.
+/// All sets of an input, in order.
 #[derive(Debug, Default)]
-pub struct Sets {
-    sets: Vec<Set>,
-    /// Lines of no set that could not be read.
+pub struct ForeignSets {
+    sets: Vec<ForeignSet>,
+    /// Lines that belong to no set and cannot be read.
     rejected: Vec<Row>,
 }
 
 #[derive(Debug)]
-struct Set {
+struct ForeignSet {
     name: String,
+    /// Of nftables, where two tables may have a set of the same name.
     table: Option<Table>,
     holds: Holds,
     rows: Vec<Row>,
-    /// What its entries name and it does not mean.
+    /// Entries with `nomatch`.
     exceptions: Vec<Target>,
-    /// How many elements it has that are no addresses.
+    /// The number of elements that are more than addresses.
     others: u64,
-    is_accepted: bool,
-    is_negated: bool,
-    has_other_use: bool,
+    uses: Uses,
 }
 
-/// What the operator says of sets, by their names.
+/// What rules do with the packets of a set.
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    accept: bool,
+    negate: bool,
+    other: bool,
+}
+
+/// What the operator says about sets, by name.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
-    /// They block.
+pub struct SetChoice {
+    /// Sets that block.
     pub block: Vec<String>,
-    /// They allow.
+    /// Sets that allow.
     pub allow: Vec<String>,
-    /// No others are meant, if there is one.
+    /// If not empty, other sets are not imported.
     pub only: Vec<String>,
-    /// They are not meant.
+    /// Sets that are not imported.
     pub skip: Vec<String>,
 }
 
-/// What an import makes of a set.
+/// What an import does with a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Made {
-    /// The set.
+pub struct SetPlan {
+    /// The name of the set.
     pub name: String,
-    /// How many entries it has.
+    /// The number of its entries.
     pub entries: u64,
-    /// How many of them take something out of the others.
+    /// The number of its exceptions (`nomatch`).
     #[serde(skip_serializing_if = "is_zero")]
     pub exceptions: u64,
-    /// What becomes of them.
-    pub does: Does,
+    /// What happens to its entries.
+    pub action: SetAction,
     /// Why it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-    /// Can a word of the operator put it in force?
+    pub reason: Option<String>,
+    /// Would `--block` or `--allow` import it?
     #[serde(skip)]
     is_doubtful: bool,
 }
 
-/// What becomes of the entries of a set.
+/// What happens to the entries of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Does {
-    /// They are blocked.
+#[serde(rename_all = "snake_case")]
+pub enum SetAction {
+    /// Their addresses are blocked.
     Block,
-    /// They are allowed.
+    /// Their addresses are allowed.
     Allow,
-    /// Nothing: the set is no list of addresses, or nobody has said what it is for.
-    Nothing,
-    /// Nothing, as the operator wants it.
+    /// They are not imported, and the operator did not ask for that.
+    LeaveOut,
+    /// They are not imported, as the operator asked.
     Skip,
 }
 
@@ -105,9 +109,9 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Sets {
-    /// Reads what `ipset save` writes.
-    pub fn of_ipset(input: impl Read) -> io::Result<(Self, u64)> {
+impl ForeignSets {
+    /// Reads the output of `ipset save`. Returns the number of bytes, too.
+    pub fn read_ipset(input: impl Read) -> io::Result<(Self, u64)> {
         let (begun, mut found, mut rows) = (Begun::now(), Self::default(), format::Ipset::default());
         let mut lines = Lines::new(input);
         while let Some(line) = lines.read()? {
@@ -118,7 +122,7 @@ impl Sets {
                 found.rejected.push(Err(Rejected { line: number, fault }));
                 continue;
             };
-            let set = found.set(&String::from_utf8_lossy(name), None);
+            let set = found.entry_of(&String::from_utf8_lossy(name), None);
             match entry {
                 Err(_) if rows.holds_more(name) => {
                     (set.holds, set.others) = (Holds::Concatenations, set.others + 1);
@@ -137,104 +141,116 @@ impl Sets {
         Ok((found, lines.position()))
     }
 
-    /// Reads what `nft -j list` writes, to its end. Sets of ports, interfaces and the like are nothing that a list has.
-    pub fn of_nft(input: impl Read) -> io::Result<(Self, Option<Lack>)> {
-        let (begun, mut found, mut rules) = (Begun::now(), Self::default(), Vec::new());
-        let lack = format::nft::read(input, |told| {
-            match told {
-                Told::Element(element) => found.element(begun, element),
-                Told::Set(set) => found.set(&set.name, Some(&set.table)).holds = set.holds,
-                Told::Rule(rule) => {
-                    rules.extend(
-                        rule.sets
-                            .iter()
-                            .map(|set| (set.clone(), rule.table.clone(), rule.verdict, rule.is_negated)),
-                    );
+    /// Reads the output of `nft -j list`.
+    pub fn read_nft(input: impl Read) -> io::Result<(Self, Option<Lack>)> {
+        let (begun, mut found, mut uses) = (Begun::now(), Self::default(), Vec::new());
+        let lack = format::nft::read(input, |part| {
+            match part {
+                Part::Element(element) => found.add_element(begun, element),
+                Part::Set(set) => found.entry_of(&set.name, Some(&set.table)).holds = set.holds,
+                Part::Rule(rule) => {
+                    let used = Uses {
+                        accept: rule.verdict == Some(Verdict::Accept),
+                        negate: rule.is_negated,
+                        other: rule.verdict == Some(Verdict::Other),
+                    };
+                    uses.extend(rule.sets.iter().map(|set| (set.clone(), rule.table.clone(), used)));
                 }
             }
             false
         })?;
-        for (name, table, verdict, is_negated) in rules {
-            let set = found.set(&name, Some(&table));
-            set.is_negated |= is_negated;
-            set.is_accepted |= verdict == Some(Verdict::Accept);
-            set.has_other_use |= verdict == Some(Verdict::Other);
+        // Rules may come before the sets they use.
+        for (name, table, used) in uses {
+            let all = &mut found.entry_of(&name, Some(&table)).uses;
+            all.accept |= used.accept;
+            all.negate |= used.negate;
+            all.other |= used.other;
         }
         Ok((found, lack))
     }
 
-    fn element(&mut self, begun: Begun, element: Element<'_>) {
-        let Element { shown, span, set, left, comment, .. } = element;
-        let of_set = self.set(&set.name, Some(&set.table));
-        of_set.holds = set.holds;
+    fn add_element(&mut self, begun: Begun, element: Element<'_>) {
+        let Element { shown, span, set: of, left, comment, .. } = element;
+        let set = self.entry_of(&of.name, Some(&of.table));
+        set.holds = of.holds;
         match span {
-            _ if set.holds != Holds::Addresses => of_set.others += 1,
-            Ok(span) => of_set.push(begun, span, left, comment, None),
+            _ if of.holds != Holds::Addresses => set.others += 1,
+            Ok(span) => set.push(begun, span, left, comment, None),
             Err(reason) => {
                 let fault = fault(shown.as_bytes(), reason);
-                of_set.rows.push(Err(Rejected { line: None, fault }));
+                set.rows.push(Err(Rejected { line: None, fault }));
             }
         }
     }
 
-    fn set(&mut self, name: &str, table: Option<&Table>) -> &mut Set {
-        let is_it = |set: &Set| set.name == name && set.table.as_ref() == table;
-        // Nearly always it is the one of the line before.
+    /// The set of this name, which is made if it is new.
+    fn entry_of(&mut self, name: &str, table: Option<&Table>) -> &mut ForeignSet {
+        let is_it = |set: &ForeignSet| set.name == name && set.table.as_ref() == table;
+        // Nearly always it is the last one.
         let at = self.sets.iter().rposition(is_it).unwrap_or_else(|| {
-            self.sets.push(Set::new(name, table));
+            self.sets.push(ForeignSet::new(name, table));
             self.sets.len() - 1
         });
         &mut self.sets[at]
     }
 
-    /// The rows of those sets that are imported, and what is made of each.
+    /// Returns the entries to import, and what happens to each set that has entries.
     ///
     /// # Errors
-    /// When a set is named that is not there.
-    pub fn choose(self, choice: &Choice) -> Result<(Vec<Row>, Vec<Made>), Explanation> {
-        choice.must_name_any_of(&self.sets)?;
-        let (mut rows, mut made) = (self.rejected, Vec::new());
-        for set in self.sets {
-            // Whoever asks for few is not told of the others.
-            if set.is_empty() || !choice.only.is_empty() && !choice.only.contains(&set.name) {
-                continue;
+    /// When `choice` names a set that does not exist, or says two things about one.
+    pub fn choose(self, choice: &SetChoice) -> Result<(Vec<Row>, Vec<SetPlan>), Explanation> {
+        choice.check(&self.sets)?;
+        let (mut rows, mut plans) = (self.rejected, Vec::new());
+        for set in self.sets.into_iter().filter(|set| !set.is_empty() && choice.includes(&set.name)) {
+            let plan = set.plan(choice);
+            match plan.action {
+                SetAction::Block => rows.extend(set.into_rows(false)),
+                SetAction::Allow => rows.extend(set.into_rows(true)),
+                SetAction::LeaveOut | SetAction::Skip => {}
             }
-            let becomes = set.becomes(choice);
-            match becomes.does {
-                Does::Block | Does::Allow => rows.extend(set.into_rows(becomes.does == Does::Allow)),
-                Does::Nothing | Does::Skip => {}
-            }
-            made.push(becomes);
+            plans.push(plan);
         }
-        Ok((rows, made))
+        Ok((rows, plans))
     }
 }
 
-impl Choice {
-    /// Is anything said?
+impl SetChoice {
+    /// Does it say nothing?
     pub fn is_empty(&self) -> bool {
-        self.named().next().is_none()
+        self.names().next().is_none()
     }
 
-    fn named(&self) -> impl Iterator<Item = &String> {
+    fn names(&self) -> impl Iterator<Item = &String> {
         [&self.block, &self.allow, &self.only, &self.skip].into_iter().flatten()
     }
 
-    fn must_name_any_of(&self, sets: &[Set]) -> Result<(), Explanation> {
-        let unknown = self.named().find(|name| sets.iter().all(|set| set.name != **name));
-        unknown.map_or(Ok(()), |name| {
+    /// `--only` hides the other sets, unless another option names them.
+    fn includes(&self, name: &str) -> bool {
+        self.only.is_empty() || self.names().any(|chosen| chosen == name)
+    }
+
+    fn check(&self, sets: &[ForeignSet]) -> Result<(), Explanation> {
+        if let Some(name) = self.names().find(|name| sets.iter().all(|set| set.name != **name)) {
             let names: Vec<_> = sets.iter().map(|set| printable::word(&set.name)).collect();
-            let there = if names.is_empty() {
-                "there are no sets".to_owned()
+            let known = if names.is_empty() {
+                "the input has no sets".to_owned()
             } else {
                 format!("the sets are {}", names.join(", "))
             };
-            Err(Explanation::new(format!("no set is called {}", printable::word(name)), there))
+            return Err(Explanation::new(format!("no set is called {}", printable::word(name)), known));
+        }
+        let is_in = |names: &[String], name: &String| names.contains(name);
+        let contradicts = |name: &&String| {
+            [&self.block, &self.allow, &self.skip].into_iter().filter(|names| is_in(names, name)).count() > 1
+        };
+        self.names().find(contradicts).map_or(Ok(()), |name| {
+            let message = format!("two options contradict each other about set {}", printable::word(name));
+            Err(Explanation::new(message, "give one of --block, --allow and --skip for each set"))
         })
     }
 }
 
-impl Set {
+impl ForeignSet {
     fn new(name: &str, table: Option<&Table>) -> Self {
         Self {
             name: name.to_owned(),
@@ -243,9 +259,7 @@ impl Set {
             rows: Vec::new(),
             exceptions: Vec::new(),
             others: 0,
-            is_accepted: false,
-            is_negated: false,
-            has_other_use: false,
+            uses: Uses::default(),
         }
     }
 
@@ -261,124 +275,133 @@ impl Set {
         self.rows.push(item.map(|item| (line, item)).map_err(|fault: Fault| Rejected { line, fault }));
     }
 
-    /// Sets of ports, interfaces and the like have nothing that a list has, either.
+    /// A set of ports or interfaces has nothing for a list, either.
     fn is_empty(&self) -> bool {
         self.holds == Holds::Other || self.rows.is_empty() && self.exceptions.is_empty() && self.others == 0
     }
 
-    fn becomes(&self, choice: &Choice) -> Made {
+    fn plan(&self, choice: &SetChoice) -> SetPlan {
         let has = |names: &[String]| names.contains(&self.name);
-        let is_list = self.holds == Holds::Addresses && self.exceptions.len() <= MOST_EXCEPTIONS;
-        let is_named = has(&choice.block) || has(&choice.allow);
-        let doubt = if is_named || !is_list { None } else { self.doubt() };
-        let is_ours = set_name::list(unprefixed(&self.name)).is_some_and(|(_, allow)| allow);
-        let (does, because) = match self.holds {
-            _ if has(&choice.skip) => (Does::Skip, None),
-            Holds::Mappings => (Does::Nothing, Some("it is a map".to_owned())),
-            Holds::Concatenations | Holds::Other => {
-                (Does::Nothing, Some("its entries are more than addresses".to_owned()))
-            }
-            Holds::Addresses if self.exceptions.len() > MOST_EXCEPTIONS => {
-                (Does::Nothing, Some(format!("it has more than {MOST_EXCEPTIONS} exceptions (nomatch)")))
-            }
-            Holds::Addresses if doubt.is_some() => (Does::Nothing, doubt),
-            Holds::Addresses if has(&choice.allow) || is_ours && !has(&choice.block) => (Does::Allow, None),
-            Holds::Addresses => (Does::Block, None),
+        let is_importable = self.holds == Holds::Addresses && self.exceptions.len() <= MOST_EXCEPTIONS;
+        let (action, reason) = if has(&choice.skip) {
+            (SetAction::Skip, None)
+        } else if let Some(reason) = self.obstacle() {
+            (SetAction::LeaveOut, Some(reason))
+        } else if has(&choice.block) {
+            (SetAction::Block, None)
+        } else if has(&choice.allow) {
+            (SetAction::Allow, None)
+        } else if let Some(doubt) = self.doubt() {
+            (SetAction::LeaveOut, Some(doubt))
+        } else if self.is_marked_as_allowing() {
+            (SetAction::Allow, None)
+        } else {
+            (SetAction::Block, None)
         };
-        Made {
+        SetPlan {
             name: self.name.clone(),
             entries: self.rows.len() as u64 + self.others,
             exceptions: self.exceptions.len() as u64,
-            does,
-            is_doubtful: does == Does::Nothing && is_list,
-            because,
+            is_doubtful: action == SetAction::LeaveOut && is_importable,
+            action,
+            reason,
+        }
+    }
+
+    /// Why no list can hold it.
+    fn obstacle(&self) -> Option<String> {
+        match self.holds {
+            Holds::Mappings => Some("it is a map".to_owned()),
+            Holds::Concatenations | Holds::Other => Some("its entries are more than addresses".to_owned()),
+            Holds::Addresses => (self.exceptions.len() > MOST_EXCEPTIONS)
+                .then(|| format!("it has more than {MOST_EXCEPTIONS} exceptions (nomatch)")),
         }
     }
 
     /// Why it may be something else than a block list.
     fn doubt(&self) -> Option<String> {
-        if self.is_accepted {
-            return Some("a rule accepts what is in it".to_owned());
-        }
-        if self.is_negated {
-            return Some("a rule looks for what is not in it".to_owned());
-        }
-        if self.has_other_use {
-            return Some("a rule does something else with it than to drop".to_owned());
-        }
         let count = self.exceptions.len() as u64;
-        if count > 0 {
-            return Some(format!("it has {} (nomatch)", counted_as(count, ["exception", "exceptions"])));
+        if self.uses.accept {
+            Some("a rule accepts it".to_owned())
+        } else if self.uses.negate {
+            Some("a rule matches what is not in it".to_owned())
+        } else if self.uses.other {
+            Some("a rule does not drop it but jumps or returns".to_owned())
+        } else if count > 0 {
+            Some(format!("it has {} (nomatch)", counted_as(count, ["exception", "exceptions"])))
+        } else if self.is_marked_as_allowing() {
+            None
+        } else {
+            allow_word_in(&self.name).map(|word| format!("its name contains `{word}`"))
         }
-        // filterd itself writes `.allow` behind what allows.
-        let (list, is_ours) =
-            set_name::list(unprefixed(&self.name)).map(|(list, allow)| (list.to_string(), allow))?;
-        let word = says_allow(&list).filter(|_| !is_ours)?;
-        Some(format!("its name says `{word}`"))
     }
 
-    /// Its entries, without what its exceptions take out of them.
+    /// filterd's own exports end the name of a set that allows with `.allow`.
+    fn is_marked_as_allowing(&self) -> bool {
+        set_name::list(unprefixed(&self.name)).is_some_and(|(_, allow)| allow)
+    }
+
+    /// Its entries, without the addresses of its exceptions.
     fn into_rows(self, allow: bool) -> Vec<Row> {
         let Self { rows, exceptions, .. } = self;
-        let mut made = Vec::with_capacity(rows.len());
+        let mut all = Vec::with_capacity(rows.len());
         for row in rows {
             let Ok((line, item)) = row else {
-                made.push(row);
+                all.push(row);
                 continue;
             };
             let item = Item { allow, ..item };
-            let is_touched = |target: Target| exceptions.iter().any(|exception| target.covers(exception));
-            if !item.span.into_iter().any(is_touched) {
-                made.push(Ok((line, item)));
+            let has_exception = |target: Target| exceptions.iter().any(|exception| target.covers(exception));
+            if !item.span.into_iter().any(has_exception) {
+                all.push(Ok((line, item)));
                 continue;
             }
-            let mut left: Targets = item.span.into_iter().collect();
-            special::except(&mut left, &exceptions);
-            made.extend(left.iter().map(|target| Ok((line, Item { span: target.into(), ..item.clone() }))));
+            let left = special::minus(item.span, &exceptions);
+            all.extend(left.iter().map(|target| Ok((line, Item { span: target.into(), ..item.clone() }))));
         }
-        made
+        all
     }
 }
 
-/// The word in a set's name that says so.
-fn says_allow(name: &str) -> Option<&'static str> {
+/// The part of a name that suggests that the set allows.
+fn allow_word_in(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(|sign: char| !sign.is_ascii_alphanumeric());
-    ALLOWING
+    ALLOW_PARTS
         .into_iter()
-        .find(|word| name.contains(word))
-        .or_else(|| words.find_map(|word| ALLOWING_WORDS.into_iter().find(|allowing| *allowing == word)))
+        .find(|part| name.contains(part))
+        .or_else(|| words.find_map(|word| ALLOW_WORDS.into_iter().find(|allowing| *allowing == word)))
 }
 
-impl Made {
-    /// In a line.
-    pub fn told(&self) -> String {
-        let entries = counted_as(self.entries, ["entry", "entries"]);
-        let without = match self.exceptions {
+impl SetPlan {
+    /// A line for people.
+    pub fn line(&self) -> String {
+        let (name, entries) = (printable::word(&self.name), counted_as(self.entries, ["entry", "entries"]));
+        let minus = match self.exceptions {
             0 => String::new(),
-            count => format!(" without {}", counted_as(count, ["exception", "exceptions"])),
+            count => format!(", minus {}", counted_as(count, ["exception", "exceptions"])),
         };
-        let name = printable::word(&self.name);
-        match (self.does, &self.because) {
-            (Does::Block, _) => format!("set {name}: {entries} to block{without}"),
-            (Does::Allow, _) => format!("set {name}: {entries} to allow{without}"),
-            (Does::Skip, _) => format!("set {name}: {entries} skipped"),
-            (Does::Nothing, because) => {
-                let because = because.as_deref().unwrap_or_default();
-                format!("set {name}: {entries} left out: {because}")
+        match (self.action, &self.reason) {
+            (SetAction::Block, _) => format!("set {name}: {entries} to block{minus}"),
+            (SetAction::Allow, _) => format!("set {name}: {entries} to allow{minus}"),
+            (SetAction::Skip, _) => format!("set {name}: {entries} skipped"),
+            (SetAction::LeaveOut, reason) => {
+                format!("set {name}: {entries} left out, because {}", reason.as_deref().unwrap_or_default())
             }
         }
     }
 
-    /// What is to be done about it, if it was left out.
+    /// The error, if it was left out.
     pub fn fault(&self) -> Option<Explanation> {
-        let (Does::Nothing, Some(because)) = (self.does, &self.because) else { return None };
-        let message = format!("set {} was not imported: {because}", printable::word(&self.name));
-        let name = &self.name;
+        let (SetAction::LeaveOut, Some(reason)) = (self.action, &self.reason) else { return None };
+        let name = printable::excerpt(&self.name);
+        let message = format!("set `{name}` was not imported, because {reason}");
         let remedy = if self.is_doubtful {
-            format!("say what it is for: --block {name}, --allow {name} or --skip {name}")
+            format!("say what it is for: `--block {name}`, `--allow {name}` or `--skip {name}`")
         } else {
-            format!("no list can hold it: with --skip {name} nothing more is said of it")
+            format!(
+                "filterd lists hold addresses, prefixes and ranges; `--skip {name}` accepts that it is left out"
+            )
         };
         Some(Explanation::new(message, remedy))
     }

@@ -2,12 +2,12 @@
 
 use super::format::Format;
 use super::reading::{Reading, Unreadable};
-use super::sets::{Choice, Does, Made};
+use super::sets::{SetAction, SetChoice, SetPlan};
 
 /// `list target left note` of each entry, a fault as such.
 fn read(text: &str) -> Vec<String> {
     let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
-    reading.choose(&Choice::default()).expect("nothing is asked for");
+    reading.choose(&SetChoice::default()).expect("nothing is asked for");
     let begun = super::list_of::Begun::now().item("::1".parse().unwrap(), "x", Some(0), None).unwrap();
     let begun = begun.own.until.unwrap();
     let mut told = Vec::new();
@@ -62,26 +62,26 @@ fn what_ipset_saves_is_read() {
     assert_eq!(read[5..], ["x allows 192.0.2.4 None None"]);
 }
 
-/// What becomes of each set, in a word, and of the entries of those that are imported.
-fn chosen(text: &str, choice: &Choice) -> (Vec<String>, Vec<String>) {
+/// What happens to each set, and the entries that are imported.
+fn chosen(text: &str, choice: &SetChoice) -> (Vec<String>, Vec<String>) {
     let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
-    let made = reading.choose(choice).expect("the sets are there");
-    let word = |made: &Made| match made.does {
-        Does::Block => format!("{} blocks", made.name),
-        Does::Allow => format!("{} allows", made.name),
-        Does::Skip => format!("{} skipped", made.name),
-        Does::Nothing => format!("{}: {}", made.name, made.because.as_deref().unwrap_or_default()),
+    let plans = reading.choose(choice).expect("the sets are there");
+    let word = |plan: &SetPlan| match plan.action {
+        SetAction::Block => format!("{} blocks", plan.name),
+        SetAction::Allow => format!("{} allows", plan.name),
+        SetAction::Skip => format!("{} skipped", plan.name),
+        SetAction::LeaveOut => format!("{}: {}", plan.name, plan.reason.as_deref().unwrap_or_default()),
     };
     let mut entries = Vec::new();
     while let Some(row) = reading.row().unwrap() {
         let (_, item) = row.expect("each is a target");
         entries.push(format!("{}{}", if item.allow { "+" } else { "-" }, item.span));
     }
-    (made.iter().map(word).collect(), entries)
+    (plans.iter().map(word).collect(), entries)
 }
 
-fn choice(words: &str) -> Choice {
-    let mut choice = Choice::default();
+fn choice(words: &str) -> SetChoice {
+    let mut choice = SetChoice::default();
     for word in words.split_whitespace() {
         let (option, set) = word.split_once('=').expect("an option and a set");
         let sets = match option {
@@ -98,13 +98,13 @@ fn choice(words: &str) -> Choice {
 
 /// FAULTS W3-O1 and W3-O2: an allow list became a block list, and an exception was dropped.
 #[test]
-fn a_set_that_is_not_plainly_a_block_list_waits_for_a_word() {
+fn doubtful_set_needs_a_word() {
     let ipset = "create bad hash:net family inet\nadd bad 192.0.2.0/28\n\
                  create wl hash:net family inet\nadd wl 198.51.100.1\n\
                  create nets hash:net family inet\nadd nets 203.0.113.0/30\nadd nets 203.0.113.2 nomatch\n\
                  create web hash:ip,port family inet\nadd web 192.0.2.3,tcp:80\n\
                  create empty hash:ip family inet\n";
-    let doubts = ["wl: its name says `wl`", "nets: it has 1 exception (nomatch)"];
+    let doubts = ["wl: its name contains `wl`", "nets: it has 1 exception (nomatch)"];
     let more = "web: its entries are more than addresses";
     for (words, sets, entries) in [
         ("", vec!["bad blocks", doubts[0], doubts[1], more], "-192.0.2.0/28"),
@@ -133,7 +133,7 @@ fn a_set_that_is_not_plainly_a_block_list_waits_for_a_word() {
 }
 
 #[test]
-fn rules_say_what_a_set_of_nft_is_for() {
+fn nft_rules_decide_what_a_set_is_for() {
     let rule = |op: &str, verdict: &str| {
         format!(
             r#"{{"rule": {{"family": "inet", "table": "fw", "chain": "in", "expr": [{{"match": {{"op": "{op}", "left": {{"payload": {{"protocol": "ip", "field": "saddr"}}}}, "right": "@s"}}}}, {{"counter": {{"packets": 0, "bytes": 0}}}}, {{"{verdict}": null}}]}}}}"#
@@ -141,9 +141,9 @@ fn rules_say_what_a_set_of_nft_is_for() {
     };
     let set = r#"{"set": {"family": "inet", "name": "s", "table": "fw", "type": "ipv4_addr", "elem": ["192.0.2.1"]}}"#;
     let (accepts, negates, other) = (
-        "s: a rule accepts what is in it",
-        "s: a rule looks for what is not in it",
-        "s: a rule does something else with it than to drop",
+        "s: a rule accepts it",
+        "s: a rule matches what is not in it",
+        "s: a rule does not drop it but jumps or returns",
     );
     for (rules, told) in [
         (vec![], "s blocks"),
@@ -161,7 +161,7 @@ fn rules_say_what_a_set_of_nft_is_for() {
             let mut all = rules.clone();
             all.insert(order, set.to_owned());
             let text = format!("{{\"nftables\": [{}]}}", all.join(", "));
-            assert_eq!(chosen(&text, &Choice::default()).0, [told], "{text}");
+            assert_eq!(chosen(&text, &SetChoice::default()).0, [told], "{text}");
         }
     }
 }
@@ -174,25 +174,27 @@ fn concatenations_and_maps_of_nft_are_named() {
         {"map": {"name": "to", "type": "ipv4_addr", "map": "verdict", "elem": [["192.0.2.2", {"drop": null}]]}},
         {"set": {"name": "ports", "type": "inet_service", "elem": [22]}},
         {"set": {"name": "bad", "type": "ipv4_addr", "elem": ["192.0.2.3"]}}]}"#;
-    let (made, entries) = chosen(text, &Choice::default());
+    let (made, entries) = chosen(text, &SetChoice::default());
     assert_eq!(made, ["pairs: its entries are more than addresses", "to: it is a map", "bad blocks"]);
     assert_eq!(entries, ["-192.0.2.3"]);
 }
 
 #[test]
-fn a_word_for_a_set_that_is_not_there_is_refused_with_those_that_are() {
+fn choice_that_fits_no_set_is_refused() {
     let refused = |text: &str, words: &str| {
         let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
         reading.choose(&choice(words)).expect_err("it is not there").to_string()
     };
+    let told = refused("create a hash:ip\nadd a 192.0.2.1\n", "block=a allow=a");
+    assert!(told.contains("contradict each other about set `a`"), "{told}");
     let told = refused("create a hash:ip\nadd a 192.0.2.1\n", "only=b");
     assert!(told.contains("no set is called `b`") && told.contains("`a`"), "{told}");
     let told = refused("192.0.2.1\n", "allow=a");
-    assert!(told.contains("has no sets") && told.contains("filterd allow add"), "{told}");
+    assert!(told.contains("which has no sets") && told.contains("filterd allow add"), "{told}");
 }
 
 #[test]
-fn names_that_say_that_a_set_allows() {
+fn names_suggest_that_a_set_allows() {
     for (name, is_doubtful) in [
         ("whitelist", true),
         ("my_ALLOWED-hosts", true),
@@ -207,8 +209,8 @@ fn names_that_say_that_a_set_allows() {
         ("trusted.allow_4", false),
     ] {
         let text = format!("create {name} hash:ip\nadd {name} 192.0.2.1\n");
-        let (made, _) = chosen(&text, &Choice::default());
-        assert_eq!(made[0].contains("its name says"), is_doubtful, "{name}: {made:?}");
+        let (made, _) = chosen(&text, &SetChoice::default());
+        assert_eq!(made[0].contains("its name contains"), is_doubtful, "{name}: {made:?}");
     }
 }
 

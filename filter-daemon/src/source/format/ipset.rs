@@ -60,7 +60,7 @@ impl Ipset {
         &self.exceptions
     }
 
-    /// Was this set created to hold more than addresses?
+    /// Do the entries of this set have ports, interfaces or marks?
     pub fn holds_more(&self, set: &[u8]) -> bool {
         self.sets.get(set).is_some_and(|set| matches!(set.kind, Kind::More))
     }
@@ -168,7 +168,7 @@ fn unquoted(word: &[u8]) -> &[u8] {
     opened.strip_suffix(b"\"").unwrap_or(opened)
 }
 
-/// The set that a line creates or adds to.
+/// The name of the set that this line creates or adds to.
 pub fn set_of<'a>(line: &Line<'a>) -> Option<&'a [u8]> {
     let mut words = words(line.bytes).filter(|word| !matches!(*word, b"-!" | b"-exist" | b"-q"));
     matches!(words.next(), Some(b"add" | b"create" | b"-A" | b"-N")).then(|| words.next())?

@@ -43,68 +43,68 @@ pub struct Set {
     timeout: Option<u64>,
 }
 
-/// Where a set or a rule stands.
+/// The table of a set or a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Table {
-    /// As in inet.
+    /// As in `inet`.
     pub family: String,
     /// Its name.
     pub name: String,
 }
 
-/// What the elements of a set are.
+/// What a set holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holds {
     /// Addresses, prefixes or ranges.
     #[default]
     Addresses,
-    /// Addresses with something else, as a port.
+    /// Addresses together with ports, interfaces or marks.
     Concatenations,
-    /// What addresses are mapped to.
+    /// Addresses, each with a value: the set is a map.
     Mappings,
     /// Ports, interfaces and the like.
     Other,
 }
 
-/// A rule that looks a packet up in sets.
+/// A rule, as far as it matches packets against sets.
 #[derive(Debug, Default)]
 pub struct Rule {
     /// Where it stands.
     pub table: Table,
-    /// The sets that a packet must be in, or not be in.
+    /// The sets it matches against.
     pub sets: Vec<String>,
-    /// Must the packet not be in one of them?
+    /// Does it match packets that are not in the set (`!=`)?
     pub is_negated: bool,
-    /// What becomes of the packet.
+    /// What it does with the packet, if it decides that.
     pub verdict: Option<Verdict>,
 }
 
-/// What a rule does with a packet.
+/// A verdict of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It passes.
+    /// `accept`
     Accept,
-    /// It does not.
+    /// `drop` or `reject`
     Drop,
-    /// Other rules decide.
+    /// `return`, `jump` and others: later rules decide.
     Other,
 }
 
-/// What is found in a document.
-pub enum Told<'a> {
+/// A part of a document.
+pub enum Part<'a> {
     /// An element of a set.
     Element(Element<'a>),
-    /// A set, behind its elements.
+    /// A set, after its elements.
     Set(&'a Set),
     /// A rule.
     Rule(&'a Rule),
 }
 
-/// Reads a document to its end, tells what it finds until `tell` says that it is enough, and says what is missing.
+/// Reads a document to its end and hands each part to `tell`, which returns true to stop. Returns what is missing.
 ///
 /// # Errors
 /// When the input fails.
-pub fn read(input: impl Read, tell: impl FnMut(Told<'_>) -> bool) -> io::Result<Option<Lack>> {
+pub fn read(input: impl Read, tell: impl FnMut(Part<'_>) -> bool) -> io::Result<Option<Lack>> {
     let mut reading = Reading { document: Document::new(input), tell };
     match reading.root() {
         Ok(()) | Err(Fault::Full) => Ok(None),
@@ -128,7 +128,7 @@ struct Reading<R, T> {
     tell: T,
 }
 
-impl<R: Read, T: FnMut(Told<'_>) -> bool> Reading<R, T> {
+impl<R: Read, T: FnMut(Part<'_>) -> bool> Reading<R, T> {
     fn root(&mut self) -> Result<(), Fault> {
         self.document.skip_mark()?;
         self.document.open(b'{')?;
@@ -188,7 +188,7 @@ impl<R: Read, T: FnMut(Told<'_>) -> bool> Reading<R, T> {
                 _ => self.document.skip()?,
             }
         }
-        if (self.tell)(Told::Set(&set)) { Err(Fault::Full) } else { Ok(()) }
+        if (self.tell)(Part::Set(&set)) { Err(Fault::Full) } else { Ok(()) }
     }
 
     fn rule(&mut self) -> Result<(), Fault> {
@@ -207,10 +207,10 @@ impl<R: Read, T: FnMut(Told<'_>) -> bool> Reading<R, T> {
                 _ => self.document.skip()?,
             }
         }
-        if (self.tell)(Told::Rule(&rule)) { Err(Fault::Full) } else { Ok(()) }
+        if (self.tell)(Part::Rule(&rule)) { Err(Fault::Full) } else { Ok(()) }
     }
 
-    /// A part of a rule: what a packet must be, or what becomes of it.
+    /// Reads a match or a statement of a rule.
     fn expression(&mut self, rule: &mut Rule) -> Result<(), Fault> {
         if self.document.kind()? != Kind::Object {
             return self.document.skip();
@@ -259,7 +259,7 @@ impl<R: Read, T: FnMut(Told<'_>) -> bool> Reading<R, T> {
                 Some(word) if set.holds == Holds::Addresses => line::target(word.as_bytes()),
                 _ => Err(Reason::Kind),
             };
-            let is_enough = (self.tell)(Told::Element(Element {
+            let is_enough = (self.tell)(Part::Element(Element {
                 line: self.document.line(),
                 shown: said.word.as_deref().unwrap_or("an element"),
                 span,

@@ -1,0 +1,24 @@
+//! A row of an input: an entry, or an error at its line.
+
+use super::{Fault, Item};
+
+/// An entry and its line number, if it has one, or the error.
+pub type Row = Result<(Option<u64>, Item), Rejected>;
+
+/// A line that could not be read.
+#[derive(Debug, PartialEq)]
+pub struct Rejected {
+    /// Counted from one.
+    pub line: Option<u64>,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+impl Rejected {
+    /// Told with the name of what was read.
+    pub fn told(&self, name: &str) -> String {
+        let Self { line, fault } = self;
+        let place = line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{name}{place}: error: {fault}")
+    }
+}
