@@ -9,7 +9,7 @@ const KEPT: [&str; 8] =
     ["PATH", "HOME", "CARGO", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTC", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
 
 /// Variables of ours begin with one of these.
-const OURS: [&str; 3] = ["FILTERD_", "PROPTEST_", "ODD_INPUTS"];
+const OURS: [&str; 4] = ["FILTERD_", "PROPTEST_", "ODD_INPUTS", "WORDING"];
 
 /// Variables of ours that mean something to filterd itself.
 const FILTERDS_OWN: [&str; 2] = ["FILTERD_SOCKET", "FILTERD_LOG"];

@@ -13,8 +13,8 @@
 //! ! filterd: something is wrong      standard error
 //! = 7                                the exit code, unless it is 0
 //! ```
-//! A case without a reply runs where no daemon listens. After a change, `WORDING=write cargo test -p filter-daemon --lib wording`
-//! writes what is printed now into the files, for a review with `git diff`.
+//! A case without a reply runs without a daemon. After a change, `WORDING=write cargo xtask test wording` writes the new output
+//! into the files, for a review with `git diff`.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
