@@ -30,6 +30,9 @@ use crate::exit::Exit;
 use crate::source::{Special, file};
 use crate::text::{Explain, Explanation, printable};
 
+/// The name of the format of `nft -j list`.
+const NFT: &str = "nft";
+
 /// More bad lines than this are counted, not told.
 const MOST_TOLD: usize = 10;
 
@@ -40,10 +43,11 @@ becomes that of the list; and lists as they are published: a target or range a l
 end that is written as a moment stays that moment, one that
 is written as time left counts from now on. What is over already is left out.
 
-Some sets allow instead of block. filterd leaves a set out if a rule accepts it, if its name suggests that it allows (white,
-allow, trust), or if it has exceptions (nomatch). Say what it is for with --block, --allow or --skip. Exceptions are subtracted
-from the entries of their set. Pipe the whole ruleset: `nft -j list set` shows no rules. filterd also leaves out concatenations
-and maps. The exit code is 7 if a set was left out, and 2 if no target was read.
+Some sets allow instead of block. filterd leaves a set out if the rules of the input do anything else than drop it, if its name
+suggests that it allows (white, trust, office and others), or if it has exceptions (nomatch). Say what it is for with --block,
+--allow or --skip, each as often as you need. If two tables have a set of that name, write 'inet fw bad'. Exceptions are
+subtracted from the entries of their set. Pipe the whole ruleset: `nft -j list set` shows no rules. filterd also leaves out
+concatenations and maps. The exit code is 7 if a set was left out, and 2 if no target was read.
 
 Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
 they are meant; of an export of filterd's they come back as they were. What this host needs is never blocked. Entries of a list
@@ -99,6 +103,9 @@ struct Imported {
     /// The number of entries that a dry run would import.
     #[serde(skip_serializing_if = "Option::is_none")]
     would_import: Option<u64>,
+    /// Are there sets of nftables without any rule?
+    #[serde(skip)]
+    has_no_rules: bool,
     /// What happens to each set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sets: Vec<SetPlan>,
@@ -143,6 +150,7 @@ impl Import {
         let mut reading = Reading::begin(input, self.format).map_err(|error| unreadable(name, error))?;
         let sets =
             reading.choose(&self.choice()).map_err(|error| unreadable(name, Unreadable::Other(error)))?;
+        let has_no_rules = reading.format == NFT && !sets.is_empty() && sets.iter().all(|set| !set.has_rules);
         let mut sifting = Sifting::new(self.asked(), &lists::ask(socket)?.lists);
         let mut sending = Sending::to(socket)?;
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
@@ -178,6 +186,7 @@ impl Import {
                 Ok(Imported {
                     format,
                     would_import: self.dry_run.then_some(counts.targets),
+                    has_no_rules,
                     sets,
                     outcome: change::unless_all_guarded(outcome)?,
                     allows,
@@ -243,6 +252,9 @@ impl Import {
             );
         }
         console.answer(imported, render)?;
+        if imported.has_no_rules {
+            console.note("the input has no rules: filterd judges its sets by their names; `nft -j list ruleset` has both");
+        }
         left.notes().iter().for_each(|note| console.note(note));
         outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
         guarded::tell(outcome, console);
@@ -255,12 +267,16 @@ impl Import {
         Ok(self.exit(imported))
     }
 
-    fn exit(&self, Imported { outcome, left, incomplete, sets, .. }: &Imported) -> Exit {
+    fn exit(&self, imported: &Imported) -> Exit {
+        let Imported { outcome, left, incomplete, sets, .. } = imported;
         let is_partly = incomplete.is_some()
             || sets.iter().any(|set| set.action == SetAction::LeaveOut)
+            || left.has_foreign
             || !left.faults().is_empty()
             || outcome.changed.idle == Some(Idle::NothingAttached);
-        let exit = outcome.exit(false);
+        // A dry run names no target to the daemon.
+        let is_part = imported.would_import.is_some_and(|targets| targets > 0) && outcome.rejected > 0;
+        let exit = if is_part { Exit::Partly } else { outcome.exit(false) };
         if exit == Exit::Done && is_partly { Exit::Partly } else { exit }
     }
 }

@@ -102,6 +102,8 @@ fn targets(chosen: &Chosen) -> Result<Vec<String>> {
                 targets.extend(["--lib", "--bins"].map(ToOwned::to_owned));
                 targets.extend(programs_beside()?.iter().flat_map(|name| named(name)));
             }
+            // Units have brought it already.
+            Layer::Wording if chosen.has_layer(Layer::Units.name()) => {}
             Layer::Wording => targets.push("--lib".to_owned()),
             Layer::Model => {}
             Layer::Judge
@@ -173,6 +175,10 @@ mod tests {
             (&["vlan"], "--tests"),
             (
                 &["units", "vlan"],
+                "--lib --bins --test beside_a_writer --test fuzz --test members --test strangers",
+            ),
+            (
+                &["units", "wording"],
                 "--lib --bins --test beside_a_writer --test fuzz --test members --test strangers",
             ),
             (&["wording", "program", "network"], "--lib --test program --test network"),

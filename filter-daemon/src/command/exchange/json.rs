@@ -148,11 +148,11 @@ fn row(bytes: &[u8]) -> Result<Item, Fault> {
     })?;
     let note = row.note.map(|note| words::note(&note)).transpose()?;
     Ok(Item {
-        span: words::target(&row.target)?.into(),
         list: Some(words::list_name(&row.list)?),
         own: Own { until: row.until, note },
         allow: row.allow,
         on_ports: row.ports.is_some(),
         is_ours: true,
+        ..Item::bare(words::target(&row.target)?.into())
     })
 }

@@ -21,8 +21,9 @@ pub mod sifting;
 mod tests;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use filter_common::target::Span;
+use filter_common::target::{Span, Target};
 
 use crate::config::ListName;
 use crate::control::wire::Entry;
@@ -46,12 +47,22 @@ pub struct Item {
     pub on_ports: bool,
     /// Has filterd written it, who had it in force as it stands here?
     pub is_ours: bool,
+    /// Targets to subtract from it: the exceptions of its set.
+    pub exceptions: Arc<[Target]>,
 }
 
 impl Item {
     /// One of which nothing but its target is known.
     pub fn bare(span: Span) -> Self {
-        Self { span, list: None, own: Own::default(), allow: false, on_ports: false, is_ours: false }
+        Self {
+            span,
+            list: None,
+            own: Own::default(),
+            allow: false,
+            on_ports: false,
+            is_ours: false,
+            exceptions: Arc::default(),
+        }
     }
 }
 

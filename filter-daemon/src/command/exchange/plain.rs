@@ -107,14 +107,9 @@ fn ours(span: Span, mark: &[u8], allow: bool) -> Result<Item, Fault> {
         Some(_) => return Err(damaged("write until=2026-11-22T21:30:00Z")),
     };
     match parts.next() {
-        None => Ok(Item {
-            span,
-            list: Some(list),
-            own: Own { until, note },
-            allow,
-            on_ports: false,
-            is_ours: true,
-        }),
+        None => {
+            Ok(Item { list: Some(list), own: Own { until, note }, allow, is_ours: true, ..Item::bare(span) })
+        }
         Some(_) => Err(damaged("more follows behind its end")),
     }
 }

@@ -9,6 +9,7 @@ use super::format::Format;
 use super::row::{Rejected, Row};
 use super::sets::{ForeignSets, SetChoice, SetPlan};
 use super::{Fault, Form, Item, json, nft, plain};
+use crate::command::render::entry;
 use crate::source::format::head;
 use crate::source::{self, How, format, line};
 use crate::text::Explanation;
@@ -203,6 +204,13 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
         [b'{', ..] if has(json::MARK) => Ok(Known::Ours(Format::Json)),
         // What `filterd list --json` wrote.
         [b'{', ..] if found != source::Format::Nft && has("\"target\"") => Err(no_json(first)),
+        _ if first.starts_with(b"Name: ") => {
+            Err(Explanation::new("it is what `ipset list` prints", "use `ipset save | filterd import -`"))
+        }
+        _ if entry::is_line(first) && found.is_plain() => Err(Explanation::new(
+            "it is what `filterd list` or `filterd allow list` prints, which does not say what blocks and what allows",
+            "use `filterd export`, which `filterd import` reads",
+        )),
         [b'[' | b'<', ..] => Err(Explanation::new(
             format!("it begins with {}, which is no list", printable::bytes(first)),
             "if it was downloaded, look whether it is what was asked for",

@@ -2,6 +2,7 @@
 //! only the rules, the name or the operator do. So an import reads all sets before it sends any, and leaves doubtful ones out.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use filter_common::target::{Span, Target};
 use serde::Serialize;
@@ -12,18 +13,62 @@ use super::plain::fault;
 use super::row::{Rejected, Row};
 use super::{Fault, Item, set_name};
 use crate::command::render::figure::counted_as;
-use crate::source::format::nft::{Element, Holds, Part, Table, Verdict};
+use crate::source::Reason;
+use crate::source::format::nft::{Element, Holds, Part, Rule, Table, Verdict};
 use crate::source::format::{self, Lack, ipset};
-use crate::source::{Reason, special};
 use crate::text::lines::Lines;
 use crate::text::{Explanation, printable};
 
 /// A set may allow if its name contains one of these.
-const ALLOW_PARTS: [&str; 10] =
-    ["white", "allow", "accept", "trust", "permit", "exempt", "bypass", "ignore", "friend", "safe"];
+const ALLOW_PARTS: [&str; 40] = [
+    "white",
+    "allow",
+    "accept",
+    "trust",
+    "permit",
+    "exempt",
+    "exception",
+    "exclu",
+    "bypass",
+    "ignore",
+    "friend",
+    "safe",
+    "good",
+    "known",
+    "welcome",
+    "authori",
+    "approve",
+    "verified",
+    "legit",
+    "clean",
+    "customer",
+    "partner",
+    "staff",
+    "office",
+    "admin",
+    "mgmt",
+    "manage",
+    "monitor",
+    "internal",
+    "letsencrypt",
+    "pardon",
+    "amnesty",
+    "unblock",
+    "unban",
+    "noblock",
+    "noban",
+    "nodrop",
+    "nodeny",
+    "nofilter",
+    "never",
+];
 
 /// A set may allow if one of these is a whole word of its name.
-const ALLOW_WORDS: [&str; 9] = ["wl", "ok", "own", "local", "lan", "vpn", "admin", "admins", "office"];
+const ALLOW_WORDS: [&str; 13] =
+    ["wl", "wlist", "pass", "passlist", "ok", "own", "self", "local", "home", "lan", "vpn", "vip", "not"];
+
+/// These contain one of the above and mean the opposite.
+const BLOCK_PARTS: [&str; 6] = ["disallow", "untrust", "distrust", "unsafe", "unauthori", "unverified"];
 
 /// The most exceptions of a set: an import compares each entry with all of them.
 const MOST_EXCEPTIONS: usize = 256;
@@ -34,6 +79,7 @@ pub struct ForeignSets {
     sets: Vec<ForeignSet>,
     /// Lines that belong to no set and cannot be read.
     rejected: Vec<Row>,
+    has_rules: bool,
 }
 
 #[derive(Debug)]
@@ -50,12 +96,41 @@ struct ForeignSet {
     uses: Uses,
 }
 
-/// What rules do with the packets of a set.
-#[derive(Clone, Copy, Debug, Default)]
+/// What the rest of the input does with a set.
+#[derive(Clone, Debug, Default)]
 struct Uses {
+    /// A rule drops every packet whose source is in it.
+    drop: bool,
     accept: bool,
     negate: bool,
+    /// A rule drops some of its packets, or does something else.
     other: bool,
+    /// A rule adds to it.
+    filled: bool,
+    /// A line deletes or swaps entries.
+    edited: bool,
+    /// A set of sets has it.
+    member_of: Option<String>,
+}
+
+impl Uses {
+    fn of(rule: &Rule) -> Self {
+        let is_drop = rule.verdict == Some(Verdict::Drop);
+        Self {
+            drop: is_drop && !rule.is_conditional && !rule.is_negated,
+            accept: rule.verdict == Some(Verdict::Accept),
+            negate: rule.is_negated,
+            other: !is_drop || rule.is_conditional,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.drop |= more.drop;
+        self.accept |= more.accept;
+        self.negate |= more.negate;
+        self.other |= more.other;
+    }
 }
 
 /// What the operator says about sets, by name.
@@ -86,6 +161,12 @@ pub struct SetPlan {
     /// Why it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The family and table of a set of nftables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Does the input have rules?
+    #[serde(skip)]
+    pub has_rules: bool,
     /// Would `--block` or `--allow` import it?
     #[serde(skip)]
     is_doubtful: bool,
@@ -113,19 +194,24 @@ impl ForeignSets {
     /// Reads the output of `ipset save`. Returns the number of bytes, too.
     pub fn read_ipset(input: impl Read) -> io::Result<(Self, u64)> {
         let (begun, mut found, mut rows) = (Begun::now(), Self::default(), format::Ipset::default());
-        let mut lines = Lines::new(input);
+        let (mut lines, mut members) = (Lines::new(input), Vec::new());
         while let Some(line) = lines.read()? {
             let number = Some(line.number);
-            let Some((content, entry)) = rows.entry(&line) else { continue };
+            found.note_edits(line.bytes);
+            let entry = rows.entry(&line);
             let Some(name) = ipset::set_of(&line) else {
-                let fault = fault(content, Reason::Form);
-                found.rejected.push(Err(Rejected { line: number, fault }));
+                let rejected = entry.map(|(content, _)| fault(content, Reason::Form));
+                found.rejected.extend(rejected.map(|fault| Err(Rejected { line: number, fault })));
                 continue;
             };
             let set = found.entry_of(&String::from_utf8_lossy(name), None);
+            let Some((content, entry)) = entry else { continue };
             match entry {
                 Err(_) if rows.holds_more(name) => {
                     (set.holds, set.others) = (Holds::Concatenations, set.others + 1);
+                    let of = set.name.clone();
+                    let member = content.split(|byte| *byte == b' ').nth(2).map(String::from_utf8_lossy);
+                    members.extend(member.map(|member| (member.into_owned(), of)));
                 }
                 Err(reason) => {
                     set.rows.push(Err(Rejected { line: number, fault: fault(content, reason) }));
@@ -138,7 +224,24 @@ impl ForeignSets {
                 }
             }
         }
+        for (member, of) in members {
+            let sets = found.sets.iter_mut().filter(|set| set.name == member);
+            sets.for_each(|set| set.uses.member_of = Some(of.clone()));
+        }
         Ok((found, lines.position()))
+    }
+
+    /// Scripts delete, flush, swap and rename: then a set does not hold what its lines add.
+    fn note_edits(&mut self, line: &[u8]) {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let edits =
+            [&b"del"[..], b"-D", b"flush", b"-F", b"destroy", b"-X", b"swap", b"-W", b"rename", b"-E"];
+        if !words.next().is_some_and(|word| edits.contains(&word)) {
+            return;
+        }
+        let names: Vec<_> = words.map(String::from_utf8_lossy).collect();
+        let is_meant = |set: &&mut ForeignSet| names.is_empty() || names.iter().any(|name| *name == set.name);
+        self.sets.iter_mut().filter(is_meant).for_each(|set| set.uses.edited |= !set.rows.is_empty());
     }
 
     /// Reads the output of `nft -j list`.
@@ -149,12 +252,13 @@ impl ForeignSets {
                 Part::Element(element) => found.add_element(begun, element),
                 Part::Set(set) => found.entry_of(&set.name, Some(&set.table)).holds = set.holds,
                 Part::Rule(rule) => {
-                    let used = Uses {
-                        accept: rule.verdict == Some(Verdict::Accept),
-                        negate: rule.is_negated,
-                        other: rule.verdict == Some(Verdict::Other),
-                    };
-                    uses.extend(rule.sets.iter().map(|set| (set.clone(), rule.table.clone(), used)));
+                    found.has_rules = true;
+                    let used = Uses::of(rule);
+                    uses.extend(rule.sets.iter().map(|set| (set.clone(), rule.table.clone(), used.clone())));
+                    let filled = Uses { filled: true, ..Uses::default() };
+                    uses.extend(
+                        rule.filled.iter().map(|set| (set.clone(), rule.table.clone(), filled.clone())),
+                    );
                 }
             }
             false
@@ -162,9 +266,8 @@ impl ForeignSets {
         // Rules may come before the sets they use.
         for (name, table, used) in uses {
             let all = &mut found.entry_of(&name, Some(&table)).uses;
-            all.accept |= used.accept;
-            all.negate |= used.negate;
-            all.other |= used.other;
+            all.filled |= used.filled;
+            all.add(&used);
         }
         Ok((found, lack))
     }
@@ -200,9 +303,9 @@ impl ForeignSets {
     /// When `choice` names a set that does not exist, or says two things about one.
     pub fn choose(self, choice: &SetChoice) -> Result<(Vec<Row>, Vec<SetPlan>), Explanation> {
         choice.check(&self.sets)?;
-        let (mut rows, mut plans) = (self.rejected, Vec::new());
-        for set in self.sets.into_iter().filter(|set| !set.is_empty() && choice.includes(&set.name)) {
-            let plan = set.plan(choice);
+        let (mut rows, mut plans, has_rules) = (self.rejected, Vec::new(), self.has_rules);
+        for set in self.sets.into_iter().filter(|set| !set.is_empty() && choice.includes(set)) {
+            let plan = set.plan(choice, has_rules);
             match plan.action {
                 SetAction::Block => rows.extend(set.into_rows(false)),
                 SetAction::Allow => rows.extend(set.into_rows(true)),
@@ -210,6 +313,8 @@ impl ForeignSets {
             }
             plans.push(plan);
         }
+        // In the order of the input, if that has lines.
+        rows.sort_by_key(|row| row.as_ref().map_or_else(|rejected| rejected.line, |(line, _)| *line));
         Ok((rows, plans))
     }
 }
@@ -225,26 +330,38 @@ impl SetChoice {
     }
 
     /// `--only` hides the other sets, unless another option names them.
-    fn includes(&self, name: &str) -> bool {
-        self.only.is_empty() || self.names().any(|chosen| chosen == name)
+    fn includes(&self, set: &ForeignSet) -> bool {
+        self.only.is_empty() || self.names().any(|name| set.is_called(name))
     }
 
     fn check(&self, sets: &[ForeignSet]) -> Result<(), Explanation> {
-        if let Some(name) = self.names().find(|name| sets.iter().all(|set| set.name != **name)) {
-            let names: Vec<_> = sets.iter().map(|set| printable::word(&set.name)).collect();
-            let known = if names.is_empty() {
-                "the input has no sets".to_owned()
-            } else {
-                format!("the sets are {}", names.join(", "))
+        for name in self.names() {
+            let (called, word) = (sets.iter().filter(|set| set.is_called(name)), printable::word(name));
+            let called: Vec<_> = called.collect();
+            let shown = |sets: &mut dyn Iterator<Item = &ForeignSet>| {
+                sets.map(|set| printable::word(&set.full_name())).collect::<Vec<_>>().join(", ")
             };
-            return Err(Explanation::new(format!("no set is called {}", printable::word(name)), known));
+            if called.is_empty() {
+                let known = match sets {
+                    [] => "the input has no sets".to_owned(),
+                    sets => format!("the sets are {}", shown(&mut sets.iter())),
+                };
+                return Err(Explanation::new(format!("no set is called {word}"), known));
+            }
+            if called.len() > 1 {
+                let message = format!("{} sets are called {word}", called.len());
+                let names = shown(&mut called.into_iter());
+                return Err(Explanation::new(message, format!("name the table, too: {names}")));
+            }
         }
-        let is_in = |names: &[String], name: &String| names.contains(name);
-        let contradicts = |name: &&String| {
-            [&self.block, &self.allow, &self.skip].into_iter().filter(|names| is_in(names, name)).count() > 1
+        let has = |names: &[String], set: &ForeignSet| names.iter().any(|name| set.is_called(name));
+        let contradicts = |set: &&ForeignSet| {
+            [&self.block, &self.allow, &self.skip].into_iter().filter(|names| has(names, set)).count() > 1
+                || has(&self.only, set) && has(&self.skip, set)
         };
-        self.names().find(contradicts).map_or(Ok(()), |name| {
-            let message = format!("two options contradict each other about set {}", printable::word(name));
+        sets.iter().find(contradicts).map_or(Ok(()), |set| {
+            let word = printable::word(&set.full_name());
+            let message = format!("two options contradict each other about set {word}");
             Err(Explanation::new(message, "give one of --block, --allow and --skip for each set"))
         })
     }
@@ -280,8 +397,19 @@ impl ForeignSet {
         self.holds == Holds::Other || self.rows.is_empty() && self.exceptions.is_empty() && self.others == 0
     }
 
-    fn plan(&self, choice: &SetChoice) -> SetPlan {
-        let has = |names: &[String]| names.contains(&self.name);
+    /// `inet fw bad` for a set of nftables.
+    fn full_name(&self) -> String {
+        self.table
+            .as_ref()
+            .map_or_else(|| self.name.clone(), |table| format!("{} {}", table.words(), self.name))
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.table.is_some() && self.full_name() == name
+    }
+
+    fn plan(&self, choice: &SetChoice, has_rules: bool) -> SetPlan {
+        let has = |names: &[String]| names.iter().any(|name| self.is_called(name));
         let is_importable = self.holds == Holds::Addresses && self.exceptions.len() <= MOST_EXCEPTIONS;
         let (action, reason) = if has(&choice.skip) {
             (SetAction::Skip, None)
@@ -291,7 +419,7 @@ impl ForeignSet {
             (SetAction::Block, None)
         } else if has(&choice.allow) {
             (SetAction::Allow, None)
-        } else if let Some(doubt) = self.doubt() {
+        } else if let Some(doubt) = self.doubt(has_rules) {
             (SetAction::LeaveOut, Some(doubt))
         } else if self.is_marked_as_allowing() {
             (SetAction::Allow, None)
@@ -302,6 +430,8 @@ impl ForeignSet {
             name: self.name.clone(),
             entries: self.rows.len() as u64 + self.others,
             exceptions: self.exceptions.len() as u64,
+            table: self.table.as_ref().map(Table::words),
+            has_rules,
             is_doubtful: action == SetAction::LeaveOut && is_importable,
             action,
             reason,
@@ -312,21 +442,29 @@ impl ForeignSet {
     fn obstacle(&self) -> Option<String> {
         match self.holds {
             Holds::Mappings => Some("it is a map".to_owned()),
-            Holds::Concatenations | Holds::Other => Some("its entries are more than addresses".to_owned()),
+            Holds::Concatenations | Holds::Other => Some("its entries are not plain addresses".to_owned()),
             Holds::Addresses => (self.exceptions.len() > MOST_EXCEPTIONS)
                 .then(|| format!("it has more than {MOST_EXCEPTIONS} exceptions (nomatch)")),
         }
     }
 
     /// Why it may be something else than a block list.
-    fn doubt(&self) -> Option<String> {
-        let count = self.exceptions.len() as u64;
-        if self.uses.accept {
-            Some("a rule accepts it".to_owned())
-        } else if self.uses.negate {
+    fn doubt(&self, has_rules: bool) -> Option<String> {
+        let (uses, count) = (&self.uses, self.exceptions.len() as u64);
+        if uses.negate {
             Some("a rule matches what is not in it".to_owned())
-        } else if self.uses.other {
-            Some("a rule does not drop it but jumps or returns".to_owned())
+        } else if uses.accept {
+            Some("a rule accepts it".to_owned())
+        } else if uses.other {
+            Some("a rule does something else than drop all its packets".to_owned())
+        } else if uses.filled && !uses.drop {
+            Some("rules fill it and none drops it".to_owned())
+        } else if has_rules && !uses.drop {
+            Some("no rule drops it".to_owned())
+        } else if let Some(of) = &uses.member_of {
+            Some(format!("it is a member of set {}", printable::word(of)))
+        } else if uses.edited {
+            Some("a later line deletes, flushes, renames or swaps it".to_owned())
         } else if count > 0 {
             Some(format!("it has {} (nomatch)", counted_as(count, ["exception", "exceptions"])))
         } else if self.is_marked_as_allowing() {
@@ -341,31 +479,23 @@ impl ForeignSet {
         set_name::list(unprefixed(&self.name)).is_some_and(|(_, allow)| allow)
     }
 
-    /// Its entries, without the addresses of its exceptions.
-    fn into_rows(self, allow: bool) -> Vec<Row> {
+    /// Its entries, each with the exceptions that it covers.
+    fn into_rows(self, allow: bool) -> impl Iterator<Item = Row> {
         let Self { rows, exceptions, .. } = self;
-        let mut all = Vec::with_capacity(rows.len());
-        for row in rows {
-            let Ok((line, item)) = row else {
-                all.push(row);
-                continue;
-            };
-            let item = Item { allow, ..item };
-            let has_exception = |target: Target| exceptions.iter().any(|exception| target.covers(exception));
-            if !item.span.into_iter().any(has_exception) {
-                all.push(Ok((line, item)));
-                continue;
-            }
-            let left = special::minus(item.span, &exceptions);
-            all.extend(left.iter().map(|target| Ok((line, Item { span: target.into(), ..item.clone() }))));
-        }
-        all
+        let all: Arc<[Target]> = exceptions.into();
+        rows.into_iter().map(move |row| {
+            let (line, item) = row?;
+            let has_exception = |target: Target| all.iter().any(|exception| target.covers(exception));
+            let exceptions =
+                if item.span.into_iter().any(has_exception) { all.clone() } else { Arc::default() };
+            Ok((line, Item { allow, exceptions, ..item }))
+        })
     }
 }
 
 /// The part of a name that suggests that the set allows.
 fn allow_word_in(name: &str) -> Option<&'static str> {
-    let name = name.to_ascii_lowercase();
+    let name = BLOCK_PARTS.iter().fold(name.to_ascii_lowercase(), |name, part| name.replace(part, ""));
     let mut words = name.split(|sign: char| !sign.is_ascii_alphanumeric());
     ALLOW_PARTS
         .into_iter()
@@ -376,7 +506,9 @@ fn allow_word_in(name: &str) -> Option<&'static str> {
 impl SetPlan {
     /// A line for people.
     pub fn line(&self) -> String {
-        let (name, entries) = (printable::word(&self.name), counted_as(self.entries, ["entry", "entries"]));
+        let table = self.table.as_ref().map(|table| format!(" of {}", printable::excerpt(table)));
+        let name = format!("{}{}", printable::word(&self.name), table.unwrap_or_default());
+        let entries = counted_as(self.entries, ["entry", "entries"]);
         let minus = match self.exceptions {
             0 => String::new(),
             count => format!(", minus {}", counted_as(count, ["exception", "exceptions"])),

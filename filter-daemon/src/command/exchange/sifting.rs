@@ -56,6 +56,9 @@ pub struct Left {
     /// By list: those of the configuration here, which bring their entries themselves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub configured: BTreeMap<String, u64>,
+    /// Is one of those not from an export of filterd?
+    #[serde(skip)]
+    pub has_foreign: bool,
     /// By list: those which no command may fill, or which do the opposite here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_list")]
     pub refused: BTreeMap<Refused, u64>,
@@ -123,18 +126,25 @@ impl Sifting {
         }
         let list = self.asked.list.clone().filter(|_| !allow).or(item.list);
         if !self.is_open(list.as_ref(), allow) {
+            // An export of filterd may bring what the configuration has anyway. The sets of others do not.
+            self.left.has_foreign |= !is_ours;
             return Ok(None);
         }
         if item.on_ports {
             self.left.on_ports += 1;
             return Ok(None);
         }
-        // Whoever exported it had it in force.
-        let meant = if is_ours { Special::INCLUDED } else { self.asked.special };
+        // An export of filterd was in force. Allowing a special range never cuts anybody off.
+        let meant = match (is_ours, allow) {
+            (true, _) => Special::INCLUDED,
+            (false, true) => Special { included: true, ..self.asked.special },
+            (false, false) => self.asked.special,
+        };
         if let Some(wide) = span.into_iter().find(|target| meant.doubts(*target)) {
             return Err(format!("{wide} is wider than a /8, or a /16 of IPv6: if that is meant, say --wide"));
         }
-        let targets = if meant.included { span.into_iter().collect() } else { self.plain(span) };
+        let rest = special::minus(span, &item.exceptions);
+        let targets = if meant.included { rest.iter().collect() } else { self.plain(rest.iter()) };
         Ok(Some((To { list, allow, wide: meant.wide }, targets, own)))
     }
 

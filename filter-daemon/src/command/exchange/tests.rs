@@ -3,6 +3,7 @@
 use super::format::Format;
 use super::reading::{Reading, Unreadable};
 use super::sets::{SetAction, SetChoice, SetPlan};
+use crate::source::special;
 
 /// `list target left note` of each entry, a fault as such.
 fn read(text: &str) -> Vec<String> {
@@ -75,7 +76,9 @@ fn chosen(text: &str, choice: &SetChoice) -> (Vec<String>, Vec<String>) {
     let mut entries = Vec::new();
     while let Some(row) = reading.row().unwrap() {
         let (_, item) = row.expect("each is a target");
-        entries.push(format!("{}{}", if item.allow { "+" } else { "-" }, item.span));
+        let sign = if item.allow { "+" } else { "-" };
+        let rest = special::minus(item.span, &item.exceptions);
+        entries.extend(rest.iter().map(|target| format!("{sign}{target}")));
     }
     (plans.iter().map(word).collect(), entries)
 }
@@ -105,7 +108,7 @@ fn doubtful_set_needs_a_word() {
                  create web hash:ip,port family inet\nadd web 192.0.2.3,tcp:80\n\
                  create empty hash:ip family inet\n";
     let doubts = ["wl: its name contains `wl`", "nets: it has 1 exception (nomatch)"];
-    let more = "web: its entries are more than addresses";
+    let more = "web: its entries are not plain addresses";
     for (words, sets, entries) in [
         ("", vec!["bad blocks", doubts[0], doubts[1], more], "-192.0.2.0/28"),
         (
@@ -140,10 +143,11 @@ fn nft_rules_decide_what_a_set_is_for() {
         )
     };
     let set = r#"{"set": {"family": "inet", "name": "s", "table": "fw", "type": "ipv4_addr", "elem": ["192.0.2.1"]}}"#;
-    let (accepts, negates, other) = (
+    let (accepts, negates, other, unused) = (
         "s: a rule accepts it",
         "s: a rule matches what is not in it",
-        "s: a rule does not drop it but jumps or returns",
+        "s: a rule does something else than drop all its packets",
+        "s: no rule drops it",
     );
     for (rules, told) in [
         (vec![], "s blocks"),
@@ -153,8 +157,11 @@ fn nft_rules_decide_what_a_set_is_for() {
         (vec![rule("==", "drop"), rule("==", "accept")], accepts),
         (vec![rule("!=", "drop")], negates),
         (vec![rule("==", "return")], other),
-        (vec![rule("==", "drop").replace("\"table\": \"fw\"", "\"table\": \"other\"")], "s blocks"),
-        (vec![rule("==", "accept").replace("\"table\": \"fw\"", "\"table\": \"other\"")], "s blocks"),
+        (vec![rule("==", "drop").replace("\"table\": \"fw\"", "\"table\": \"other\"")], unused),
+        (vec![rule("==", "drop").replace("saddr", "daddr")], other),
+        (vec![rule("==", "drop").replace("\"counter\"", "\"limit\"")], other),
+        (vec![rule("==", "drop").replace("\"drop\"", "\"log\"")], other),
+        (vec![rule("==", "drop").replace("@s", "@t")], unused),
     ] {
         // nft writes sets before rules; whoever edits may not.
         for order in [0, rules.len()] {
@@ -175,7 +182,7 @@ fn concatenations_and_maps_of_nft_are_named() {
         {"set": {"name": "ports", "type": "inet_service", "elem": [22]}},
         {"set": {"name": "bad", "type": "ipv4_addr", "elem": ["192.0.2.3"]}}]}"#;
     let (made, entries) = chosen(text, &SetChoice::default());
-    assert_eq!(made, ["pairs: its entries are more than addresses", "to: it is a map", "bad blocks"]);
+    assert_eq!(made, ["pairs: its entries are not plain addresses", "to: it is a map", "bad blocks"]);
     assert_eq!(entries, ["-192.0.2.3"]);
 }
 
@@ -207,6 +214,12 @@ fn names_suggest_that_a_set_allows() {
         ("blackhole", false),
         ("crowdsec-blacklists", false),
         ("trusted.allow_4", false),
+        ("not_blocked", true),
+        ("unban", true),
+        ("do-not-block", true),
+        ("office-staff", true),
+        ("untrusted", false),
+        ("disallowed", false),
     ] {
         let text = format!("create {name} hash:ip\nadd {name} 192.0.2.1\n");
         let (made, _) = chosen(&text, &SetChoice::default());
@@ -368,7 +381,7 @@ fn a_comment_that_speaks_of_tables_makes_no_nft_of_a_list() {
     }
     let jump =
         nft("x").replace("\"nftables\": [", "\"nftables\": [{\"rule\": {\"jump\": {\"target\": \"x\"}}}, ");
-    assert_eq!(read(&jump), ["a 192.0.2.1 None Some(\"x\")"]);
+    assert_eq!(chosen(&jump, &choice("block=a")).1, ["-192.0.2.1"]);
 }
 
 #[test]
@@ -396,4 +409,43 @@ fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
     assert_eq!(fault(3, "{\"entries\":2}\n").as_deref(), Some(more));
     let fewer = "it is not what was exported: 1 entry was read, and its last line says 2 entries";
     assert_eq!(fault(1, "{\"entries\":2}\n").as_deref(), Some(fewer));
+}
+
+/// An outsider found these: each blocked somebody who was not to be blocked.
+#[test]
+fn outsiders_ipset_inputs_block_nobody_unasked() {
+    let set = "create a hash:net\nadd a 192.0.2.0/28\n";
+    for (more, doubt) in [
+        ("create trusted list:set\nadd trusted a\n", "a: it is a member of set `trusted`"),
+        ("del a 192.0.2.1\n", "a: a later line deletes, flushes, renames or swaps it"),
+        ("create b hash:net\nswap b a\n", "a: a later line deletes, flushes, renames or swaps it"),
+        ("flush\n", "a: a later line deletes, flushes, renames or swaps it"),
+    ] {
+        let text = [set, more].concat();
+        let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+        let plans = reading.choose(&SetChoice::default()).expect("nothing is asked for");
+        let told = format!("{}: {}", plans[0].name, plans[0].reason.as_deref().unwrap_or("blocks"));
+        assert_eq!(told, doubt, "{more}");
+    }
+    for text in [
+        "Name: whitelist\nType: hash:ip\nMembers:\n192.0.2.1\n",
+        "192.0.2.1            # friends, since 1 min ago, permanent\n",
+    ] {
+        assert!(refusal(text).contains("it is what"), "{text}");
+    }
+}
+
+#[test]
+fn equal_names_in_two_tables_need_the_table() {
+    let set = |table: &str, address: &str| {
+        format!(
+            r#"{{"set": {{"family": "inet", "name": "s", "table": "{table}", "type": "ipv4_addr", "elem": ["{address}"]}}}}"#
+        )
+    };
+    let text = format!(r#"{{"nftables": [{}, {}]}}"#, set("a", "192.0.2.1"), set("b", "192.0.2.2"));
+    let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
+    let refused = reading.choose(&choice("allow=s")).expect_err("two are called so").to_string();
+    assert!(refused.contains("`inet a s`, `inet b s`"), "{refused}");
+    let one = SetChoice { allow: vec!["inet a s".to_owned()], ..SetChoice::default() };
+    assert_eq!(chosen(&text, &one).1, ["+192.0.2.1", "-192.0.2.2"]);
 }

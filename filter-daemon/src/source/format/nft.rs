@@ -52,6 +52,13 @@ pub struct Table {
     pub name: String,
 }
 
+impl Table {
+    /// Family and name, as `nft` takes them.
+    pub fn words(&self) -> String {
+        format!("{} {}", self.family, self.name).trim().to_owned()
+    }
+}
+
 /// What a set holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holds {
@@ -75,6 +82,10 @@ pub struct Rule {
     pub sets: Vec<String>,
     /// Does it match packets that are not in the set (`!=`)?
     pub is_negated: bool,
+    /// Does it match anything but a source address in one set, or do anything but count, log and decide?
+    pub is_conditional: bool,
+    /// The sets that it adds to or removes from.
+    pub filled: Vec<String>,
     /// What it does with the packet, if it decides that.
     pub verdict: Option<Verdict>,
 }
@@ -222,10 +233,18 @@ impl<R: Read, T: FnMut(Part<'_>) -> bool> Reading<R, T> {
                     self.matching(rule)?;
                     continue;
                 }
+                ("set", Kind::Object) => {
+                    self.filling(rule)?;
+                    continue;
+                }
                 ("accept", _) => Some(Verdict::Accept),
                 ("drop" | "reject", _) => Some(Verdict::Drop),
                 ("return" | "jump" | "goto" | "queue" | "vmap", _) => Some(Verdict::Other),
-                _ => None,
+                ("counter" | "log" | "comment", _) => None,
+                _ => {
+                    rule.is_conditional = true;
+                    None
+                }
             };
             rule.verdict = verdict.or(rule.verdict);
             self.document.skip()?;
@@ -234,11 +253,12 @@ impl<R: Read, T: FnMut(Part<'_>) -> bool> Reading<R, T> {
     }
 
     fn matching(&mut self, rule: &mut Rule) -> Result<(), Fault> {
-        let (mut is_negated, mut set) = (false, None);
+        let (mut is_negated, mut is_source, mut set) = (false, false, None);
         self.document.open(b'{')?;
         while let Some(key) = self.document.key()? {
             match (key.as_str(), self.document.kind()?) {
                 ("op", Kind::Text) => is_negated = self.document.text()? == "!=",
+                ("left", Kind::Object) => is_source = self.is_source()?,
                 ("right", Kind::Text) => {
                     set = self.document.text()?.strip_prefix('@').map(ToOwned::to_owned);
                 }
@@ -246,7 +266,44 @@ impl<R: Read, T: FnMut(Part<'_>) -> bool> Reading<R, T> {
             }
         }
         rule.is_negated |= is_negated && set.is_some();
+        rule.is_conditional |= !is_source || set.is_none() || !rule.sets.is_empty();
         rule.sets.extend(set);
+        Ok(())
+    }
+
+    /// Is the left side of a match the source address?
+    fn is_source(&mut self) -> Result<bool, Fault> {
+        let mut is_source = false;
+        self.document.open(b'{')?;
+        while let Some(key) = self.document.key()? {
+            match (key.as_str(), self.document.kind()?) {
+                ("payload", Kind::Object) => {
+                    self.document.open(b'{')?;
+                    while let Some(key) = self.document.key()? {
+                        match (key.as_str(), self.document.kind()?) {
+                            ("field", Kind::Text) => is_source = self.document.text()? == "saddr",
+                            _ => self.document.skip()?,
+                        }
+                    }
+                }
+                _ => self.document.skip()?,
+            }
+        }
+        Ok(is_source)
+    }
+
+    /// Reads a statement that changes a set, as `update @seen { ip saddr }`.
+    fn filling(&mut self, rule: &mut Rule) -> Result<(), Fault> {
+        self.document.open(b'{')?;
+        while let Some(key) = self.document.key()? {
+            match (key.as_str(), self.document.kind()?) {
+                ("set", Kind::Text) => {
+                    let set = self.document.text()?;
+                    rule.filled.push(set.strip_prefix('@').unwrap_or(&set).to_owned());
+                }
+                _ => self.document.skip()?,
+            }
+        }
         Ok(())
     }
 

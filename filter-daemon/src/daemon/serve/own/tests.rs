@@ -12,6 +12,7 @@ use crate::blocklist::{Blocklist, Polarity};
 use crate::command::exchange::Item;
 use crate::command::exchange::format::Format;
 use crate::command::exchange::reading::Reading;
+use crate::command::exchange::sets::SetChoice;
 use crate::control::wire::lists::List;
 use crate::control::wire::{Entry, Import, Method};
 
@@ -85,6 +86,7 @@ fn exported(blocklist: &Blocklist, format: Format, now: u64) -> Vec<u8> {
 
 fn read(text: &[u8]) -> Vec<Item> {
     let mut reading = Reading::begin(text, None).expect("it is recognised");
+    reading.choose(&SetChoice::default()).expect("nothing is asked for");
     let mut items = Vec::new();
     while let Some(row) = reading.row().unwrap() {
         items.push(row.expect("every line is read").1);
