@@ -30,9 +30,6 @@ use crate::exit::Exit;
 use crate::source::{Special, file};
 use crate::text::{Explain, Explanation, printable};
 
-/// The name of the format of `nft -j list`.
-const NFT: &str = "nft";
-
 /// More bad lines than this are counted, not told.
 const MOST_TOLD: usize = 10;
 
@@ -150,7 +147,7 @@ impl Import {
         let mut reading = Reading::begin(input, self.format).map_err(|error| unreadable(name, error))?;
         let sets =
             reading.choose(&self.choice()).map_err(|error| unreadable(name, Unreadable::Other(error)))?;
-        let has_no_rules = reading.format == NFT && !sets.is_empty() && sets.iter().all(|set| !set.has_rules);
+        let has_no_rules = reading.lacks_rules && !sets.is_empty();
         let mut sifting = Sifting::new(self.asked(), &lists::ask(socket)?.lists);
         let mut sending = Sending::to(socket)?;
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());

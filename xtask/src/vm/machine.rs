@@ -141,9 +141,6 @@ fn ahead_of_tests(qemu: &Command) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "setsid", "sh", "-c", FIRST, "sh"]);
     command.arg(qemu.get_program()).args(qemu.get_args());
-    for (name, value) in qemu.get_envs() {
-        command.env(name, value.unwrap_or_default());
-    }
     command
 }
 

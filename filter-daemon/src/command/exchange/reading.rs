@@ -29,6 +29,8 @@ pub struct Reading<R> {
     pub format: &'static str,
     /// How many bytes of it were read where that is not told by lines.
     whole: u64,
+    /// Is it a document of nftables without rules?
+    pub lacks_rules: bool,
     /// The sets that were read, until `choose` takes them.
     sets: Option<ForeignSets>,
 }
@@ -74,18 +76,26 @@ impl<R: Read> Reading<R> {
                 return Err(Unreadable::Other(told.into()));
             }
             let read = LARGEST_DOCUMENT - document.limit();
-            return Ok(Self::of_sets(sets, format, read));
+            let lacks_rules = !sets.has_rules();
+            return Ok(Self { lacks_rules, ..Self::of_sets(sets, format, read) });
         }
         if is_ipset {
             let (sets, read) = ForeignSets::read_ipset(all).map_err(Unreadable::Input)?;
             return Ok(Self::of_sets(sets, format, read));
         }
         let Some(form) = form else { return Err(Unreadable::Other(no_nft())) };
-        Ok(Self { rows: Rows::Lines(Lines::new(all), form), format, whole: 0, sets: None })
+        Ok(Self {
+            rows: Rows::Lines(Lines::new(all), form),
+            format,
+            whole: 0,
+            lacks_rules: false,
+            sets: None,
+        })
     }
 
     fn of_sets(sets: ForeignSets, format: &'static str, whole: u64) -> Self {
-        Self { rows: Rows::All(Vec::new().into_iter()), format, whole, sets: Some(sets) }
+        let rows = Rows::All(Vec::new().into_iter());
+        Self { rows, format, whole, lacks_rules: false, sets: Some(sets) }
     }
 
     /// Chooses the sets whose entries `row` returns, and reports what happens to each. Without it, `row` returns no entry of a set.

@@ -130,6 +130,7 @@ impl Uses {
         self.accept |= more.accept;
         self.negate |= more.negate;
         self.other |= more.other;
+        self.filled |= more.filled;
     }
 }
 
@@ -164,9 +165,6 @@ pub struct SetPlan {
     /// The family and table of a set of nftables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// Does the input have rules?
-    #[serde(skip)]
-    pub has_rules: bool,
     /// Would `--block` or `--allow` import it?
     #[serde(skip)]
     is_doubtful: bool,
@@ -265,9 +263,7 @@ impl ForeignSets {
         })?;
         // Rules may come before the sets they use.
         for (name, table, used) in uses {
-            let all = &mut found.entry_of(&name, Some(&table)).uses;
-            all.filled |= used.filled;
-            all.add(&used);
+            found.entry_of(&name, Some(&table)).uses.add(&used);
         }
         Ok((found, lack))
     }
@@ -295,6 +291,11 @@ impl ForeignSets {
             self.sets.len() - 1
         });
         &mut self.sets[at]
+    }
+
+    /// Does the input have rules?
+    pub const fn has_rules(&self) -> bool {
+        self.has_rules
     }
 
     /// Returns the entries to import, and what happens to each set that has entries.
@@ -336,22 +337,21 @@ impl SetChoice {
 
     fn check(&self, sets: &[ForeignSet]) -> Result<(), Explanation> {
         for name in self.names() {
-            let (called, word) = (sets.iter().filter(|set| set.is_called(name)), printable::word(name));
-            let called: Vec<_> = called.collect();
-            let shown = |sets: &mut dyn Iterator<Item = &ForeignSet>| {
-                sets.map(|set| printable::word(&set.full_name())).collect::<Vec<_>>().join(", ")
-            };
+            let word = printable::word(name);
+            let called: Vec<_> = sets.iter().filter(|set| set.is_called(name)).collect();
             if called.is_empty() {
                 let known = match sets {
                     [] => "the input has no sets".to_owned(),
-                    sets => format!("the sets are {}", shown(&mut sets.iter())),
+                    sets => format!("the sets are {}", full_names(sets)),
                 };
                 return Err(Explanation::new(format!("no set is called {word}"), known));
             }
             if called.len() > 1 {
                 let message = format!("{} sets are called {word}", called.len());
-                let names = shown(&mut called.into_iter());
-                return Err(Explanation::new(message, format!("name the table, too: {names}")));
+                return Err(Explanation::new(
+                    message,
+                    format!("name the table, too: {}", full_names(called)),
+                ));
             }
         }
         let has = |names: &[String], set: &ForeignSet| names.iter().any(|name| set.is_called(name));
@@ -410,7 +410,6 @@ impl ForeignSet {
 
     fn plan(&self, choice: &SetChoice, has_rules: bool) -> SetPlan {
         let has = |names: &[String]| names.iter().any(|name| self.is_called(name));
-        let is_importable = self.holds == Holds::Addresses && self.exceptions.len() <= MOST_EXCEPTIONS;
         let (action, reason) = if has(&choice.skip) {
             (SetAction::Skip, None)
         } else if let Some(reason) = self.obstacle() {
@@ -431,8 +430,7 @@ impl ForeignSet {
             entries: self.rows.len() as u64 + self.others,
             exceptions: self.exceptions.len() as u64,
             table: self.table.as_ref().map(Table::words),
-            has_rules,
-            is_doubtful: action == SetAction::LeaveOut && is_importable,
+            is_doubtful: action == SetAction::LeaveOut && self.obstacle().is_none(),
             action,
             reason,
         }
@@ -479,18 +477,19 @@ impl ForeignSet {
         set_name::list(unprefixed(&self.name)).is_some_and(|(_, allow)| allow)
     }
 
-    /// Its entries, each with the exceptions that it covers.
+    /// Its entries, each with the exceptions of the set.
     fn into_rows(self, allow: bool) -> impl Iterator<Item = Row> {
         let Self { rows, exceptions, .. } = self;
-        let all: Arc<[Target]> = exceptions.into();
+        let exceptions: Arc<[Target]> = exceptions.into();
         rows.into_iter().map(move |row| {
-            let (line, item) = row?;
-            let has_exception = |target: Target| all.iter().any(|exception| target.covers(exception));
-            let exceptions =
-                if item.span.into_iter().any(has_exception) { all.clone() } else { Arc::default() };
-            Ok((line, Item { allow, exceptions, ..item }))
+            row.map(|(line, item)| (line, Item { allow, exceptions: exceptions.clone(), ..item }))
         })
     }
+}
+
+fn full_names<'a>(sets: impl IntoIterator<Item = &'a ForeignSet>) -> String {
+    let names: Vec<_> = sets.into_iter().map(|set| printable::word(&set.full_name())).collect();
+    names.join(", ")
 }
 
 /// The part of a name that suggests that the set allows.

@@ -143,8 +143,12 @@ impl Sifting {
         if let Some(wide) = span.into_iter().find(|target| meant.doubts(*target)) {
             return Err(format!("{wide} is wider than a /8, or a /16 of IPv6: if that is meant, say --wide"));
         }
-        let rest = special::minus(span, &item.exceptions);
-        let targets = if meant.included { rest.iter().collect() } else { self.plain(rest.iter()) };
+        let rest: Vec<Target> = if item.exceptions.is_empty() {
+            span.into_iter().collect()
+        } else {
+            special::minus(span, &item.exceptions).iter().collect()
+        };
+        let targets = if meant.included { rest } else { self.plain(rest) };
         Ok(Some((To { list, allow, wide: meant.wide }, targets, own)))
     }
 

@@ -30,6 +30,7 @@ use crate::blocklist::{Reach, Targets};
 use crate::config::{Config, Mode};
 use crate::kernel::Filter;
 use crate::kernel::tests::memory::Memory;
+use crate::kernel::tests::whole::few_or;
 use ends::Ends;
 use world::{Plan, Random, address, facts, loaded, plan, source, targets};
 
@@ -44,8 +45,7 @@ const FEW: u64 = 2_000;
 fn none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut() {
     let number =
         |name, otherwise| std::env::var(name).map_or(otherwise, |word| word.parse().expect("it is a number"));
-    let some = if std::env::var_os("FILTERD_WHOLE").is_some() { ALL } else { FEW };
-    let (first, reloads) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", some));
+    let (first, reloads) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", few_or(FEW, ALL)));
     let (seeds, next) = (first..first + reloads.div_ceil(RELOADS), AtomicU64::new(first));
     let told = thread::scope(|scope| {
         let tell = || scope.spawn(|| tell_stories(&seeds, &next, RELOADS.min(reloads)));

@@ -18,6 +18,8 @@ mod reference;
 mod step;
 mod together;
 mod universe;
+#[path = "../../../../tests/harness/whole.rs"]
+pub(crate) mod whole;
 mod world;
 
 use std::env;
@@ -30,6 +32,7 @@ use filter_common::target::Target;
 
 use random::Random;
 use step::{Step, steps};
+use whole::few_or;
 use world::World;
 
 /// Stories in `cargo xtask test --all`, and in other runs. A soak tells more.
@@ -38,8 +41,7 @@ const FEW: u64 = 24;
 
 #[test]
 fn whatever_the_kernel_refuses_packets_meet_what_is_blocked() {
-    let some = if env::var_os("FILTERD_WHOLE").is_some() { ALL } else { FEW };
-    let (first, count) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", some));
+    let (first, count) = (number("FILTERD_SEED", 0), number("FILTERD_STORIES", few_or(FEW, ALL)));
     let next = AtomicU64::new(first);
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let told = thread::scope(|scope| {
