@@ -1,6 +1,7 @@
 //! `filterd import`: puts on live lists what a file holds, with the list, end and note of each entry.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use super::exchange::reading::{Reading, Unreadable};
 use super::exchange::row::Rejected;
 use super::exchange::sending::Sending;
 use super::exchange::sets::{SetAction, SetChoice, SetPlan};
-use super::exchange::sifting::{Asked, Left, Sifting, To};
+use super::exchange::sifting::{Asked, Inline, InlineEntries, Left, Sifting, To};
 use super::lists;
 use super::render::console::Console;
 use super::render::figure::{self, count, counted, counted_as};
@@ -48,10 +49,12 @@ concatenations and maps. The exit code is 7 if a set was left out, and 2 if no t
 
 Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
 they are meant; of an export of filterd's they come back as they were. What this host needs is never blocked. Entries of a list
-that the configuration has here are left to it.
+that the configuration has here are left to it. Entries of `block:` and `allow:` belong to a configuration: on another machine,
+--as-live or --as-config says where they go.
 
 Examples:
   filterd import filterd.json
+  filterd import filterd.json --as-live
   ipset save | filterd import - --dry-run
   nft -j list ruleset | filterd import - --block blackhole --allow partners
   nft -j list ruleset | filterd import - --only blackhole
@@ -87,6 +90,12 @@ pub struct Import {
     /// Do not import this set
     #[arg(long, value_name = "SET")]
     skip: Vec<String>,
+    /// Put entries of `block:` and `allow:` of another configuration onto the live lists `manual` and `manual-allow`
+    #[arg(long, conflicts_with = "as_config")]
+    as_live: bool,
+    /// Write entries of `block:` and `allow:` of another configuration to this new file, as lines for a configuration
+    #[arg(long, value_name = "NEW_FILE")]
+    as_config: Option<PathBuf>,
     /// Show what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -113,13 +122,34 @@ struct Imported {
     allows: u64,
     #[serde(flatten)]
     left: Left,
+    /// The file with lines for a configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<Written>,
     /// Why what was read is not all of what was written, if that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<String>,
 }
 
+/// A file with lines for a configuration.
+#[derive(Debug, Serialize)]
+struct Written {
+    path: String,
+    entries: u64,
+}
+
 fn is_none(number: &u64) -> bool {
     *number == 0
+}
+
+impl Written {
+    fn line(&self, is_dry_run: bool) -> String {
+        let Self { path, entries } = self;
+        let entries = counted_as(*entries, ["entry", "entries"]);
+        if is_dry_run {
+            return format!("would write {entries} of `block:` and `allow:` to {path}");
+        }
+        format!("wrote {entries} of `block:` and `allow:` to {path}: copy them into the configuration, then run `filterd reload`")
+    }
 }
 
 impl Import {
@@ -149,6 +179,7 @@ impl Import {
             reading.choose(&self.choice()).map_err(|error| unreadable(name, Unreadable::Other(error)))?;
         let has_no_rules = reading.lacks_rules && !sets.is_empty();
         let mut sifting = Sifting::new(self.asked(), &lists::ask(socket)?.lists);
+        let file = self.create_configuration()?;
         let mut sending = Sending::to(socket)?;
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
         let mut outcome = Outcome::default();
@@ -162,7 +193,8 @@ impl Import {
         );
         let ended = ended.and_then(|()| Ok(sending.finish()?));
         progress.end();
-        let (fault, format, left) = (reading.fault(), reading.format, sifting.left());
+        let (fault, format, (left, inline)) = (reading.fault(), reading.format, sifting.finish());
+        let configuration = self.write_configuration(file, &inline, name).map_err(Trouble::Input)?;
         let incomplete = fault.map(|fault| format!("{name}: {fault}"));
         if ended.is_ok() && counts.rows == 0 && sets.iter().all(|set| set.entries == 0) {
             return Err(nothing_read(name, incomplete));
@@ -188,6 +220,7 @@ impl Import {
                     outcome: change::unless_all_guarded(outcome)?,
                     allows,
                     left,
+                    configuration,
                     incomplete,
                 })
             }
@@ -225,6 +258,32 @@ impl Import {
         Ok(())
     }
 
+    /// Creates the file before anything is imported: a path that cannot be written must not stop an import half way.
+    fn create_configuration(&self) -> Result<Option<File>, Trouble> {
+        let Some(path) = self.as_config.as_ref().filter(|_| !self.dry_run) else { return Ok(None) };
+        File::create_new(path).map(Some).map_err(|error| {
+            let message = format!("cannot create {}: {}", printable::path(path), printable::error(&error));
+            Trouble::unparsable(Explanation::new(message, "name a new file in a directory that exists"))
+        })
+    }
+
+    fn write_configuration(
+        &self,
+        file: Option<File>,
+        inline: &Inline,
+        name: &str,
+    ) -> io::Result<Option<Written>> {
+        let Some(path) = &self.as_config else { return Ok(None) };
+        if let Some(mut file) = file {
+            let name = printable::excerpt(name);
+            writeln!(file, "# What `block:` and `allow:` had in the export that `filterd import` read from {name}.")?;
+            writeln!(file, "# Copy these lines into the configuration, then run `filterd reload`.")?;
+            file.write_all(inline.lines().as_bytes())?;
+            file.sync_all()?;
+        }
+        Ok(Some(Written { path: printable::path(path).to_string(), entries: inline.count() as u64 }))
+    }
+
     fn choice(&self) -> SetChoice {
         let Self { block, allow, only, skip, .. } = self.clone();
         SetChoice { block, allow, only, skip }
@@ -237,6 +296,11 @@ impl Import {
             until: self.ttl.map(end),
             special: Special { included: self.include_special, wide: self.wide },
             now: clock::on_the_wall(clock::now()),
+            inline: match (self.as_live, &self.as_config) {
+                (true, _) => InlineEntries::ToLive,
+                (false, Some(_)) => InlineEntries::Collect,
+                (false, None) => InlineEntries::LeaveOut,
+            },
         }
     }
 
@@ -316,6 +380,7 @@ fn render(imported: &Imported) -> String {
         Some(count) => lines.push(render_dry_run(imported, count)),
         None => lines.extend(render_done(imported)),
     }
+    lines.extend(imported.configuration.as_ref().map(|written| written.line(imported.would_import.is_some())));
     lines.join("\n")
 }
 

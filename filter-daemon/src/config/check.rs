@@ -337,7 +337,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             let special = if draft.allows { Special::INCLUDED } else { draft.how.special };
             let Draft { allows, limits, how, ttl, .. } = draft;
             let format = database.as_ref().map_or(how.format, |_| Some(Format::Plain));
-            let how = How { special, format, database: database.map(Arc::new), ..how };
+            let how = How { special, format, database: database.map(Arc::new), allows, ..how };
             config.lists.push(List { name, path, feed, allows, limits, how, ttl, ports, ipv6_prefix });
         }
     }

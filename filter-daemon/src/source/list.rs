@@ -16,7 +16,7 @@ use super::limits::{Limits, Seen};
 use super::line;
 use super::parts::{self, Parts};
 use super::patience::Progress;
-use super::rejected::Rejected;
+use super::rejected::{Reason, Rejected};
 use super::remarks::Remarks;
 use super::{Targets, net64, quad};
 use crate::text::lines::Lines;
@@ -159,24 +159,64 @@ impl Reading<'_> {
 
     /// A set's exceptions are none of what other files name.
     fn sets(&mut self, input: impl Read) -> io::Result<()> {
-        let (mut sets, mut part) = (format::Ipset::default(), self.gathering.part());
+        let (mut sets, mut part) = (format::Ipset::new(self.how), self.gathering.part());
         rows(input, &mut sets, &mut part)?;
         self.gathering.join(part, sets.exceptions());
         Ok(())
     }
 
+    /// Rules come behind the sets that they use, so each set is gathered apart until the end.
     fn document(&mut self, input: impl Read) -> io::Result<()> {
+        let (mut sets, mut accepted) = (Sets { sets: Vec::new(), held: 0 }, Vec::new());
         let list = &mut self.gathering;
         let lack = nft::read(input, |part| {
-            let nft::Part::Element(element) = part else { return false };
-            // The keys of a map are no list.
-            if element.set.holds != nft::Holds::Mappings {
-                list.take(element.line, element.shown.as_bytes(), element.span);
+            match part {
+                // The keys of a map are no list.
+                nft::Part::Element(element) if element.set.holds != nft::Holds::Mappings => {
+                    return sets.take(element, list);
+                }
+                nft::Part::Rule(rule) if rule.verdict == Some(nft::Verdict::Accept) && !rule.is_negated => {
+                    accepted.extend(rule.sets.iter().map(|set| (rule.table.clone(), set.clone())));
+                }
+                nft::Part::Element(_) | nft::Part::Set(_) | nft::Part::Rule(_) => {}
             }
-            list.is_full()
+            false
         })?;
+        for (set, mut part) in sets.sets {
+            if !self.how.allows && accepted.contains(&set) {
+                part.reject_all(set.1.as_bytes(), Reason::Allows);
+            }
+            list.join(part, &[]);
+        }
         list.lacks(lack);
         Ok(())
+    }
+}
+
+/// The sets of a document of nftables.
+struct Sets {
+    sets: Vec<((nft::Table, String), Gathering)>,
+    /// The number of targets, repetitions included.
+    held: usize,
+}
+
+impl Sets {
+    /// Puts an element to its set. Returns true if the list is full.
+    fn take(&mut self, element: nft::Element<'_>, list: &mut Gathering) -> bool {
+        let nft::Element { line, shown, span, set, .. } = element;
+        // Nearly always it is the last one.
+        let is_it = |(of, _): &((nft::Table, String), Gathering)| of.1 == set.name && of.0 == set.table;
+        let at = self.sets.iter().rposition(is_it).unwrap_or_else(|| {
+            self.sets.push(((set.table.clone(), set.name.clone()), list.part()));
+            self.sets.len() - 1
+        });
+        self.sets[at].1.take(line, shown.as_bytes(), span);
+        self.held += 1;
+        if self.held > list.room() {
+            self.held = self.sets.iter_mut().map(|(_, part)| part.sorted()).sum();
+            list.cut_if(self.held > list.room());
+        }
+        self.held > list.room()
     }
 }
 

@@ -48,6 +48,8 @@ pub enum Reason {
     Kind,
     /// More exceptions than a set may have.
     Exceptions,
+    /// Its row, or the rules around its set, say that it allows.
+    Allows,
     /// It is not what this form has here.
     Form,
     /// Its end is not there, and somebody is writing to its file.
@@ -106,6 +108,7 @@ impl fmt::Display for Reason {
             Self::Mask => f.write_str("names other addresses by its ends than by its mask"),
             Self::Kind => f.write_str("is more than an address (a port, an interface, a mark), and is not blocked"),
             Self::Exceptions => f.write_str("is one exception more than a list may have"),
+            Self::Allows => f.write_str("is to be allowed, says its row or a rule: it is not blocked"),
             Self::Form => f.write_str("is nothing that this format has"),
             Self::Unfinished => f.write_str(
                 "has no end, and its file is being written: it is taken when it is whole, or its file at rest for a second, and read again (`filterd reload`)",

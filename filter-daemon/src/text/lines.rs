@@ -18,6 +18,8 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
     /// Is that all of it?
     pub whole: bool,
+    /// Does a line feed end it? The last line of an input that was cut has none.
+    pub is_ended: bool,
 }
 
 /// What a line says, without its comment and without blanks around it.
@@ -73,14 +75,14 @@ impl<R: Read> Lines<R> {
         loop {
             let ahead = self.end - self.start;
             if let Some(length) = self.line_end() {
-                return Ok(Some(self.give(length, length + 1)));
+                return Ok(Some(self.give(length, length + 1, true)));
             }
             if ahead > LONGEST {
                 self.in_long_line = true;
-                return Ok(Some(self.give(ahead, ahead)));
+                return Ok(Some(self.give(ahead, ahead, false)));
             }
             if !self.refill()? {
-                return Ok((ahead > 0).then(|| self.give(ahead, ahead)));
+                return Ok((ahead > 0).then(|| self.give(ahead, ahead, false)));
             }
         }
     }
@@ -95,11 +97,12 @@ impl<R: Read> Lines<R> {
         self.read
     }
 
-    fn give(&mut self, length: usize, taken: usize) -> Line<'_> {
+    fn give(&mut self, length: usize, taken: usize, is_ended: bool) -> Line<'_> {
         let (start, shown) = (self.start, length.min(LONGEST));
         self.start += taken;
         self.number += 1;
-        Line { number: self.number, bytes: &self.buffer[start..start + shown], whole: length <= LONGEST }
+        let bytes = &self.buffer[start..start + shown];
+        Line { number: self.number, bytes, whole: length <= LONGEST, is_ended }
     }
 
     fn skip_line(&mut self) -> io::Result<()> {
@@ -172,6 +175,9 @@ mod tests {
             [(1, b"a".into(), true), (2, b"".into(), true), (3, b"b".into(), true)]
         );
         assert_eq!(read(&b""[..]), []);
+        let mut lines = Lines::new(&b"a\nb"[..]);
+        assert!(lines.read().unwrap().unwrap().is_ended);
+        assert!(!lines.read().unwrap().unwrap().is_ended);
     }
 
     #[test]
@@ -193,7 +199,7 @@ mod tests {
     #[test]
     fn what_is_said_stands_before_a_comment() {
         let content = |number, text: &'static str, whole| {
-            let line = Line { number, bytes: text.as_bytes(), whole };
+            let line = Line { number, bytes: text.as_bytes(), whole, is_ended: true };
             match line.content() {
                 Content::Nothing => "nothing",
                 Content::Says(content) => std::str::from_utf8(content).unwrap(),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use filter_common::target::{Prefix, Target};
 
+use super::ending::{END, HEAD};
 use super::lost::Lost;
 use super::{Writer, set_name};
 use crate::control::wire;
@@ -38,6 +39,7 @@ impl Ipset {
 
 impl Writer for Ipset {
     fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{HEAD}: `ipset restore -exist` makes or fills these sets")?;
         for list in lists {
             let room = (list.entries + list.entries / 4).max(LEAST_ROOM);
             for (family, inet) in [(4, "inet"), (6, "inet6")] {
@@ -65,8 +67,8 @@ impl Writer for Ipset {
             .try_for_each(|target| writeln!(out, "add {name} {target}{timeout}{comment}"))
     }
 
-    fn end(&mut self, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{END}")
     }
 
     fn lost(&self) -> &Lost {

@@ -3,6 +3,7 @@
 //! A format is a file, both ways: what writes it ([`Writer`]) and what reads it line by line ([`Form`]). `json` and `plain`
 //! are filterd's own and carry everything; what another one cannot carry is counted by `lost`.
 
+mod ending;
 mod foreign;
 pub mod format;
 pub mod ipset;
@@ -17,6 +18,8 @@ pub mod sending;
 mod set_name;
 pub mod sets;
 pub mod sifting;
+#[cfg(test)]
+mod odd;
 #[cfg(test)]
 mod tests;
 

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use filter_common::target::Target;
 
+use super::ending::{END, Ending};
 use super::ipset::{comment, without_comment};
 use super::list_of::Begun;
 use super::lost::Lost;
@@ -128,7 +129,8 @@ impl Writer for Nft {
     }
 
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        self.gathered.iter_mut().try_for_each(|(name, elements)| Self::write(name, elements, out))
+        self.gathered.iter_mut().try_for_each(|(name, elements)| Self::write(name, elements, out))?;
+        writeln!(out, "{END}")
     }
 
     fn lost(&self) -> &Lost {
@@ -159,11 +161,12 @@ pub struct Statements {
     begun: Begun,
     /// The set to which elements are added.
     set: Option<String>,
+    ending: Ending,
 }
 
 impl Default for Statements {
     fn default() -> Self {
-        Self { begun: Begun::now(), set: None }
+        Self { begun: Begun::now(), set: None, ending: Ending::default() }
     }
 }
 
@@ -171,7 +174,12 @@ impl Default for Statements {
 pub const MARK: &str = "# filterd export: `nft -f";
 
 impl Form for Statements {
+    fn fault(&self) -> Option<String> {
+        self.ending.fault()
+    }
+
     fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+        self.ending.note(line);
         let Ok(text) = str::from_utf8(line.bytes) else { return Some(Err("it is no text".to_owned())) };
         let text = text.trim_ascii();
         if text.is_empty() || text.starts_with('#') {
@@ -202,5 +210,5 @@ fn element(begun: Begun, set: &str, text: &str) -> Result<Item, Fault> {
         }
         None => (text, None),
     };
-    begun.item(words::span(target)?, unprefixed(set), left, comment)
+    Ok(Item { is_ours: true, ..begun.item(words::span(target)?, unprefixed(set), left, comment)? })
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use filter_common::target::Span;
 use jiff::Timestamp;
 
+use super::ending::{END, Ending, HEAD};
 use super::lost::Lost;
 use super::{Fault, Form, Item, Writer};
 use crate::config::ListName;
@@ -30,7 +31,7 @@ pub struct Plain {
 
 impl Writer for Plain {
     fn begin(&mut self, _: &[List], out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "# filterd export: `filterd import FILE` brings back list, end and note")
+        writeln!(out, "{HEAD}: `filterd import FILE` brings back list, end and note")
     }
 
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -49,8 +50,8 @@ impl Writer for Plain {
         writeln!(out)
     }
 
-    fn end(&mut self, _: &mut dyn Write) -> io::Result<()> {
-        Ok(())
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{END}")
     }
 
     fn lost(&self) -> &Lost {
@@ -63,10 +64,18 @@ fn moment(seconds: u64) -> Option<Timestamp> {
 }
 
 /// Reads it, and any other list of one target a line.
-pub struct Lines;
+#[derive(Default)]
+pub struct Lines {
+    ending: Ending,
+}
 
 impl Form for Lines {
+    fn fault(&self) -> Option<String> {
+        self.ending.fault()
+    }
+
     fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>> {
+        self.ending.note(line);
         let allowed = line.bytes.strip_prefix(ALLOW.as_bytes()).filter(|rest| mark(rest).is_some());
         let line = &Line { bytes: allowed.unwrap_or(line.bytes), ..*line };
         let span = match line::read(line)? {

@@ -33,6 +33,8 @@ pub struct Reading<R> {
     pub lacks_rules: bool,
     /// The sets that were read, until `choose` takes them.
     sets: Option<ForeignSets>,
+    /// What is wrong with the input of these sets as a whole.
+    sets_fault: Option<String>,
 }
 
 enum Rows<R> {
@@ -90,12 +92,14 @@ impl<R: Read> Reading<R> {
             whole: 0,
             lacks_rules: false,
             sets: None,
+            sets_fault: None,
         })
     }
 
     fn of_sets(sets: ForeignSets, format: &'static str, whole: u64) -> Self {
         let rows = Rows::All(Vec::new().into_iter());
-        Self { rows, format, whole, lacks_rules: false, sets: Some(sets) }
+        let sets_fault = sets.fault();
+        Self { rows, format, whole, lacks_rules: false, sets: Some(sets), sets_fault }
     }
 
     /// Chooses the sets whose entries `row` returns, and reports what happens to each. Without it, `row` returns no entry of a set.
@@ -136,7 +140,7 @@ impl<R: Read> Reading<R> {
     pub fn fault(&self) -> Option<String> {
         match &self.rows {
             Rows::Lines(_, form) => form.fault(),
-            Rows::All(_) => None,
+            Rows::All(_) => self.sets_fault.clone(),
         }
     }
 
@@ -160,7 +164,7 @@ enum Known {
 /// Who reads the lines of this; none if it has no lines.
 fn ours(format: Format, is_ours: bool) -> Option<Box<dyn Form>> {
     Some(match format {
-        Format::Plain => Box::new(plain::Lines),
+        Format::Plain => Box::<plain::Lines>::default(),
         Format::Json => Box::<json::Json>::default(),
         Format::Nft if is_ours => Box::<nft::Statements>::default(),
         Format::Nft | Format::Ipset => return None,

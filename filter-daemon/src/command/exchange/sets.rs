@@ -7,6 +7,7 @@ use std::sync::Arc;
 use filter_common::target::{Span, Target};
 use serde::Serialize;
 
+use super::ending::Ending;
 use super::list_of::Begun;
 use super::nft::unprefixed;
 use super::plain::fault;
@@ -80,6 +81,7 @@ pub struct ForeignSets {
     /// Lines that belong to no set and cannot be read.
     rejected: Vec<Row>,
     has_rules: bool,
+    ending: Ending,
 }
 
 #[derive(Debug)]
@@ -195,6 +197,12 @@ impl ForeignSets {
         let (mut lines, mut members) = (Lines::new(input), Vec::new());
         while let Some(line) = lines.read()? {
             let number = Some(line.number);
+            found.ending.note(&line);
+            if !line.is_ended && line.whole {
+                let fault = format!("{} has no line end: the input may be cut here", printable::bytes(line.bytes));
+                found.rejected.push(Err(Rejected { line: number, fault }));
+                continue;
+            }
             found.note_edits(line.bytes);
             let entry = rows.entry(&line);
             let Some(name) = ipset::set_of(&line) else {
@@ -293,6 +301,11 @@ impl ForeignSets {
         &mut self.sets[at]
     }
 
+    /// What is wrong with the input as a whole.
+    pub fn fault(&self) -> Option<String> {
+        self.ending.fault()
+    }
+
     /// Does the input have rules?
     pub const fn has_rules(&self) -> bool {
         self.has_rules
@@ -305,11 +318,12 @@ impl ForeignSets {
     pub fn choose(self, choice: &SetChoice) -> Result<(Vec<Row>, Vec<SetPlan>), Explanation> {
         choice.check(&self.sets)?;
         let (mut rows, mut plans, has_rules) = (self.rejected, Vec::new(), self.has_rules);
+        let is_ours = self.ending.is_ours();
         for set in self.sets.into_iter().filter(|set| !set.is_empty() && choice.includes(set)) {
-            let plan = set.plan(choice, has_rules);
+            let plan = set.plan(choice, has_rules, is_ours);
             match plan.action {
-                SetAction::Block => rows.extend(set.into_rows(false)),
-                SetAction::Allow => rows.extend(set.into_rows(true)),
+                SetAction::Block => rows.extend(set.into_rows(false, is_ours)),
+                SetAction::Allow => rows.extend(set.into_rows(true, is_ours)),
                 SetAction::LeaveOut | SetAction::Skip => {}
             }
             plans.push(plan);
@@ -408,7 +422,7 @@ impl ForeignSet {
         self.name == name || self.table.is_some() && self.full_name() == name
     }
 
-    fn plan(&self, choice: &SetChoice, has_rules: bool) -> SetPlan {
+    fn plan(&self, choice: &SetChoice, has_rules: bool, is_ours: bool) -> SetPlan {
         let has = |names: &[String]| names.iter().any(|name| self.is_called(name));
         let (action, reason) = if has(&choice.skip) {
             (SetAction::Skip, None)
@@ -418,7 +432,7 @@ impl ForeignSet {
             (SetAction::Block, None)
         } else if has(&choice.allow) {
             (SetAction::Allow, None)
-        } else if let Some(doubt) = self.doubt(has_rules) {
+        } else if let Some(doubt) = self.doubt(has_rules, is_ours) {
             (SetAction::LeaveOut, Some(doubt))
         } else if self.is_marked_as_allowing() {
             (SetAction::Allow, None)
@@ -447,7 +461,7 @@ impl ForeignSet {
     }
 
     /// Why it may be something else than a block list.
-    fn doubt(&self, has_rules: bool) -> Option<String> {
+    fn doubt(&self, has_rules: bool, is_ours: bool) -> Option<String> {
         let (uses, count) = (&self.uses, self.exceptions.len() as u64);
         if uses.negate {
             Some("a rule matches what is not in it".to_owned())
@@ -465,7 +479,8 @@ impl ForeignSet {
             Some("a later line deletes, flushes, renames or swaps it".to_owned())
         } else if count > 0 {
             Some(format!("it has {} (nomatch)", counted_as(count, ["exception", "exceptions"])))
-        } else if self.is_marked_as_allowing() {
+        } else if is_ours || self.is_marked_as_allowing() {
+            // In an export of filterd the end of the name tells.
             None
         } else {
             allow_word_in(&self.name).map(|word| format!("its name contains `{word}`"))
@@ -478,11 +493,11 @@ impl ForeignSet {
     }
 
     /// Its entries, each with the exceptions of the set.
-    fn into_rows(self, allow: bool) -> impl Iterator<Item = Row> {
+    fn into_rows(self, allow: bool, is_ours: bool) -> impl Iterator<Item = Row> {
         let Self { rows, exceptions, .. } = self;
         let exceptions: Arc<[Target]> = exceptions.into();
         rows.into_iter().map(move |row| {
-            row.map(|(line, item)| (line, Item { allow, exceptions: exceptions.clone(), ..item }))
+            row.map(|(line, item)| (line, Item { allow, is_ours, exceptions: exceptions.clone(), ..item }))
         })
     }
 }

@@ -39,6 +39,44 @@ pub struct Asked {
     pub special: Special,
     /// The time.
     pub now: u64,
+    /// What happens to entries of `block:` and `allow:`.
+    pub inline: InlineEntries,
+}
+
+/// What an import does with entries that `block:` and `allow:` of a configuration brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InlineEntries {
+    /// No command fills these lists, so they are left out.
+    LeaveOut,
+    /// They go to the live lists that `add` and `allow add` fill.
+    ToLive,
+    /// They are collected for a configuration.
+    Collect,
+}
+
+/// Entries for `block:` and `allow:` of a configuration.
+#[derive(Debug, Default, PartialEq)]
+pub struct Inline {
+    /// For `block:`.
+    pub block: Vec<Target>,
+    /// For `allow:`.
+    pub allow: Vec<Target>,
+}
+
+impl Inline {
+    /// The number of entries.
+    pub const fn count(&self) -> usize {
+        self.block.len() + self.allow.len()
+    }
+
+    /// The lines of a configuration.
+    pub fn lines(&self) -> String {
+        let section = |key: &str, targets: &[Target]| {
+            let lines: String = targets.iter().map(|target| format!("  - {target}\n")).collect();
+            if targets.is_empty() { format!("{key}: []\n") } else { format!("{key}:\n{lines}") }
+        };
+        section("block", &self.block) + &section("allow", &self.allow)
+    }
 }
 
 /// Entries that were left out.
@@ -101,6 +139,7 @@ pub struct Sifting {
     /// Of each list that there is: is it live, and does it allow?
     lists: BTreeMap<String, (bool, bool)>,
     left: Left,
+    inline: Inline,
 }
 
 impl Sifting {
@@ -110,7 +149,7 @@ impl Sifting {
         let is_there = |list: &&List| list.kind == LIVE || list.entries > 0 || !is_reserved(&list.name);
         let known = lists.iter().filter(is_there);
         let known = known.map(|list| (list.name.clone(), (list.kind == LIVE, list.allows)));
-        Self { asked, lists: known.collect(), left: Left::default() }
+        Self { asked, lists: known.collect(), left: Left::default(), inline: Inline::default() }
     }
 
     /// What is to be sent of an entry, and where to.
@@ -125,6 +164,11 @@ impl Sifting {
             return Err(format!("{span} ends in more than ten years"));
         }
         let list = self.asked.list.clone().filter(|_| !allow).or(item.list);
+        let inline = match list.as_ref().is_some_and(|list| is_inline(list, allow)) {
+            true => self.asked.inline,
+            false => InlineEntries::LeaveOut,
+        };
+        let list = list.filter(|_| inline == InlineEntries::LeaveOut);
         if !self.is_open(list.as_ref(), allow) {
             // An export of filterd may bring what the configuration has anyway. The sets of others do not.
             self.left.has_foreign |= !is_ours;
@@ -149,6 +193,11 @@ impl Sifting {
             special::minus(span, &item.exceptions).iter().collect()
         };
         let targets = if meant.included { rest } else { self.plain(rest) };
+        if inline == InlineEntries::Collect {
+            let section = if allow { &mut self.inline.allow } else { &mut self.inline.block };
+            section.extend(targets);
+            return Ok(None);
+        }
         Ok(Some((To { list, allow, wide: meant.wide }, targets, own)))
     }
 
@@ -189,9 +238,9 @@ impl Sifting {
         false
     }
 
-    /// What was left out.
-    pub fn left(self) -> Left {
-        self.left
+    /// What was left out, and what was collected for a configuration.
+    pub fn finish(self) -> (Left, Inline) {
+        (self.left, self.inline)
     }
 }
 
@@ -250,17 +299,19 @@ impl Refused {
             Because::Opposite => format!("they {does}, and that list {opposite} here"),
         };
         let remedy = match (because, allow) {
-            (Because::Configuration, true) => {
-                "write them into `allow:` of the configuration, or `filterd allow add` them, which takes --list NAME"
-            }
-            (Because::Configuration, false) => {
-                "write them into `block:` of the configuration, or import them with --list NAME"
+            (Because::Configuration, _) => {
+                "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration"
             }
             (_, true) => "`filterd allow add` allows them on another list, with --list NAME",
             (_, false) => "import them with --list NAME: what blocks goes to that list then",
         };
         Explanation::new(format!("{} of list `{list}` left out: {why}", entries(count)), remedy)
     }
+}
+
+/// Do `block:` or `allow:` of a configuration fill that list?
+fn is_inline(list: &ListName, allow: bool) -> bool {
+    list.as_str() == if allow { CONFIG_ALLOW_LIST } else { CONFIG_LIST }
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -276,13 +327,17 @@ mod tests {
     use super::*;
 
     fn sifting() -> Sifting {
+        sifting_with(InlineEntries::LeaveOut)
+    }
+
+    fn sifting_with(inline: InlineEntries) -> Sifting {
         let list = |name: &str, kind: &str, entries| List {
             name: name.into(),
             kind: kind.into(),
             entries,
             ..List::default()
         };
-        let asked = Asked { list: None, until: None, special: Special::EXCLUDED, now: 1000 };
+        let asked = Asked { list: None, until: None, special: Special::EXCLUDED, now: 1000, inline };
         Sifting::new(asked, &[list("drop", "file", 3), list("config", "config", 0), list("ssh", "live", 1)])
     }
 
@@ -307,7 +362,7 @@ mod tests {
         assert_eq!(sifted(&mut sifting, Item { on_ports: true, ..item("192.0.2.1", "ssh") }), None);
         assert_eq!(sifted(&mut sifting, item("10.0.0.1", "ssh")), Some(Vec::new()));
         assert!(sifting.sift(item("16.0.0.0/6", "ssh")).is_err());
-        let left = sifting.left();
+        let (left, _) = sifting.finish();
         assert_eq!((left.over, left.special, left.on_ports), (1, 1, 1));
         assert_eq!(left.configured.keys().collect::<Vec<_>>(), ["drop"]);
         assert_eq!(
@@ -322,7 +377,7 @@ mod tests {
         let mut sifting = sifting();
         assert!(sifted(&mut sifting, item("192.0.2.1", "new")).is_some());
         assert_eq!(sifted(&mut sifting, Item { allow: true, ..item("192.0.2.2", "new") }), None);
-        assert_eq!(sifting.left().refused[&Refused::of("new", true)], 1);
+        assert_eq!(sifting.finish().0.refused[&Refused::of("new", true)], 1);
     }
 
     #[test]
@@ -330,8 +385,8 @@ mod tests {
         let allowed = |list: &str| Item { allow: true, ..item("192.0.2.1", list) };
         let blocked = |list: &str| item("192.0.2.1", list);
         let all = [
-            (blocked("config"), "only the configuration", "`block:`"),
-            (allowed("config-allow"), "only the configuration", "`allow:`"),
+            (blocked("config"), "only the configuration", "--as-live"),
+            (allowed("config-allow"), "only the configuration", "--as-config"),
             (allowed("guard"), "filterd itself fills it", "`filterd allow add`"),
             (blocked("guard"), "they block, and that list allows here", "import them with --list NAME"),
             (
@@ -346,12 +401,31 @@ mod tests {
             let mut sifting = sifting();
             let told = format!("{item:?}");
             assert_eq!(sifted(&mut sifting, item), None, "{told}");
-            let faults = sifting.left().faults();
+            let faults = sifting.finish().0.faults();
             assert_eq!(faults.len(), 1, "{told}");
             assert!(faults[0].message.contains(why), "{told}: {}", faults[0].message);
             let remedies = faults[0].remedy.clone().unwrap_or_default();
             assert!(remedies.contains(remedy), "{told}: {remedies}");
         }
+    }
+
+    /// FAULTS W3-O12.
+    #[test]
+    fn inline_entries_go_where_they_are_asked() {
+        let allowed = Item { allow: true, ..item("192.0.2.2", "config-allow") };
+        let mut live = sifting_with(InlineEntries::ToLive);
+        for (item, allow) in [(item("192.0.2.1", "config"), false), (allowed.clone(), true)] {
+            let (to, targets, _) = live.sift(item).unwrap().unwrap();
+            assert_eq!((to, targets.len()), (To { list: None, allow, wide: false }, 1));
+        }
+        let mut collecting = sifting_with(InlineEntries::Collect);
+        assert_eq!(sifted(&mut collecting, item("192.0.2.1", "config")), None);
+        assert_eq!(sifted(&mut collecting, allowed), None);
+        assert!(sifted(&mut collecting, item("192.0.2.3", "ssh")).is_some());
+        let (left, inline) = collecting.finish();
+        assert_eq!((left, inline.count()), (Left::default(), 2));
+        assert_eq!(inline.lines(), "block:\n  - 192.0.2.1\nallow:\n  - 192.0.2.2\n");
+        assert_eq!(Inline::default().lines(), "block: []\nallow: []\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A table: fields between commas (or semicolons, tabs, bars), some in quotes, and one column of targets. Comments begin with `#`,
 //! and so may the line that says what the columns are called, as abuse.ch has it.
 
-use super::{Column, How, Rows, head};
+use super::{Column, How, Rows, allowing, head};
 use crate::source::line::{self, Said};
 use crate::source::rejected::Reason;
 use crate::text::lines::Line;
@@ -26,6 +26,8 @@ pub struct Csv {
     /// Counted from zero; none where it is not known which it is.
     column: Option<usize>,
     has_begun: bool,
+    /// Are rows meant that say that they allow?
+    allows: bool,
     /// What is there, where the column that was named is not.
     looks: Option<String>,
 }
@@ -50,7 +52,7 @@ impl Csv {
         };
         let looks = missing
             .map(|name| format!(" (read as csv: there is no column {name}{})", called(head, delimiter)));
-        Self { delimiter, column, has_begun: false, looks }
+        Self { delimiter, column, has_begun: false, allows: how.allows, looks }
     }
 }
 
@@ -74,6 +76,7 @@ impl Rows for Csv {
             None => Some((row, Err(Reason::NoColumn))),
             Some(Err(Open)) => Some((row, Err(Reason::OpenQuote))),
             Some(Ok([])) => Some((row, line::target(b""))),
+            Some(Ok(_)) if !self.allows && says_allow(row, self.delimiter) => Some((row, Err(Reason::Allows))),
             Some(Ok(field)) => Some((field, line::target(field))),
         }
     }
@@ -91,6 +94,10 @@ pub fn could_be(line: &[u8]) -> bool {
 
 fn has_target(row: &[u8], delimiter: u8) -> bool {
     row.contains(&delimiter) && fields(row, delimiter).flatten().any(|field| line::target(field).is_ok())
+}
+
+fn says_allow(row: &[u8], delimiter: u8) -> bool {
+    fields(row, delimiter).flatten().any(allowing::says_so)
 }
 
 /// Lines that are no comments.

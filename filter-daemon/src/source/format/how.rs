@@ -19,6 +19,8 @@ pub struct How {
     pub database: Option<Arc<Database>>,
     /// Does it mean private, loopback and other special ranges, or half the internet?
     pub special: Special,
+    /// Does the list allow? Then entries that say so are meant.
+    pub allows: bool,
 }
 
 /// A column of a table, or a key of an object.
@@ -53,7 +55,7 @@ impl How {
 /// In a few words, the same for what is read alike and for nothing else; none where nothing is said.
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { format, column, min_score, database, special } = self;
+        let Self { format, column, min_score, database, special, allows: _ } = self;
         let said = [
             format.map(|format| format!("format {format}")),
             column.as_ref().map(|column| format!("column {column}")),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use filter_common::target::{Prefix, Span, Target};
 
-use super::Rows;
+use super::{How, Rows, allowing};
 use crate::source::line::{self, Said};
 use crate::source::rejected::Reason;
 use crate::text::lines::Line;
@@ -22,6 +22,8 @@ const MOST_EXCEPTIONS: usize = 256;
 pub struct Ipset {
     sets: HashMap<Box<[u8]>, Set>,
     exceptions: Vec<Target>,
+    /// Are sets meant whose name says that they allow?
+    allows: bool,
 }
 
 /// An entry of a set. What is read as a list is asked for its span alone.
@@ -55,6 +57,11 @@ enum Kind {
 }
 
 impl Ipset {
+    /// As `how` says.
+    pub fn new(how: &How) -> Self {
+        Self { allows: how.allows, ..Self::default() }
+    }
+
     /// What is to be taken out of what was named; of whichever set, since they are read as one list.
     pub fn exceptions(&self) -> &[Target] {
         &self.exceptions
@@ -138,6 +145,7 @@ impl Rows for Ipset {
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a> {
         let (content, entry) = self.entry(line)?;
         let said = match entry {
+            Ok(entry) if !self.allows && allowing::is_exported_set(entry.set) => Err(Reason::Allows),
             Ok(entry) => self.listed(entry)?,
             Err(reason) => Err(reason),
         };

@@ -6,7 +6,7 @@ use filter_common::target::Span;
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-use super::{Column, How, Lack, Rows};
+use super::{Column, How, Lack, Rows, allowing};
 use crate::source::line::{self, Said};
 use crate::source::rejected::Reason;
 use crate::text::lines::Line;
@@ -24,13 +24,15 @@ pub struct Json {
     records: u64,
     /// Does it end with a count?
     is_counted: bool,
+    /// Are objects meant that say that they allow?
+    allows: bool,
     lack: Option<Lack>,
 }
 
 impl Json {
     /// As `how` says.
     pub fn new(how: &How) -> Self {
-        Self { key: how.column.clone(), records: 0, is_counted: false, lack: None }
+        Self { key: how.column.clone(), records: 0, is_counted: false, allows: how.allows, lack: None }
     }
 
     /// A list may be several, one behind the other.
@@ -47,6 +49,9 @@ impl Json {
         }
         self.records += 1;
         self.is_counted |= record.is_numbered;
+        if record.says_allow && !self.allows {
+            return Some(Err(Reason::Allows));
+        }
         Some(record.target.map_or(Err(Reason::NoColumn), |target| line::target(target.as_bytes())))
     }
 }
@@ -79,6 +84,7 @@ struct Record {
     target: Option<String>,
     is_numbered: bool,
     is_metadata: bool,
+    says_allow: bool,
     count: Option<u64>,
 }
 
@@ -115,7 +121,8 @@ impl<'de> Visitor<'de> for Keys<'_> {
             record.is_numbered |= key == NUMBER;
             let rank = self.rank(&key, place).filter(|rank| *rank < best);
             let value = match (rank, key.as_str()) {
-                (None, "records" | "type") | (Some(_), _) => map.next_value::<Scalar>()?,
+                (None, "records") | (Some(_), _) => map.next_value::<Scalar>()?,
+                (None, key) if allowing::KEYS.contains(&key) => map.next_value::<Scalar>()?,
                 (None, _) => {
                     map.next_value::<IgnoredAny>()?;
                     continue;
@@ -123,7 +130,10 @@ impl<'de> Visitor<'de> for Keys<'_> {
             };
             match (rank, key.as_str(), value) {
                 (Some(rank), _, Scalar::Text(text)) => (record.target, best) = (Some(text), rank),
-                (None, "type", Scalar::Text(text)) => record.is_metadata = text == "metadata",
+                (None, key, Scalar::Text(text)) => {
+                    record.is_metadata |= key == "type" && text == "metadata";
+                    record.says_allow |= allowing::says_so(text.as_bytes());
+                }
                 (None, "records", Scalar::Number(number)) => record.count = Some(number),
                 _ => {}
             }

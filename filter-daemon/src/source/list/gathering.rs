@@ -7,6 +7,7 @@ use filter_common::target::{Span, Target};
 
 use super::ListFile;
 use crate::source::format::{Format, Lack};
+use crate::source::Targets;
 use crate::source::rejected::{Reason, Rejected};
 use crate::source::special::{self, Special};
 
@@ -25,6 +26,8 @@ pub struct Gathering {
     special: Special,
     // The first line that was not understood, to guess what the file is.
     beginning: Vec<u8>,
+    // Was reading stopped before the end?
+    is_stopped: bool,
     // Is there something in the middle of it that ends lines elsewhere?
     has_return: bool,
 }
@@ -41,8 +44,33 @@ impl Gathering {
             room: most.saturating_add(most / 4),
             special,
             beginning: Vec::new(),
+            is_stopped: false,
             has_return: false,
         }
+    }
+
+    /// The number of targets, repetitions included, that may be in memory.
+    pub const fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Removes repetitions. Returns the number of targets.
+    pub fn sorted(&mut self) -> usize {
+        self.list.targets.sort();
+        self.list.targets.len()
+    }
+
+    /// Notes that reading stops before the end, if it does.
+    pub fn cut_if(&mut self, is_stopped: bool) {
+        self.is_stopped |= is_stopped;
+    }
+
+    /// Rejects all targets of this part. `content` is shown of each of the first ones.
+    pub fn reject_all(&mut self, content: &[u8], reason: Reason) {
+        let count = self.understood;
+        (self.understood, self.list.targets) = (0, Targets::default());
+        // `nft -j` writes one line.
+        (0..count).for_each(|_| self.reject(1, content, reason));
     }
 
     /// What follows is called so, and has this form.
@@ -116,7 +144,7 @@ impl Gathering {
     /// A part of it, to be gathered beside and joined.
     pub fn part(&self) -> Self {
         let (path, list) = (self.path.clone(), ListFile { format: self.list.format, ..ListFile::default() });
-        Self { path, list, understood: 0, beginning: Vec::new(), has_return: false, ..*self }
+        Self { path, list, understood: 0, beginning: Vec::new(), is_stopped: false, has_return: false, ..*self }
     }
 
     /// A part, without these.
@@ -140,7 +168,7 @@ impl Gathering {
         let mut list = self.list;
         list.lines = self.understood + list.rejected_count;
         list.targets.sort();
-        list.is_cut = list.targets.len() > self.most;
+        list.is_cut = self.is_stopped || list.targets.len() > self.most;
         list.targets.truncate(self.most);
         if !self.special.included {
             list.special = special::take_out(&mut list.targets);

@@ -1,0 +1,30 @@
+//! Recognises entries that somebody allows, not blocks: a table says so in a column of its own.
+
+/// Words that say so if a field has nothing else.
+const WORDS: [&str; 12] = [
+    "allow",
+    "allowed",
+    "allowlist",
+    "accept",
+    "accepted",
+    "permit",
+    "permitted",
+    "whitelist",
+    "whitelisted",
+    "trust",
+    "trusted",
+    "exempt",
+];
+
+/// Keys of JSON objects whose value may say so.
+pub const KEYS: [&str; 8] = ["action", "verdict", "policy", "decision", "disposition", "type", "list", "mode"];
+
+/// Does this field say that its row allows?
+pub fn says_so(field: &[u8]) -> bool {
+    WORDS.iter().any(|word| field.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Does this name belong to a set that filterd exported from a list that allows?
+pub fn is_exported_set(name: &[u8]) -> bool {
+    name.ends_with(b".allow_4") || name.ends_with(b".allow_6")
+}
