@@ -262,7 +262,7 @@ impl Import {
     fn create_configuration(&self) -> Result<Option<File>, Trouble> {
         let Some(path) = self.as_config.as_ref().filter(|_| !self.dry_run) else { return Ok(None) };
         File::create_new(path).map(Some).map_err(|error| {
-            let message = format!("cannot create {}: {}", printable::path(path), printable::error(&error));
+            let message = format!("cannot create {}: {}", printable::path(path), printable::sentence(&error.to_string()));
             Trouble::unparsable(Explanation::new(message, "name a new file in a directory that exists"))
         })
     }

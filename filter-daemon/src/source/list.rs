@@ -182,9 +182,12 @@ impl Reading<'_> {
             }
             false
         })?;
+        // One set alone is what `nft -j list set` writes, which has no rules.
+        let is_unruled = lack.is_some() && sets.sets.len() > 1;
         for (set, mut part) in sets.sets {
-            if !self.how.allows && accepted.contains(&set) {
-                part.reject_all(set.1.as_bytes(), Reason::Allows);
+            let reason = if is_unruled { Reason::Cut } else { Reason::Allows };
+            if !self.how.allows && (is_unruled || accepted.contains(&set)) {
+                part.reject_all(set.1.as_bytes(), reason);
             }
             list.join(part, &[]);
         }

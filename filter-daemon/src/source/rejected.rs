@@ -50,6 +50,8 @@ pub enum Reason {
     Exceptions,
     /// Its row, or the rules around its set, say that it allows.
     Allows,
+    /// The input was cut, and what would say that it allows may be missing.
+    Cut,
     /// It is not what this form has here.
     Form,
     /// Its end is not there, and somebody is writing to its file.
@@ -109,6 +111,7 @@ impl fmt::Display for Reason {
             Self::Kind => f.write_str("is more than an address (a port, an interface, a mark), and is not blocked"),
             Self::Exceptions => f.write_str("is one exception more than a list may have"),
             Self::Allows => f.write_str("is to be allowed, says its row or a rule: it is not blocked"),
+            Self::Cut => f.write_str("may be meant to be allowed: the input was cut before what says so"),
             Self::Form => f.write_str("is nothing that this format has"),
             Self::Unfinished => f.write_str(
                 "has no end, and its file is being written: it is taken when it is whole, or its file at rest for a second, and read again (`filterd reload`)",

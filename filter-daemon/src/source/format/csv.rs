@@ -28,6 +28,8 @@ pub struct Csv {
     has_begun: bool,
     /// Are rows meant that say that they allow?
     allows: bool,
+    /// Does a column say what to do with its row?
+    has_verdict: bool,
     /// What is there, where the column that was named is not.
     looks: Option<String>,
 }
@@ -52,7 +54,8 @@ impl Csv {
         };
         let looks = missing
             .map(|name| format!(" (read as csv: there is no column {name}{})", called(head, delimiter)));
-        Self { delimiter, column, has_begun: false, allows: how.allows, looks }
+        let has_verdict = named(head, delimiter, &allowing::KEYS).is_some();
+        Self { delimiter, column, has_begun: false, allows: how.allows, has_verdict, looks }
     }
 }
 
@@ -76,6 +79,7 @@ impl Rows for Csv {
             None => Some((row, Err(Reason::NoColumn))),
             Some(Err(Open)) => Some((row, Err(Reason::OpenQuote))),
             Some(Ok([])) => Some((row, line::target(b""))),
+            Some(Ok(_)) if !self.allows && self.has_verdict && !line.is_ended => Some((row, Err(Reason::Cut))),
             Some(Ok(_)) if !self.allows && says_allow(row, self.delimiter) => Some((row, Err(Reason::Allows))),
             Some(Ok(field)) => Some((field, line::target(field))),
         }
