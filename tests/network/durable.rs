@@ -371,17 +371,6 @@ fn a_file_cannot_take_the_name_of_a_live_list() {
 }
 
 #[test]
-fn a_live_list_whose_name_a_file_took_meanwhile_goes_on_under_another() {
-    let mut net = Net::with_filterd("");
-    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
-    net.stop();
-    net.file("list.txt", "192.0.2.77\n");
-    net.start("lists: [{name: ssh, path: $HOME/list.txt}]");
-    net.expect_each([ATTACKER, "192.0.2.77"]).dropped();
-    net.filterd(["test", ATTACKER]).exits(0).says("manual");
-}
-
-#[test]
 fn where_durability_is_off_entries_still_come_back() {
     let mut net = Net::with_filterd("durable: false");
     net.filterd(["add", ATTACKER]).succeeds();

@@ -13,7 +13,7 @@ use super::trial::{AtStart, Trial};
 use crate::blocklist::{Accepted, Reading};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
-use crate::config::{self, Config, ConfigError, Mode};
+use crate::config::{self, Config, Mode};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
 use crate::source::Copies;
@@ -77,29 +77,79 @@ impl Configuration {
             trial: Trial::none(&run.state_dir),
             way_back: None,
         };
-        let nothing = Accept::default();
         if let Some(loaded) = this.after_trial(run, &before, sources)? {
             return Ok((this, loaded));
         }
-        let mut parted = this.trial.parted();
-        let mut known = this.known(&before, &parted, sources);
+        let parted = this.trial.parted();
+        let known = this.known(&before, &parted, sources);
         let source = Source { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
-        let loaded = match source.load(&known, &nothing, sources) {
-            Err(DaemonError::Config(error)) if !run.take_over => {
-                this.trial.has_an_invalid_file();
-                // What was before is in force, with all of its lists.
-                parted = Parted::default();
-                known = this.known(&before, &parted, sources);
-                Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
+        let loaded = match source.load(&known, &Accept::default(), sources) {
+            Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, run, sources)?,
+            loaded => {
+                let loaded = loaded?;
+                this.part(&loaded, &known, &before, &parted);
+                loaded
             }
-            loaded => loaded?,
         };
-        if this.trial.is_on() {
-            let called = reload::called(&known, &loaded.config.lists);
-            let before = before.iter().map(|before| &before.name);
-            this.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
-        }
         Ok((this, loaded))
+    }
+
+    /// Refuses for a start what a reload would refuse, and takes the last good copy in its place. What was in force before
+    /// is in force again all the same: nobody could have had these names then.
+    pub fn must_be_possible(
+        &mut self,
+        loaded: Loaded,
+        run: &Run,
+        live_entries: impl Fn(&str) -> u64,
+        sources: &mut Sources,
+    ) -> Result<Loaded, DaemonError> {
+        let was_in_force = loaded.restores || self.held_back.is_some() || matches!(loaded.copy, Copy::Kept);
+        match reload::must_be_possible(&loaded.config, &run.interfaces, live_entries) {
+            Ok(()) => Ok(loaded),
+            Err(DaemonError::ListIsLive { .. }) if was_in_force => Ok(loaded),
+            Err(error) if was_in_force => Err(error),
+            Err(error) => {
+                if !self.trial.is_on() {
+                    self.last_good.discard();
+                }
+                // Its drafts go before others are written.
+                drop(loaded);
+                let before = sources.known();
+                let loaded = self.gather_instead(error, &before, run, sources)?;
+                reload::must_be_possible(&loaded.config, &run.interfaces, |_| 0)?;
+                Ok(loaded)
+            }
+        }
+    }
+
+    /// Reads the lists of the last good copy, which takes the place of a file that cannot be used. The filterd that takes the
+    /// place of another does not: that one protects better as it is.
+    fn gather_instead(
+        &mut self,
+        error: DaemonError,
+        before: &[Known],
+        run: &Run,
+        sources: &mut Sources,
+    ) -> Result<Loaded, DaemonError> {
+        if run.take_over {
+            return Err(error);
+        }
+        self.trial.has_an_invalid_file();
+        // What was before is in force, with all of its lists.
+        let parted = Parted::default();
+        let known = self.known(before, &parted, sources);
+        let loaded = Loaded::gather(self.instead(error)?, &known, &Accept::default(), sources)?;
+        self.part(&loaded, &known, before, &parted);
+        Ok(loaded)
+    }
+
+    /// Notes what the lists of before a trial are on it.
+    fn part(&mut self, loaded: &Loaded, known: &[Known], before: &[Known], parted: &Parted) {
+        if self.trial.is_on() {
+            let called = reload::called(known, &loaded.config.lists);
+            let before = before.iter().map(|before| &before.name);
+            self.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
+        }
     }
 
     /// What is known of lists at a start, `before` a trial or, if it goes on with one, on trial.
@@ -231,7 +281,7 @@ impl Configuration {
     }
 
     /// The last good copy in place of a file that cannot be used.
-    fn instead(&mut self, error: ConfigError) -> Result<Config, ConfigError> {
+    fn instead(&mut self, error: DaemonError) -> Result<Config, DaemonError> {
         let Some(path) = self.file.path() else { return Err(error) };
         let text = match self.last_good.read(path) {
             Ok(text) => text,
