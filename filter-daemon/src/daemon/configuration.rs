@@ -3,12 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 use super::error::DaemonError;
-use super::last_good::{Copy, LastGood};
+use super::last_good::{Copy, LastGood, NotKept};
 use super::reload::{self, Known, Loaded, Parted, Sources, WayBack};
+use super::retry::{LONGEST, Retry};
 use super::trial::{AtStart, Trial};
 use crate::blocklist::{Accepted, Reading};
 use crate::cli::{ConfigFile, Run};
@@ -30,8 +32,8 @@ pub struct Configuration {
     copy: Copy,
     /// Why what is in force is not what the file says.
     held_back: Option<Fault>,
-    /// Why there is no copy of what is in force.
-    not_kept: Option<Fault>,
+    /// What is told where there is no copy of what is in force.
+    not_kept: Option<Uncopied>,
     /// The mode that filterd began with and keeps, and why that is not the configuration's any more.
     mode: Option<Mode>,
     other_mode: Option<Fault>,
@@ -39,6 +41,14 @@ pub struct Configuration {
     pub trial: Trial,
     /// What is put back unless that is confirmed.
     way_back: Option<Arc<WayBack>>,
+}
+
+/// What is in force has no copy.
+struct Uncopied {
+    fault: Fault,
+    /// What is to be written when the disk takes it.
+    again: Copy,
+    retry: Retry,
 }
 
 /// Where a reading finds the configuration, and where its copy goes.
@@ -366,17 +376,45 @@ impl Configuration {
     fn keep(&mut self) {
         let copy = std::mem::take(&mut self.copy);
         self.is_known |= !matches!(copy, Copy::Nothing);
-        let since = self.not_kept.take().map(|fault| fault.since);
-        self.not_kept = self.last_good.keep(copy).err().map(|why| {
-            let message = format!("there is no copy of the configuration in force: {why}");
+        self.keep_this(copy);
+    }
+
+    fn keep_this(&mut self, copy: Copy) {
+        let before = self.not_kept.take();
+        let Err(NotKept { why, again }) = self.last_good.keep(copy) else { return };
+        let message = format!("there is no copy of the configuration in force: {why}");
+        if before.is_none() {
             error!("{message}");
-            let remedy = format!(
-                "without it filterd could not start with a configuration that is not valid; `filterd reload` tries \
-                 again; {IF_REPLACED}"
-            );
-            let fault = fault(Explanation::new(message, remedy));
-            Fault { since: since.unwrap_or(fault.since), ..fault }
-        });
+        }
+        let remedy = format!(
+            "without it filterd could not start with a configuration that is not valid; make the state directory writable \
+             and see that it has room: filterd tries again within {} minutes, and `filterd reload` at once; {IF_REPLACED}",
+            LONGEST.as_secs() / 60
+        );
+        let fault = fault(Explanation::new(message, remedy));
+        let since = before.as_ref().map_or(fault.since, |before| before.fault.since);
+        let retry = before.map_or_else(Retry::soon, |before| before.retry.later());
+        self.not_kept = Some(Uncopied { fault: Fault { since, ..fault }, again, retry });
+    }
+
+    /// How long until the copy that the disk has refused is tried again.
+    pub fn until_due(&self) -> Option<Duration> {
+        Some(self.not_kept.as_ref()?.retry.until_due())
+    }
+
+    /// Writes again the copy that the disk has refused, where it is time. A reading that is under way may be writing its own.
+    pub fn keep_again(&mut self, is_reading: bool) {
+        let is_due = |uncopied: &&mut Uncopied| uncopied.retry.until_due().is_zero();
+        let Some(uncopied) = self.not_kept.as_mut().filter(is_due) else { return };
+        if is_reading {
+            uncopied.retry = uncopied.retry.later();
+            return;
+        }
+        let again = std::mem::take(&mut uncopied.again);
+        self.keep_this(again);
+        if self.not_kept.is_none() {
+            info!("the copy of the configuration is on disk");
+        }
     }
 
     /// Why something else is in force than what its file says, if that is so.
@@ -386,7 +424,7 @@ impl Configuration {
 
     /// What is to be told where there is no copy of what is in force.
     pub fn without_copy(&self) -> Option<Explanation> {
-        Some(self.not_kept.as_ref()?.told.clone())
+        Some(self.not_kept.as_ref()?.fault.told.clone())
     }
 
     /// What was to come is not in force.
@@ -427,7 +465,8 @@ impl Configuration {
 
     /// What is not as it should be.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        let told = self.held_back.iter().chain(&self.not_kept).chain(&self.other_mode).cloned();
+        let not_kept = self.not_kept.as_ref().map(|uncopied| &uncopied.fault);
+        let told = self.held_back.iter().chain(not_kept).chain(&self.other_mode).cloned();
         told.chain(self.trial.fault())
     }
 }
@@ -463,8 +502,9 @@ impl Source {
         let text = match way_back.and_then(WayBack::text) {
             Some(text) => {
                 if self.last_good.read(path).is_err()
-                    && let Err(why) = self.last_good.keep(self.last_good.prepare(path, text.as_bytes()))
+                    && let Err(not_kept) = self.last_good.keep(self.last_good.prepare(path, text.as_bytes()))
                 {
+                    let why = not_kept.why;
                     error!("the copy of the configuration is gone, and cannot be made anew: {why}");
                 }
                 text.to_owned()
@@ -488,5 +528,5 @@ fn held_back(why: &Explanation, path: &Path, instead: &str) -> Explanation {
 }
 
 fn fault(told: Explanation) -> Fault {
-    Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told }
+    Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told, id: None }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use tracing::{error, warn};
 
+use super::notices::notice;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::Handle;
@@ -51,8 +52,8 @@ impl Pinned {
         self.were_gone = Some(now);
     }
 
-    /// The operator has looked at everything.
-    pub fn accept(&mut self) {
+    /// Somebody has looked at it.
+    pub fn acknowledge(&mut self) {
         self.were_gone = None;
     }
 
@@ -60,13 +61,9 @@ impl Pinned {
     pub fn gap(&self) -> Option<Fault> {
         let since = self.were_gone?;
         let remedy = "find out who removes what is pinned (`mount | grep bpf`, clean-up scripts), or end filterd by a signal or by \
-                      `filterd detach` where it is meant; `filterd reload` ends this notice";
-        Some(Fault {
-            // It is over, and may come again: nothing passes now that should not.
-            about: About::Durability,
-            since: clock::on_the_wall(since),
-            told: Explanation::new(WERE_GONE, remedy),
-        })
+                      `filterd detach` where it is meant";
+        // It is over, and may come again: nothing passes now that should not.
+        Some(notice(About::Durability, since, WERE_GONE, remedy))
     }
 
     /// Looks at them. Tells whether the egress program was attached anew.
@@ -117,6 +114,7 @@ pub struct Attached {
 
 impl Attached {
     /// Here and now.
+            id: None,
     fn here() -> Self {
         Self { boot: this_boot(), namespace: net_namespace::ours() }
     }
@@ -162,7 +160,8 @@ mod tests {
         pinned.were_gone(Timestamp::from_secs(7));
         let fault = pinned.gap().unwrap();
         assert_eq!((fault.about, fault.since), (About::Durability, 7));
-        pinned.accept();
+        assert!(fault.id.is_some_and(|id| fault.told.remedy.is_some_and(|remedy| remedy.contains(&id))));
+        pinned.acknowledge();
         assert_eq!(pinned.gap(), None);
     }
 

@@ -221,8 +221,6 @@ impl Owner {
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
         self.counting.look(&self.protection);
-        self.time.accept();
-        self.pinned.accept();
         reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
         self.follow_interfaces(&mut reloaded).await;
         reloaded
