@@ -10,6 +10,7 @@ use crate::clock;
 use crate::control::Handle;
 use crate::control::wire::{About, Fault};
 use crate::kernel::{Filter, KernelError};
+use crate::mount_namespace;
 use crate::net_namespace;
 use crate::text::{Explain, Explanation};
 
@@ -22,6 +23,8 @@ const WERE_GONE: &str = "until this filterd began nothing was filtered: the one 
 pub struct Pinned {
     /// Why they cannot be put back, and since when.
     missing: Option<(Timestamp, Explanation)>,
+    /// Nobody but this filterd and its like has the file system of the pins mounted: since it began.
+    private: Option<Timestamp>,
     /// The filter of a filterd before this one was gone when this one began: that was then.
     were_gone: Option<Timestamp>,
     /// Where the next filterd finds noted whether a filter is to be there.
@@ -44,6 +47,13 @@ impl Pinned {
             warn!("cannot note beside the socket whether the filter is attached: {error}");
         }
         self.noted = Some(is_attached);
+    }
+
+    /// The pins end with the mount namespace that filterd is in.
+    pub fn end_with_namespace(&mut self, now: Timestamp) {
+        let told = private();
+        warn!("{told}");
+        self.private = Some(now);
     }
 
     /// A filterd before this one had left its filter at work, and it was not there any more when this one began.
@@ -89,7 +99,10 @@ impl Pinned {
 
     /// Without them the filter goes when filterd does.
     pub fn fault(&self) -> Option<Fault> {
-        let (since, told) = self.missing.as_ref()?;
+        let Some((since, told)) = self.missing.as_ref() else {
+            let since = clock::on_the_wall(self.private?);
+            return Some(Fault { about: About::Durability, since, told: private(), id: None });
+        };
         let message = format!(
             "if filterd ended now, the filter would end with it: its pins are gone, and cannot be put back: {}",
             told.message
@@ -101,8 +114,15 @@ impl Pinned {
             about: About::Durability,
             since: clock::on_the_wall(*since),
             told: Explanation::new(message, remedy),
+            id: None,
         })
     }
+}
+
+fn private() -> Explanation {
+    let message = "if filterd crashed, the filter would end with it: the BPF file system with its pins is mounted in this mount \
+                   namespace only, and ends with the last process there";
+    Explanation::new(message, mount_namespace::cure())
 }
 
 /// Where the filter is attached. A reboot takes it off by itself.
@@ -114,7 +134,6 @@ pub struct Attached {
 
 impl Attached {
     /// Here and now.
-            id: None,
     fn here() -> Self {
         Self { boot: this_boot(), namespace: net_namespace::ours() }
     }

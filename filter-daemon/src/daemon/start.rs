@@ -39,6 +39,7 @@ use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
 use crate::lock::{Lock, NotLocked, Place, Taken};
+use crate::mount_namespace;
 use crate::notify::Notify;
 use crate::text::Explain;
 
@@ -157,7 +158,9 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     let attached = pins_note::attached(&run.socket, &run.pin_dir).map(|noted| Attached::noted(&noted));
     let attached = attached.filter(Attached::is_of_this_boot);
     note(&server.handle()?, run, unsaved);
+    let was_there = mount_namespace::has_bpffs(&run.pin_dir);
     let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let are_private = mount_namespace::ends_with_ours(Path::new("/proc"), &run.pin_dir, was_there);
     let is_gone = attached.is_some() && !broker.found_attached();
     if broker.found_at_work() && attached.is_some_and(|attached| attached.is_elsewhere()) {
         return Err(DaemonError::OtherNamespace);
@@ -172,6 +175,9 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
+    if are_private {
+        owner.pinned.end_with_namespace(clock::now());
+    }
     if is_gone {
         owner.pinned.were_gone(clock::now());
     }
@@ -183,6 +189,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let are_private = mount_namespace::ends_with_ours(Path::new("/proc"), &run.pin_dir, true);
     let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
@@ -209,6 +216,9 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
+    if are_private {
+        owner.pinned.end_with_namespace(clock::now());
+    }
     owner.interfaces.go_on_from(&made.interfaces);
     let (server, state) = made.done()?;
     stand_alone(&mut owner).await;
@@ -332,6 +342,13 @@ fn ask_to_make_way(socket: &Path) -> bool {
     Client::connect(socket).and_then(|mut client| client.call(&HandOver {})).is_ok()
 }
 
+/// What a start has read.
+struct Reading {
+    sources: Sources,
+    configuration: Configuration,
+    loaded: Loaded,
+}
+
 /// Reads everything that the configuration says.
 fn read(run: &Run) -> Result<Reading, DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
@@ -358,13 +375,6 @@ impl Reading {
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
-/// What a start has read.
-struct Reading {
-    sources: Sources,
-    configuration: Configuration,
-    loaded: Loaded,
-}
-
 async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
     // Before the journal is made: what names no interface leaves nothing behind.
     let reading = read(run)?.strictly(run, |_| 0)?;
