@@ -153,19 +153,24 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let server = listen(run).await?;
-    let state = lock_state(&run.state_dir)?;
+    let state = meanwhile::told("waiting for the state directory", || lock_state(&run.state_dir))?;
     let unsaved = pins_note::unsaved(&run.socket);
     let attached = pins_note::attached(&run.socket, &run.pin_dir).map(|noted| Attached::noted(&noted));
     let attached = attached.filter(Attached::is_of_this_boot);
     note(&server.handle()?, run, unsaved);
     let was_there = mount_namespace::has_bpffs(&run.pin_dir);
-    let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let broker = meanwhile::told("starting the broker", || Broker::apart(&run.pin_dir, &run.log.words()));
+    let broker = broker.map_err(pins_are_taken)?;
     let are_private = mount_namespace::ends_with_ours(Path::new("/proc"), &run.pin_dir, was_there);
     let is_gone = attached.is_some() && !broker.found_attached();
     if broker.found_at_work() && attached.is_some_and(|attached| attached.is_elsewhere()) {
         return Err(DaemonError::OtherNamespace);
     }
-    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
+    let fetcher = meanwhile::told("starting the process that fetches lists", || {
+        Fetcher::start(run.user.as_ref(), &run.log.words())
+    });
+    let means = Means::of(fetcher?);
+    // Whatever thread has told anything by now has ended.
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
     let mut owner = open(run, broker, unsaved, means).await?;
