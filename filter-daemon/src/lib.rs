@@ -25,6 +25,7 @@ pub mod kernel;
 pub mod lock;
 pub mod memory;
 pub mod metrics;
+pub mod mount_namespace;
 pub mod net_namespace;
 pub mod netlink;
 pub mod notify;

@@ -1,6 +1,6 @@
 //! Network namespaces: a filterd filters the interfaces of one, and guards what its own host needs there.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -20,7 +20,35 @@ pub fn is_another(proc: &Path, pid: u32) -> bool {
     }
 }
 
+/// What `ip netns` calls ours, if it has a name.
+pub fn name() -> Option<String> {
+    name_among(Path::new("/run/netns"), &fs::metadata("/proc/self/ns/net").ok()?)
+}
+
+fn name_among(names: &Path, ours: &Metadata) -> Option<String> {
+    let is_ours = |path: &Path| {
+        fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (ours.dev(), ours.ino()))
+    };
+    let named = fs::read_dir(names).ok()?.flatten().find(|entry| is_ours(&entry.path()))?;
+    named.file_name().into_string().ok()
+}
+
 fn of(proc: &Path, process: &str) -> Option<String> {
     let found = fs::metadata(proc.join(process).join("ns/net")).ok()?;
     Some(format!("{:x}:{:x}", found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn namespace_is_known_by_its_name() {
+        let names = tempfile::TempDir::new().unwrap();
+        fs::write(names.path().join("red"), "").unwrap();
+        fs::write(names.path().join("blue"), "").unwrap();
+        let ours = fs::metadata(names.path().join("blue")).unwrap();
+        assert_eq!(name_among(names.path(), &ours).as_deref(), Some("blue"));
+        assert_eq!(name_among(names.path(), &fs::metadata("/").unwrap()), None);
+    }
 }

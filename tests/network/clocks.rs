@@ -125,7 +125,7 @@ fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_is_left_and_
     net.filterd(["status"]).exits(7).says("before the journal's last record").says("set the clock");
     net.filterd(["list", "--expiring", "31m"]).succeeds().says(ATTACKER6).is_silent_about(BYSTANDER);
     net.expect(ATTACKER).then_within(SOON).passes();
-    net.filterd(["reload"]).succeeds();
+    net.filterd(["ack"]).succeeds().says("before the journal's last record");
     net.filterd(["status"]).succeeds().is_silent_about("record");
 }
 

@@ -3,9 +3,10 @@
 use harness::limited::LimitedCommand;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::process::Command;
 use std::time::Duration;
 
-use harness::{ATTACKER, BYSTANDER, Net};
+use harness::{ATTACKER, BYSTANDER, Net, Reply, home};
 use nix::sys::signal::Signal;
 
 const BLOCKING: &str = "block: [203.0.113.7]";
@@ -33,9 +34,12 @@ fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
     net.start(BLOCKING);
     net.expect(ATTACKER).dropped();
     // That was then: nobody passes now.
-    let told = net.filterd(["status"]).exits(7).says(GAP).says("`filterd reload` ends this notice");
+    let told = net.filterd(["status"]).exits(7).says(GAP).says("ends this notice");
     assert!(told.output.starts_with("Protected as configured"), "{told}");
+    // A timer that reloads has not looked at it.
     net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).exits(7).says(GAP);
+    net.filterd(["ack"]).succeeds().says(GAP);
     net.filterd(["status"]).succeeds().is_silent_about(GAP);
     // One that was taken off, one that is still there, and one that its daemon has taken off itself are no gap.
     net.end(Signal::SIGKILL);
@@ -49,6 +53,43 @@ fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
     net.stop();
     net.start(BLOCKING);
     net.filterd(["status"]).succeeds();
+}
+
+/// `ip netns exec` makes a mount namespace, and the pins lie in a file system of its own.
+#[test]
+fn pins_that_end_with_filterd_are_told() {
+    const PRIVATE: &str = "if filterd crashed, the filter would end with it";
+    let mut net = Net::new();
+    let name = net.host().name().to_owned();
+    let inside = ["ip", "netns", "exec", &name];
+    let cure = format!("`nsenter --net=/run/netns/{name} filterd");
+    let mut doctor = Command::new(inside[0]);
+    doctor.args(&inside[1..]).arg(home::binary()).args([
+        "doctor",
+        "--no-config",
+        "--iface",
+        "eth0",
+        "--pin-dir",
+    ]);
+    Reply::of(doctor.arg(net.home().pins()))
+        .says("warn  bpffs")
+        .says("a crash would take the filter off")
+        .says(&cure);
+    net.starts_through(inside);
+    net.start(BLOCKING);
+    net.wait_for_log(PRIVATE);
+    net.filterd(["status"]).exits(7).says(PRIVATE).says(&cure);
+    net.expect(ATTACKER).dropped();
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).then_within(PATIENCE).passes();
+    net.starts_through([]);
+    net.start(BLOCKING);
+    net.filterd(["status"]).exits(7).is_silent_about(PRIVATE);
+    // What is told is the gap.
+    net.filterd(["ack"]).succeeds();
+    net.filterd(["status"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.expect(ATTACKER).dropped();
 }
 
 #[test]

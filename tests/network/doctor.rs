@@ -302,9 +302,12 @@ fn the_command_beside_each_complaint_of_an_interface_mends_it() {
 fn a_missing_bpf_file_system_is_mended_by_the_command_that_it_tells() {
     let net = Net::new();
     let unmounted = "while umount /sys/fs/bpf 2>/dev/null; do :; done";
-    doctor_after(&net, unmounted).succeeds().says("warn  bpffs").says("-> mount -t bpf bpf /sys/fs/bpf");
+    doctor_after(&net, unmounted).succeeds().says("warn  bpffs").says("in this mount namespace only");
     let mended = format!("{unmounted}; mount -t bpf bpf /sys/fs/bpf");
-    doctor_after(&net, &mended).succeeds().says("ok    bpffs");
+    doctor_after(&net, &mended)
+        .succeeds()
+        .says("warn  bpffs")
+        .says("is mounted in this mount namespace only");
     let read_only = format!("{mended}; mount -o remount,ro /sys/fs/bpf");
     doctor_after(&net, &read_only).exits(7).says("FAIL  bpffs").says("read-only");
 }

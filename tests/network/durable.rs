@@ -134,10 +134,10 @@ fn a_damaged_journal_is_set_aside_and_told() {
     // A good start does not bring back what is lost.
     net.end(Signal::SIGKILL);
     net.start("block: [203.0.113.7]");
-    let note = net.home().path("state/live.redb.lost");
-    net.filterd(["status"]).exits(7).says("there was no copy").says(&format!("rm {}", note.display()));
-    fs::remove_file(note).expect("it is named");
+    net.filterd(["status"]).exits(7).says("there was no copy").says("filterd ack ");
+    net.filterd(["ack"]).succeeds().says("there was no copy");
     net.filterd(["status"]).succeeds();
+    net.filterd(["ack"]).succeeds().says("nothing to acknowledge");
 }
 
 /// As after a downgrade to one that came before a journal's format.
@@ -176,9 +176,9 @@ fn a_state_directory_that_is_removed_while_filterd_is_dead_is_told() {
     fs::remove_dir_all(net.home().path("state")).expect("it was there");
     net.expect(ATTACKER).dropped();
     net.start("");
-    net.filterd(["status"]).exits(7).says("had no journal").says("live.redb.lost");
+    net.filterd(["status"]).exits(7).says("had no journal").says("filterd ack ");
     assert!(net.daemon().log().contains("there was no journal"), "{}", net.daemon().log());
-    fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
+    net.filterd(["ack"]).succeeds();
     net.filterd(["status"]).succeeds();
     // One that has never blocked anything has nothing to lose.
     net.end(Signal::SIGKILL);
@@ -254,7 +254,7 @@ fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
     net.stop();
     net.start("");
     // Where nothing was left to write in, the file beside the socket says it.
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("live.redb.lost");
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("filterd ack ");
     net.filterd(["add", ATTACKER]).succeeds();
     net.end(Signal::SIGKILL);
     net.start("");
@@ -307,12 +307,16 @@ fn what_a_full_disk_refused_is_told_by_the_next_start() {
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();
     assert!(net.daemon().log().contains("was not all on disk when filterd ended"), "{}", net.daemon().log());
-    let note = net.home().path("state/live.redb.lost");
-    net.filterd(["status"])
-        .exits(7)
-        .says("entries may be missing, or be there again")
-        .says(&format!("rm {}", note.display()));
-    fs::remove_file(note).expect("it is named");
+    let status = net.filterd(["status", "--json"]).exits(7).says("entries may be missing, or be there again");
+    let id = status.json()["faults"][0]["id"].as_str().expect("it has an id").to_owned();
+    net.filterd(["status"]).exits(7).says(&format!("`filterd ack {id}` ends this notice"));
+    net.filterd(["ack", &id, "none"]).exits(2).complains("there is no trouble none to acknowledge");
+    net.filterd(["status"]).exits(7).says(&id);
+    net.filterd(["ack", &id]).succeeds().says("entries may be missing");
+    net.wait_for_log(&format!("ack note=\"{id}\" troubles="));
+    net.filterd(["status"]).succeeds();
+    net.end(Signal::SIGKILL);
+    net.start("");
     net.filterd(["status"]).succeeds();
     net.succeed("");
     net.filterd(["status"]).succeeds();
@@ -331,7 +335,23 @@ fn what_a_full_disk_refused_is_told_by_the_next_start() {
     disk.make_room();
     net.stop();
     net.start("");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("live.redb.lost");
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("filterd ack ");
+}
+
+/// Nothing can be noted, and so nothing need be: the next start does not tell it again.
+#[test]
+fn acknowledged_loss_stays_so_on_a_full_disk() {
+    let (mut net, disk) = with_a_full_disk();
+    net.filterd(["remove", BYSTANDER]).exits(7);
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    net.filterd(["ack"]).succeeds().says("was not all on disk");
+    net.filterd(["status"]).is_silent_about("was not all on disk");
+    net.end(Signal::SIGKILL);
+    net.start("");
+    net.filterd(["status"]).is_silent_about("was not all on disk");
+    disk.make_room();
 }
 
 #[test]
@@ -368,17 +388,6 @@ fn a_file_cannot_take_the_name_of_a_live_list() {
     net.filterd(["reload"]).exits(3).complains("flush --list ssh");
     net.expect(ATTACKER).dropped();
     net.expect("192.0.2.77").passes();
-}
-
-#[test]
-fn a_live_list_whose_name_a_file_took_meanwhile_goes_on_under_another() {
-    let mut net = Net::with_filterd("");
-    net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
-    net.stop();
-    net.file("list.txt", "192.0.2.77\n");
-    net.start("lists: [{name: ssh, path: $HOME/list.txt}]");
-    net.expect_each([ATTACKER, "192.0.2.77"]).dropped();
-    net.filterd(["test", ATTACKER]).exits(0).says("manual");
 }
 
 #[test]

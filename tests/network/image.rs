@@ -11,13 +11,14 @@ use harness::{ATTACKER, BYSTANDER, Net, Reply, home, program, until};
 const RECIPE: &str = include_str!("../../configs/container/Containerfile");
 const DAEMON_SET: &str = include_str!("../../configs/kubernetes/daemonset.yaml");
 
-/// What a container is given besides its image: processes, devices and a BPF file system. SYS_CHROOT is for getting in.
+/// What a container is given besides its image: processes, devices and a part of the host's BPF file system. SYS_CHROOT is for
+/// getting in.
 const ENTER: &str = r#"
-root=$1 capabilities=$2
-shift 2
+root=$1 pins=$2 capabilities=$3
+shift 3
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
-mount -t bpf bpf "$root/sys/fs/bpf"
+mount --bind "$pins" "$root/sys/fs/bpf"
 exec setpriv --no-new-privs --bounding-set "$capabilities" --inh-caps "$capabilities" chroot "$root" "$@"
 "#;
 
@@ -45,6 +46,8 @@ impl Container {
             words(DAEMON_SET, "add: ").iter().map(|word| format!(",+{}", word.to_lowercase())).collect();
         let mut enter = net.host().command("unshare");
         enter.args(["--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh"]).arg(&root);
+        fs::create_dir_all(net.home().pins()).expect("root may");
+        enter.arg(net.home().pins());
         enter.arg(format!("-all{given},+sys_chroot")).arg(filterd).args(words(DAEMON_SET, "args: "));
         let log = fs::File::create(net.home().path("said")).expect("there is room");
         let filterd = enter.stdout(Stdio::null()).stderr(log).spawn().expect("it is there");

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{ATTACKER, BYSTANDER, Net, Refusal, Trace, until};
+use harness::{ATTACKER, BYSTANDER, Net, Refusal, SmallDisk, Trace, until};
+use nix::sys::signal::Signal;
 
 const CONFIG: &str = "lists: [{name: drop, path: $HOME/drop.txt}]";
 
@@ -51,6 +52,41 @@ fn a_copy_is_on_disk_before_it_has_its_name_and_the_one_before_goes_last() {
         order.is_sorted(),
         "written, on disk, named, listed on disk, the old one gone: {order:?}\n{told}"
     );
+}
+
+/// Nobody reloads: filterd tries again by itself. What a file says by now is not taken for that.
+#[test]
+fn copies_are_written_when_the_disk_has_room_again() {
+    const LISTS: &str =
+        "lists: [{name: drop, path: $HOME/drop.txt}, {name: changed, path: $HOME/changed.txt}]";
+    let mut net = Net::new();
+    let disk = SmallDisk::of_state(net.home());
+    net.file("drop.txt", "");
+    net.file("changed.txt", "192.0.2.1\n");
+    net.start(LISTS);
+    disk.fill();
+    net.file("drop.txt", &format!("{ATTACKER}\n"));
+    net.file("changed.txt", "192.0.2.1\n192.0.2.2\n");
+    net.configure(&format!("block: [203.0.113.77]\n{LISTS}"));
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("no copy of list drop")
+        .complains("no copy of the configuration");
+    net.file("changed.txt", &format!("192.0.2.1\n{BYSTANDER}\n"));
+    disk.make_room();
+    let told = |net: &Net| net.filterd(["status"]).output;
+    until(|| !told(&net).contains("no copy of the configuration"), "the configuration has no copy");
+    until(|| !told(&net).contains("no copy of list drop"), "list drop has no copy");
+    net.filterd(["status"]).exits(7).says("no copy of list changed").says("`filterd reload` takes that");
+    net.expect(BYSTANDER).passes();
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds();
+    net.expect(BYSTANDER).dropped();
+    // The copies are what was in force.
+    net.end(Signal::SIGKILL);
+    fs::remove_file(net.home().path("drop.txt")).expect("it is ours");
+    net.start("block: [");
+    net.expect_each([ATTACKER, BYSTANDER, "203.0.113.77"]).dropped();
 }
 
 /// The names of all of them are brought to disk at one stroke, before any of those before goes.

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 
 use aya::programs::{TestRun, TestRunOptions, Xdp};
 use aya_obj::programs::XdpAttachType;
+use filter_common::ports::Clause;
 use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::target::{Span, Target};
-use filterd::blocklist::{Blocklist, Change, Polarity, Targets, Timestamp, Want};
+use filterd::blocklist::{Blocklist, Change, Origin, Polarity, Targets, Timestamp, Want};
 use filterd::daemon::needs;
 use filterd::kernel::Filter;
 use harness::{Frame, Home};
@@ -31,6 +32,14 @@ pub fn agree_while<T: AsRef<str>, A: AsRef<str>>(
     cases: impl IntoIterator<Item = Case>,
 ) {
     let judges = Judges::of(blocked, allowed);
+    let wrong: Vec<String> = cases.into_iter().filter_map(|case| judges.objection(&case)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same while these targets are on a list with this clause.
+#[track_caller]
+pub fn agree_on_ports(clause: Clause, blocked: &[&str], cases: impl IntoIterator<Item = Case>) {
+    let judges = Judges::on_ports(clause, blocked);
     let wrong: Vec<String> = cases.into_iter().filter_map(|case| judges.objection(&case)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -113,6 +122,26 @@ impl Judges {
                 blocklist.apply(&change, Timestamp::from_secs(1)).expect("it is the first of its side");
             filter.apply(&applied.effects, &blocklist).expect("there is room");
         }
+        Self::through(filter, home)
+    }
+
+    fn on_ports(clause: Clause, blocked: &[&str]) -> Self {
+        let home = Home::new();
+        let mut filter = Filter::open(home.pins()).expect("root may load programs");
+        let targets: Targets = blocked.iter().flat_map(|text| targets(text)).collect();
+        let (mut blocklist, name) = (Blocklist::default(), "some ports");
+        let list = blocklist.lists_mut().make_anyway(name, Origin::File, Polarity::Block);
+        let list = list.expect("it is the first");
+        blocklist.restrict(list, clause).expect("there is a slot");
+        let needs = needs::at_most(&blocklist, blocklist.lists().get(list).set(), &targets);
+        filter.reserve(&needs, &blocklist).expect("there is room");
+        let want = Want { origin: Origin::File, ..Want::live(name, Polarity::Block, targets) };
+        let applied = blocklist.apply(&Change::Want(want), Timestamp::from_secs(1)).expect("it is a list");
+        filter.apply(&applied.effects, &blocklist).expect("there is room");
+        Self::through(filter, home)
+    }
+
+    fn through(filter: Filter, home: Home) -> Self {
         let program = Xdp::from_pin(home.pins().join("root"), XdpAttachType::Interface);
         Self {
             filter: RefCell::new(filter),

@@ -8,6 +8,7 @@ mod flows;
 mod judges;
 mod others;
 mod pieces;
+mod ports;
 mod prefixes;
 mod replays;
 mod samples;

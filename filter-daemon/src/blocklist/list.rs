@@ -125,6 +125,12 @@ impl Lists {
         self.names.get(name).copied()
     }
 
+    /// How many entries are on the live list of this name.
+    pub fn live_entries(&self, name: &str) -> u64 {
+        let list = self.find(name).map(|id| self.get(id));
+        list.filter(|list| list.origin.is_live()).map_or(0, |list| list.entries)
+    }
+
     /// The row of this number.
     pub fn get(&self, id: ListId) -> &List {
         self.rows.get(&id).expect("whoever has a number has a row")

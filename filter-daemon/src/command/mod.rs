@@ -1,6 +1,7 @@
 //! The commands, one file each: its arguments, what it asks the daemon, and what it prints. Their list is here: [`Verb`],
 //! and `whichever!` beside it. `ask` is what goes to the daemon, `render` how answers look.
 
+mod ack;
 mod add;
 mod allow;
 mod ask;
@@ -91,6 +92,10 @@ pub enum Verb {
     ///
     /// What is not as the configuration says stands first, with what to do about it; then it exits with 7.
     Status(With<status::Status>),
+    /// Acknowledge troubles that are over, all of them or those that are named
+    ///
+    /// `filterd status` shows them, with an id each, until somebody does. Entries that were lost are such a trouble.
+    Ack(With<ack::Ack>),
     /// Show every list: how long it is, how much is dropped for it, how old it is
     ///
     /// In the configuration's order, then those that commands made. An entry that several lists with the same ports
@@ -163,6 +168,7 @@ macro_rules! whichever {
             Verb::Import($with) => $what,
             Verb::Flush($with) => $what,
             Verb::Status($with) => $what,
+            Verb::Ack($with) => $what,
             Verb::Lists(lists) => match (&lists.verb, &lists.show) {
                 (None, $with) => $what,
                 (Some(ListsVerb::Refresh($with)), _) => $what,

@@ -358,7 +358,7 @@ Interfaces
     #[test]
     fn what_is_not_as_it_should_be_is_told_first_with_its_remedy() {
         let told = Explanation::new("the journal cannot be written: no space left", "make room on the disk");
-        let faults = vec![Fault { about: About::Durability, since: NOW - 90, told }];
+        let faults = vec![Fault { about: About::Durability, since: NOW - 90, told, id: None }];
         let expected = "\
 Protected as configured: packets from 1,205 targets on eth0 are dropped; one other thing is not as it should be
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
@@ -394,7 +394,8 @@ Interfaces
         let first = |status: Reply| {
             render(&status, &Clock::standing(NOW)).lines().next().unwrap_or_default().to_owned()
         };
-        let fault = |about| Fault { about, since: NOW, told: Explanation::new("it is so", "mend it") };
+        let fault =
+            |about| Fault { about, since: NOW, told: Explanation::new("it is so", "mend it"), id: None };
         assert!(first(Reply { interfaces: vec![], ..status() }).starts_with("NOT PROTECTED: "));
         assert!(
             first(Reply { faults: vec![fault(About::Protection)], ..status() })

@@ -220,6 +220,7 @@ impl Sum {
                 });
                 sum.attached.extend(counts.attached);
                 sum.detached.extend(counts.detached);
+                sum.troubles.extend(counts.troubles);
             }
             Err(failure) => (self.failed, self.failure) = (self.failed + 1, Some(failure)),
         }
@@ -247,11 +248,13 @@ impl Sum {
         let Counts { changed, entered, left, allowed, disallowed, is_volatile, .. } = self.counts;
         let some = |count: u64| (count > 0).then_some(count);
         let (allowed, disallowed) = (some(allowed), some(disallowed));
-        let Counts { settings, lists, attached, detached, .. } = &self.counts;
+        let Counts { settings, lists, attached, detached, troubles, .. } = &self.counts;
         let joined = |all: &[String], by| (!all.is_empty()).then(|| all.join(by));
         let [settings, attached, detached] =
             [joined(settings, "; "), joined(attached, ", "), joined(detached, ", ")];
         let [settings, attached, detached] = [settings.as_deref(), attached.as_deref(), detached.as_deref()];
+        let troubles = joined(troubles, "; ");
+        let troubles = troubles.as_deref();
         let lists = joined(lists, ", ");
         let lists = lists.as_deref();
         let requests = (self.requests > 1).then_some(self.requests);
@@ -268,6 +271,7 @@ impl Sum {
                     settings,
                     attached,
                     detached,
+                    troubles,
                     changed,
                     entered,
                     left,
@@ -294,6 +298,7 @@ impl Sum {
                     settings,
                     attached,
                     detached,
+                    troubles,
                     changed,
                     entered,
                     left,
@@ -322,6 +327,7 @@ impl Sum {
                     settings,
                     attached,
                     detached,
+                    troubles,
                     changed,
                     entered,
                     left,

@@ -129,6 +129,7 @@ async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
         Call::HandOver(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::GiveWay(Asked { reply, .. }) => give(reply, Ok(pong())),
         Call::TakeOver(Asked { reply, .. }) => give(reply, Err(Failure::Unavailable("not here".into()))),
+        Call::Ack(asked) => give(asked.reply, Ok(wire::ack::Reply::default())),
         Call::Import(_)
         | Call::Status(_)
         | Call::Stats(_)

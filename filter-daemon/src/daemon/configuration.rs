@@ -3,17 +3,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 use super::error::DaemonError;
-use super::last_good::{Copy, LastGood};
+use super::last_good::{Copy, LastGood, NotKept};
 use super::reload::{self, Known, Loaded, Parted, Sources, WayBack};
+use super::retry::{LONGEST, Retry};
 use super::trial::{AtStart, Trial};
 use crate::blocklist::{Accepted, Reading};
 use crate::cli::{ConfigFile, Run};
 use crate::clock;
-use crate::config::{self, Config, ConfigError, Mode};
+use crate::config::{self, Config, Mode};
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{About, Fault};
 use crate::source::Copies;
@@ -30,8 +32,8 @@ pub struct Configuration {
     copy: Copy,
     /// Why what is in force is not what the file says.
     held_back: Option<Fault>,
-    /// Why there is no copy of what is in force.
-    not_kept: Option<Fault>,
+    /// What is told where there is no copy of what is in force.
+    not_kept: Option<Uncopied>,
     /// The mode that filterd began with and keeps, and why that is not the configuration's any more.
     mode: Option<Mode>,
     other_mode: Option<Fault>,
@@ -39,6 +41,14 @@ pub struct Configuration {
     pub trial: Trial,
     /// What is put back unless that is confirmed.
     way_back: Option<Arc<WayBack>>,
+}
+
+/// What is in force has no copy.
+struct Uncopied {
+    fault: Fault,
+    /// What is to be written when the disk takes it.
+    again: Copy,
+    retry: Retry,
 }
 
 /// Where a reading finds the configuration, and where its copy goes.
@@ -77,29 +87,79 @@ impl Configuration {
             trial: Trial::none(&run.state_dir),
             way_back: None,
         };
-        let nothing = Accept::default();
         if let Some(loaded) = this.after_trial(run, &before, sources)? {
             return Ok((this, loaded));
         }
-        let mut parted = this.trial.parted();
-        let mut known = this.known(&before, &parted, sources);
+        let parted = this.trial.parted();
+        let known = this.known(&before, &parted, sources);
         let source = Source { last_good: this.last_good.beside_another(run.take_over), ..this.source() };
-        let loaded = match source.load(&known, &nothing, sources) {
-            Err(DaemonError::Config(error)) if !run.take_over => {
-                this.trial.has_an_invalid_file();
-                // What was before is in force, with all of its lists.
-                parted = Parted::default();
-                known = this.known(&before, &parted, sources);
-                Loaded::gather(this.instead(error)?, &known, &nothing, sources)?
+        let loaded = match source.load(&known, &Accept::default(), sources) {
+            Err(error @ DaemonError::Config(_)) => this.gather_instead(error, &before, run, sources)?,
+            loaded => {
+                let loaded = loaded?;
+                this.part(&loaded, &known, &before, &parted);
+                loaded
             }
-            loaded => loaded?,
         };
-        if this.trial.is_on() {
-            let called = reload::called(&known, &loaded.config.lists);
-            let before = before.iter().map(|before| &before.name);
-            this.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
-        }
         Ok((this, loaded))
+    }
+
+    /// Refuses for a start what a reload would refuse, and takes the last good copy in its place. What was in force before
+    /// is in force again all the same: nobody could have had these names then.
+    pub fn must_be_possible(
+        &mut self,
+        loaded: Loaded,
+        run: &Run,
+        live_entries: impl Fn(&str) -> u64,
+        sources: &mut Sources,
+    ) -> Result<Loaded, DaemonError> {
+        let was_in_force = loaded.restores || self.held_back.is_some() || matches!(loaded.copy, Copy::Kept);
+        match reload::must_be_possible(&loaded.config, &run.interfaces, live_entries) {
+            Ok(()) => Ok(loaded),
+            Err(DaemonError::ListIsLive { .. }) if was_in_force => Ok(loaded),
+            Err(error) if was_in_force => Err(error),
+            Err(error) => {
+                if !self.trial.is_on() {
+                    self.last_good.discard();
+                }
+                // Its drafts go before others are written.
+                drop(loaded);
+                let before = sources.known();
+                let loaded = self.gather_instead(error, &before, run, sources)?;
+                reload::must_be_possible(&loaded.config, &run.interfaces, |_| 0)?;
+                Ok(loaded)
+            }
+        }
+    }
+
+    /// Reads the lists of the last good copy, which takes the place of a file that cannot be used. The filterd that takes the
+    /// place of another does not: that one protects better as it is.
+    fn gather_instead(
+        &mut self,
+        error: DaemonError,
+        before: &[Known],
+        run: &Run,
+        sources: &mut Sources,
+    ) -> Result<Loaded, DaemonError> {
+        if run.take_over {
+            return Err(error);
+        }
+        self.trial.has_an_invalid_file();
+        // What was before is in force, with all of its lists.
+        let parted = Parted::default();
+        let known = self.known(before, &parted, sources);
+        let loaded = Loaded::gather(self.instead(error)?, &known, &Accept::default(), sources)?;
+        self.part(&loaded, &known, before, &parted);
+        Ok(loaded)
+    }
+
+    /// Notes what the lists of before a trial are on it.
+    fn part(&mut self, loaded: &Loaded, known: &[Known], before: &[Known], parted: &Parted) {
+        if self.trial.is_on() {
+            let called = reload::called(known, &loaded.config.lists);
+            let before = before.iter().map(|before| &before.name);
+            self.trial.parts(parted.by_start(before, |name| called.get(name).cloned()));
+        }
     }
 
     /// What is known of lists at a start, `before` a trial or, if it goes on with one, on trial.
@@ -231,7 +291,7 @@ impl Configuration {
     }
 
     /// The last good copy in place of a file that cannot be used.
-    fn instead(&mut self, error: ConfigError) -> Result<Config, ConfigError> {
+    fn instead(&mut self, error: DaemonError) -> Result<Config, DaemonError> {
         let Some(path) = self.file.path() else { return Err(error) };
         let text = match self.last_good.read(path) {
             Ok(text) => text,
@@ -316,17 +376,45 @@ impl Configuration {
     fn keep(&mut self) {
         let copy = std::mem::take(&mut self.copy);
         self.is_known |= !matches!(copy, Copy::Nothing);
-        let since = self.not_kept.take().map(|fault| fault.since);
-        self.not_kept = self.last_good.keep(copy).err().map(|why| {
-            let message = format!("there is no copy of the configuration in force: {why}");
+        self.keep_this(copy);
+    }
+
+    fn keep_this(&mut self, copy: Copy) {
+        let before = self.not_kept.take();
+        let Err(NotKept { why, again }) = self.last_good.keep(copy) else { return };
+        let message = format!("there is no copy of the configuration in force: {why}");
+        if before.is_none() {
             error!("{message}");
-            let remedy = format!(
-                "without it filterd could not start with a configuration that is not valid; `filterd reload` tries \
-                 again; {IF_REPLACED}"
-            );
-            let fault = fault(Explanation::new(message, remedy));
-            Fault { since: since.unwrap_or(fault.since), ..fault }
-        });
+        }
+        let remedy = format!(
+            "without it filterd could not start with a configuration that is not valid; make the state directory writable \
+             and see that it has room: filterd tries again within {} minutes, and `filterd reload` at once; {IF_REPLACED}",
+            LONGEST.as_secs() / 60
+        );
+        let fault = fault(Explanation::new(message, remedy));
+        let since = before.as_ref().map_or(fault.since, |before| before.fault.since);
+        let retry = before.map_or_else(Retry::soon, |before| before.retry.later());
+        self.not_kept = Some(Uncopied { fault: Fault { since, ..fault }, again, retry });
+    }
+
+    /// How long until the copy that the disk has refused is tried again.
+    pub fn until_due(&self) -> Option<Duration> {
+        Some(self.not_kept.as_ref()?.retry.until_due())
+    }
+
+    /// Writes again the copy that the disk has refused, where it is time. A reading that is under way may be writing its own.
+    pub fn keep_again(&mut self, is_reading: bool) {
+        let is_due = |uncopied: &&mut Uncopied| uncopied.retry.until_due().is_zero();
+        let Some(uncopied) = self.not_kept.as_mut().filter(is_due) else { return };
+        if is_reading {
+            uncopied.retry = uncopied.retry.later();
+            return;
+        }
+        let again = std::mem::take(&mut uncopied.again);
+        self.keep_this(again);
+        if self.not_kept.is_none() {
+            info!("the copy of the configuration is on disk");
+        }
     }
 
     /// Why something else is in force than what its file says, if that is so.
@@ -336,7 +424,7 @@ impl Configuration {
 
     /// What is to be told where there is no copy of what is in force.
     pub fn without_copy(&self) -> Option<Explanation> {
-        Some(self.not_kept.as_ref()?.told.clone())
+        Some(self.not_kept.as_ref()?.fault.told.clone())
     }
 
     /// What was to come is not in force.
@@ -377,7 +465,8 @@ impl Configuration {
 
     /// What is not as it should be.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        let told = self.held_back.iter().chain(&self.not_kept).chain(&self.other_mode).cloned();
+        let not_kept = self.not_kept.as_ref().map(|uncopied| &uncopied.fault);
+        let told = self.held_back.iter().chain(not_kept).chain(&self.other_mode).cloned();
         told.chain(self.trial.fault())
     }
 }
@@ -413,8 +502,9 @@ impl Source {
         let text = match way_back.and_then(WayBack::text) {
             Some(text) => {
                 if self.last_good.read(path).is_err()
-                    && let Err(why) = self.last_good.keep(self.last_good.prepare(path, text.as_bytes()))
+                    && let Err(not_kept) = self.last_good.keep(self.last_good.prepare(path, text.as_bytes()))
                 {
+                    let why = not_kept.why;
                     error!("the copy of the configuration is gone, and cannot be made anew: {why}");
                 }
                 text.to_owned()
@@ -438,5 +528,5 @@ fn held_back(why: &Explanation, path: &Path, instead: &str) -> Explanation {
 }
 
 fn fault(told: Explanation) -> Fault {
-    Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told }
+    Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told, id: None }
 }

@@ -170,7 +170,7 @@ impl Explain for DaemonError {
                 ))
             }
             Self::ListIsLive { name, .. } => {
-                Some(format!("choose another name, or remove them: `filterd flush --list {name}`"))
+                Some(format!("choose another name, or remove them while filterd runs: `filterd flush --list {name}`"))
             }
             Self::NothingToAccept { name, there, is_filtered: true } => Some(format!(
                 "{name} is filtered, and is let go as soon as everything that the configuration names is filtered, or not \

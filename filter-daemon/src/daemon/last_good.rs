@@ -39,6 +39,10 @@ pub enum Copy {
     Written {
         /// Which one.
         path: PathBuf,
+        /// Of which file.
+        of: PathBuf,
+        /// What it says.
+        text: String,
     },
     /// It is written once nobody else writes here.
     Due {
@@ -50,7 +54,23 @@ pub enum Copy {
     /// It is what the last one was.
     Kept,
     /// It could not be written.
-    Failed(String),
+    Failed {
+        /// Why not.
+        why: String,
+        /// Of which file.
+        of: PathBuf,
+        /// What it says.
+        text: String,
+    },
+}
+
+/// There is no copy of what is in force.
+#[derive(Debug)]
+pub struct NotKept {
+    /// Why not.
+    pub why: String,
+    /// What is to be kept when the disk takes it.
+    pub again: Copy,
 }
 
 impl LastGood {
@@ -94,16 +114,17 @@ impl LastGood {
     /// Writes a copy beside the last one.
     pub fn prepare(&self, of: &Path, text: &[u8]) -> Copy {
         let Ok(text) = std::str::from_utf8(text) else { return Copy::Nothing };
+        let (of, text) = (of.to_owned(), text.to_owned());
         if self.is_beside_another {
-            return Copy::Due { of: of.to_owned(), text: text.to_owned() };
+            return Copy::Due { of, text };
         }
-        if self.read(of).is_ok_and(|kept| kept == text) {
+        if self.read(&of).is_ok_and(|kept| kept == text) {
             return Copy::Kept;
         }
         let path = self.prepared();
-        match self.write(&path, &headed(of, text)) {
-            Ok(()) => Copy::Written { path },
-            Err(error) => Copy::Failed(format!("{}: {error}", printable::path(&path))),
+        match self.write(&path, &headed(&of, &text)) {
+            Ok(()) => Copy::Written { path, of, text },
+            Err(error) => Copy::Failed { why: format!("{}: {error}", printable::path(&path)), of, text },
         }
     }
 
@@ -123,15 +144,18 @@ impl LastGood {
     }
 
     /// It is the last good one from now on.
-    pub fn keep(&self, copy: Copy) -> Result<(), String> {
-        let path = match copy {
-            Copy::Written { path } => path,
+    pub fn keep(&self, copy: Copy) -> Result<(), NotKept> {
+        let (path, of, text) = match copy {
+            Copy::Written { path, of, text } => (path, of, text),
             // What lies there by now is of the filterd before, which may have read another text since.
             Copy::Due { of, text } => return self.keep(self.prepare(&of, text.as_bytes())),
-            Copy::Failed(why) => return Err(why),
+            Copy::Failed { why, of, text } => return Err(NotKept { why, again: Copy::Due { of, text } }),
             Copy::Nothing | Copy::Kept => return Ok(()),
         };
-        fs::rename(&path, &self.path).map_err(|error| format!("{}: {error}", printable::path(&self.path)))
+        fs::rename(&path, &self.path).map_err(|error| {
+            let why = format!("{}: {error}", printable::path(&self.path));
+            NotKept { why, again: Copy::Due { of, text } }
+        })
     }
 
     /// What was prepared is the last good one, if its filterd died before it was.
@@ -277,6 +301,10 @@ mod tests {
         let place = Place::new();
         fs::write(place.0.path().join("state"), "").unwrap();
         let copy = place.last_good().prepare(Path::new(OF), TEXT.as_bytes());
-        assert!(place.last_good().keep(copy).is_err());
+        let not_kept = place.last_good().keep(copy).unwrap_err();
+        assert!(not_kept.why.contains("state"), "{}", not_kept.why);
+        fs::remove_file(place.0.path().join("state")).unwrap();
+        place.last_good().keep(not_kept.again).expect("the state directory can be written again");
+        assert_eq!(place.last_good().read(Path::new(OF)).as_deref(), Ok(TEXT));
     }
 }

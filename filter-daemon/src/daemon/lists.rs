@@ -3,11 +3,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
+use super::retry::{LONGEST, Retry};
 use crate::blocklist::{Accepted, Blocklist, List, ListId, Times, Timestamp};
 use crate::clock;
 use crate::control::wire::reload::HeldBack;
@@ -57,6 +59,8 @@ pub struct Lists {
     next: VecDeque<Aim>,
     /// Copies that could not be made anew, and since when; the older ones stay.
     failed: HashMap<ListId, Failed>,
+    /// When they are tried again.
+    retry: Option<Retry>,
 }
 
 /// What copies are for.
@@ -82,13 +86,15 @@ struct Failed {
     told: Explanation,
     /// The last one that could be made.
     older: Option<Accepted>,
+    /// Room on the disk makes no room for it.
+    is_too_large: bool,
 }
 
 impl Lists {
     /// The copies of this state directory.
     pub fn of(state: &Path) -> Self {
         let copies = Copies::of(state);
-        Self { copies, writing: None, next: VecDeque::new(), failed: HashMap::new() }
+        Self { copies, writing: None, next: VecDeque::new(), failed: HashMap::new(), retry: None }
     }
 
     /// Has copies of these written, and all others removed.
@@ -156,10 +162,11 @@ impl Lists {
         }
     }
 
-    /// Notes what became of them. What failed is tried again by the next reload, which reads these lists anew. True if
-    /// nothing more is to be written.
+    /// Notes what became of them. What failed is tried again by and by, and by the next reload, which reads these lists anew.
+    /// True if nothing more is to be written.
     pub fn note(&mut self, outcomes: Outcomes, blocklist: &mut Blocklist) -> bool {
         let Some(writing) = self.writing.take() else { return true };
+        let had_failed = !self.failed.is_empty();
         for ((id, older), outcome) in writing.lists.into_iter().zip(outcomes) {
             let lists = blocklist.lists_mut();
             match outcome {
@@ -177,8 +184,29 @@ impl Lists {
                 }
             }
         }
+        if had_failed && self.failed.is_empty() {
+            info!("the copies of all lists are on disk again");
+        }
+        let is_in_vain = self.failed.values().all(|failed| failed.is_too_large);
+        self.retry = (!is_in_vain).then(|| self.retry.unwrap_or_else(Retry::soon));
         self.write_next();
         self.writing.is_none()
+    }
+
+    /// How long until copies that failed are tried again.
+    pub fn until_due(&self) -> Option<Duration> {
+        self.retry.filter(|_| self.writing.is_none()).map(|retry| retry.until_due())
+    }
+
+    /// The lists whose copies are to be tried again now.
+    pub fn take_due(&mut self, blocklist: &Blocklist) -> Vec<Arc<str>> {
+        if self.until_due().is_none_or(|left| !left.is_zero()) {
+            return Vec::new();
+        }
+        self.retry = self.retry.map(Retry::later);
+        let lists = blocklist.lists();
+        let failed = self.failed.iter().filter(|(id, failed)| lists.has(**id) && !failed.is_too_large);
+        failed.map(|(id, _)| lists.get(*id).name.clone()).collect()
     }
 
     fn fail(&mut self, id: ListId, name: &str, error: &CopyError, older: Option<Accepted>) {
@@ -189,18 +217,24 @@ impl Lists {
             }
             CopyError::Damaged | CopyError::Gone | CopyError::System { .. } => {
                 format!(
-                    "make the state directory writable and see that it has room, then `filterd reload`; {IF_REPLACED}"
+                    "make the state directory writable and see that it has room: filterd tries again within {} minutes; where \
+                     the list's file has changed meanwhile, `filterd reload` takes that; {IF_REPLACED}",
+                    LONGEST.as_secs() / 60
                 )
             }
         };
         let told = Explanation::new(message, remedy);
-        error!("{told}");
+        if !self.failed.contains_key(&id) {
+            error!("{told}");
+        }
         let failed = self.failed.entry(id).or_insert_with(|| Failed {
             since: clock::now(),
             told: told.clone(),
             older: None,
+            is_too_large: false,
         });
         failed.told = told;
+        failed.is_too_large = matches!(error, CopyError::Full { .. });
         failed.older = failed.older.take().or(older);
     }
 
@@ -253,11 +287,13 @@ impl Lists {
             about: About::Lists,
             since,
             told,
+            id: None,
         });
         let failed = self.failed.values().map(|failed| Fault {
             about: About::Durability,
             since: clock::on_the_wall(failed.since),
             told: failed.told.clone(),
+            id: None,
         });
         held_back.chain(failed).collect()
     }
@@ -293,8 +329,11 @@ impl Lists {
     }
 
     fn write(&mut self, lists: Vec<ToKeep>, make: Make) {
-        // Of those that are as an older copy says again there is one.
-        let is_without = |list: &ToKeep| list.bytes.is_some() || !self.copies.says(&list.accepted);
+        // Of those that are as an older copy says again there is one. What could not be written has no stamp.
+        let is_without = |list: &ToKeep| {
+            let is_written = list.bytes.is_some() || list.times.is_some();
+            is_written || list.accepted.stamp.is_none() || !self.copies.says(&list.accepted)
+        };
         self.failed.retain(|id, _| lists.iter().any(|list| list.id == *id && is_without(list)));
         let mut kept: Vec<Accepted> =
             self.failed.values().filter_map(|failed| failed.older.clone()).collect();

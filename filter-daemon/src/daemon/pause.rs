@@ -95,7 +95,7 @@ impl Pause {
             printable::on_one_line(by)
         );
         let told = Explanation::new(message, "`filterd resume` ends it at once");
-        Some(Fault { about: About::Protection, since: clock::on_the_wall(*since), told })
+        Some(Fault { about: About::Protection, since: clock::on_the_wall(*since), told, id: None })
     }
 
     /// Tells of a pause that ended with the filterd before this one.

@@ -128,6 +128,9 @@ impl Persistence {
         if instant.duration_since(self.checked) >= CHECK {
             self.checked = instant;
             self.journal.check();
+            if self.losses.note_again() {
+                self.journal.has_noted();
+            }
         }
         let is_due = self.journal.is_long(live_entries(blocklist))
             || self.journal.is_behind() && self.retry <= instant;
@@ -188,6 +191,21 @@ impl Persistence {
             Some(not_durable(clock::then(since), &why.to_string(), &remedy))
         };
         refused().or_else(lost).into_iter().chain(self.losses.faults())
+    }
+
+    /// What was lost, as long as nobody has acknowledged it.
+    pub fn notices(&self) -> impl Iterator<Item = Fault> {
+        self.losses.notices()
+    }
+
+    /// Forgets the losses that are meant. Tells why the next start shows them again, if it does.
+    pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool) -> Result<(), Explanation> {
+        let was_noted = self.losses.are_noted();
+        self.losses.acknowledge(is_meant)?;
+        if !was_noted && self.losses.are_noted() {
+            self.journal.has_noted();
+        }
+        Ok(())
     }
 
     /// Waits until it is known of everything whether it is on disk.
@@ -275,6 +293,7 @@ fn not_durable(since: Timestamp, why: &str, remedy: &str) -> Fault {
         about: About::Durability,
         since: clock::on_the_wall(since),
         told: Explanation::new(message, remedy),
+        id: None,
     }
 }
 

@@ -4,11 +4,13 @@ use std::fmt;
 
 use tracing::{error, warn};
 
+use super::notices::notice;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::Handle;
 use crate::control::wire::{About, Fault};
 use crate::kernel::{Filter, KernelError};
+use crate::mount_namespace;
 use crate::net_namespace;
 use crate::text::{Explain, Explanation};
 
@@ -21,6 +23,8 @@ const WERE_GONE: &str = "until this filterd began nothing was filtered: the one 
 pub struct Pinned {
     /// Why they cannot be put back, and since when.
     missing: Option<(Timestamp, Explanation)>,
+    /// Nobody but this filterd and its like has the file system of the pins mounted: since it began.
+    private: Option<Timestamp>,
     /// The filter of a filterd before this one was gone when this one began: that was then.
     were_gone: Option<Timestamp>,
     /// Where the next filterd finds noted whether a filter is to be there.
@@ -45,14 +49,21 @@ impl Pinned {
         self.noted = Some(is_attached);
     }
 
+    /// The pins end with the mount namespace that filterd is in.
+    pub fn end_with_namespace(&mut self, now: Timestamp) {
+        let told = private();
+        warn!("{told}");
+        self.private = Some(now);
+    }
+
     /// A filterd before this one had left its filter at work, and it was not there any more when this one began.
     pub fn were_gone(&mut self, now: Timestamp) {
         error!("{WERE_GONE}");
         self.were_gone = Some(now);
     }
 
-    /// The operator has looked at everything.
-    pub fn accept(&mut self) {
+    /// Somebody has looked at it.
+    pub fn acknowledge(&mut self) {
         self.were_gone = None;
     }
 
@@ -60,13 +71,9 @@ impl Pinned {
     pub fn gap(&self) -> Option<Fault> {
         let since = self.were_gone?;
         let remedy = "find out who removes what is pinned (`mount | grep bpf`, clean-up scripts), or end filterd by a signal or by \
-                      `filterd detach` where it is meant; `filterd reload` ends this notice";
-        Some(Fault {
-            // It is over, and may come again: nothing passes now that should not.
-            about: About::Durability,
-            since: clock::on_the_wall(since),
-            told: Explanation::new(WERE_GONE, remedy),
-        })
+                      `filterd detach` where it is meant";
+        // It is over, and may come again: nothing passes now that should not.
+        Some(notice(About::Durability, since, WERE_GONE, remedy))
     }
 
     /// Looks at them. Tells whether the egress program was attached anew.
@@ -92,7 +99,10 @@ impl Pinned {
 
     /// Without them the filter goes when filterd does.
     pub fn fault(&self) -> Option<Fault> {
-        let (since, told) = self.missing.as_ref()?;
+        let Some((since, told)) = self.missing.as_ref() else {
+            let since = clock::on_the_wall(self.private?);
+            return Some(Fault { about: About::Durability, since, told: private(), id: None });
+        };
         let message = format!(
             "if filterd ended now, the filter would end with it: its pins are gone, and cannot be put back: {}",
             told.message
@@ -104,8 +114,15 @@ impl Pinned {
             about: About::Durability,
             since: clock::on_the_wall(*since),
             told: Explanation::new(message, remedy),
+            id: None,
         })
     }
+}
+
+fn private() -> Explanation {
+    let message = "if filterd crashed, the filter would end with it: the BPF file system with its pins is mounted in this mount \
+                   namespace only, and ends with the last process there";
+    Explanation::new(message, mount_namespace::cure())
 }
 
 /// Where the filter is attached. A reboot takes it off by itself.
@@ -162,7 +179,8 @@ mod tests {
         pinned.were_gone(Timestamp::from_secs(7));
         let fault = pinned.gap().unwrap();
         assert_eq!((fault.about, fault.since), (About::Durability, 7));
-        pinned.accept();
+        assert!(fault.id.is_some_and(|id| fault.told.remedy.is_some_and(|remedy| remedy.contains(&id))));
+        pinned.acknowledge();
         assert_eq!(pinned.gap(), None);
     }
 

@@ -26,6 +26,8 @@ pub struct Readings {
     next: VecDeque<Asked>,
     /// Lists that are to be read when nothing else is.
     stale: BTreeSet<Arc<str>>,
+    /// Lists whose copies are to be made then, out of files that say what is in force.
+    uncopied: BTreeSet<Arc<str>>,
 }
 
 /// What is read for, and who waits for what comes of it.
@@ -64,7 +66,8 @@ struct Reading {
 impl Readings {
     /// Readings with what was learned by earlier ones.
     pub fn of(sources: Sources) -> Self {
-        Self { sources: Some(sources), now: None, next: VecDeque::new(), stale: BTreeSet::new() }
+        let (stale, uncopied) = (BTreeSet::new(), BTreeSet::new());
+        Self { sources: Some(sources), now: None, next: VecDeque::new(), stale, uncopied }
     }
 
     /// Notes that it is to be read, or read again. Whoever accepts anything has a reading alone: what is wrong with their words
@@ -88,6 +91,12 @@ impl Readings {
         self.stale.extend(lists);
     }
 
+    /// Notes that copies of these lists are to be made, which the disk has refused. Nothing else that their files say by now
+    /// takes effect.
+    pub fn ask_copies(&mut self, lists: impl IntoIterator<Item = Arc<str>>) {
+        self.uncopied.extend(lists);
+    }
+
     /// What was fetched is not to be read before it is fetched again.
     pub fn forget_refresh(&mut self) {
         self.stale.clear();
@@ -103,14 +112,16 @@ impl Readings {
 
     /// Is nothing to be read but lists that have changed?
     pub fn is_refresh_next(&self) -> bool {
-        self.now.is_none() && self.next.is_empty() && !self.stale.is_empty()
+        let is_any = !self.stale.is_empty() || !self.uncopied.is_empty();
+        self.now.is_none() && self.next.is_empty() && is_any
     }
 
     /// Begins to read them.
     pub fn begin_refresh(&mut self, config: &Config, known: Vec<Known>) {
         let (lists, config) = (std::mem::take(&mut self.stale), config.clone());
+        let uncopied = std::mem::take(&mut self.uncopied);
         self.read_for(Asked::Refresh(lists.clone()), move |sources| {
-            Ok(Read::Reload(Loaded::refresh(config, &known, &lists, sources)))
+            Ok(Read::Reload(Loaded::refresh(config, &known, &lists, &uncopied, sources)))
         });
     }
 

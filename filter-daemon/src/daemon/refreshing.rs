@@ -83,6 +83,17 @@ impl Owner {
         }
     }
 
+    /// Writes again the copies that the disk has refused, where it is time.
+    pub(super) fn write_copies_again(&mut self) {
+        // First, since what is read for the lists is a reading, too.
+        self.configuration.keep_again(!self.readings.is_idle());
+        let due = self.lists.take_due(self.protection.blocklist());
+        if !due.is_empty() {
+            self.readings.ask_copies(due);
+            self.read_next();
+        }
+    }
+
     /// A list was fetched, or could not be.
     pub(super) fn note_fetched(&mut self, came: Came) {
         let Some(done) = self.feeds.note(came) else { return };
@@ -158,6 +169,8 @@ impl Owner {
                     );
                 }
             }
+            // Only copies were to be made: they are tried again.
+            Err(_) if lists.is_empty() => {}
             Err(error) => {
                 let message = format!(
                     "what was fetched of {} is not in force: {}",
@@ -170,7 +183,7 @@ impl Owner {
                 let since = since.unwrap_or_else(|| clock::on_the_wall(clock::now()));
                 let told = Explanation::new(message, remedy);
                 error!("{told}");
-                self.refreshing.refused = Some(Fault { about: About::Lists, since, told });
+                self.refreshing.refused = Some(Fault { about: About::Lists, since, told, id: None });
             }
         }
         self.readings.end_refresh();

@@ -8,7 +8,7 @@ use super::interfaces::{Modes, beyond};
 use super::lists::Outcomes;
 use super::owner::Owner;
 use super::reading::Read;
-use super::reload::{Loaded, Reload};
+use super::reload::{self, Loaded, Reload};
 use super::settings;
 use crate::blocklist::{List, Polarity};
 use crate::clock;
@@ -47,7 +47,7 @@ impl Owner {
         // What is to be put back one day must have its copies.
         let waits = self.readings.is_trial_next() && self.lists.is_writing();
         if self.readings.is_due() && !waits {
-            let known = super::reload::known(self.protection.blocklist());
+            let known = reload::known(self.protection.blocklist());
             let guarded = self.guard.view().copied();
             let is_writing = self.lists.is_writing();
             self.readings.begin(self.configuration.source(), known, guarded, is_writing);
@@ -77,10 +77,7 @@ impl Owner {
     /// It is compared, if a reload could make it true.
     async fn begin_diff(&mut self, read: Compared) {
         let after = read.loaded().config.interfaces_besides(&self.run.interfaces);
-        let may_come = self.must_have_interface(&after).and_then(|()| {
-            super::reload::must_not_be_live(&read.loaded().lists, self.protection.blocklist())
-        });
-        if let Err(error) = may_come {
+        if let Err(error) = self.must_be_possible(&read.loaded().config) {
             return self.end_diff(Err(error));
         }
         self.look_at_links().await;
@@ -117,9 +114,9 @@ impl Owner {
         }
     }
 
-    /// What would leave filterd without anything to filter is no wish, but a mistake.
+    /// Refuses what a start would refuse, too.
     fn may_come(&mut self, mut loaded: Loaded) -> Result<Loaded, DaemonError> {
-        self.must_have_interface(&loaded.config.interfaces_besides(&self.run.interfaces))?;
+        self.must_be_possible(&loaded.config)?;
         self.must_be_acceptable(&loaded.config)?;
         self.configuration.is_coming(&mut loaded);
         Ok(loaded)
@@ -142,15 +139,15 @@ impl Owner {
         }
     }
 
-    fn must_have_interface(&self, names: &[String]) -> Result<(), DaemonError> {
-        if !names.is_empty() {
-            return Ok(());
-        }
+    fn must_be_possible(&self, config: &Config) -> Result<(), DaemonError> {
+        let lists = self.protection.blocklist().lists();
+        let possible =
+            reload::must_be_possible(config, &self.run.interfaces, |name| lists.live_entries(name));
         let filtered: Vec<_> = self.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
-        if filtered.is_empty() {
-            return Err(DaemonError::NoInterface);
-        }
-        Err(DaemonError::LeavesNoInterface { filtered })
+        possible.map_err(|error| match error {
+            DaemonError::NoInterface if !filtered.is_empty() => DaemonError::LeavesNoInterface { filtered },
+            error => error,
+        })
     }
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.
@@ -224,8 +221,6 @@ impl Owner {
         self.flows.follow(self.protection.filter_mut());
         self.capacity.shrink(&mut self.protection);
         self.counting.look(&self.protection);
-        self.time.accept();
-        self.pinned.accept();
         reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
         self.follow_interfaces(&mut reloaded).await;
         reloaded

@@ -32,8 +32,7 @@ impl Owner {
         faults.extend(self.feeds.faults(self.protection.blocklist()));
         faults.extend(self.refreshing.fault());
         faults.extend(self.http.faults());
-        let has_deadlines = self.protection.blocklist().next_deadline().is_some();
-        faults.extend(self.time.fault(has_deadlines));
+        faults.extend(self.clock_fault());
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }

@@ -64,6 +64,7 @@ impl Sleep {
             about: About::Protection,
             since: clock::on_the_wall(*since),
             told: Explanation::new(message, remedy),
+            id: None,
         })
     }
 }

@@ -39,6 +39,7 @@ use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
 use crate::lock::{Lock, NotLocked, Place, Taken};
+use crate::mount_namespace;
 use crate::notify::Notify;
 use crate::text::Explain;
 
@@ -152,17 +153,24 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let server = listen(run).await?;
-    let state = lock_state(&run.state_dir)?;
+    let state = meanwhile::told("waiting for the state directory", || lock_state(&run.state_dir))?;
     let unsaved = pins_note::unsaved(&run.socket);
     let attached = pins_note::attached(&run.socket, &run.pin_dir).map(|noted| Attached::noted(&noted));
     let attached = attached.filter(Attached::is_of_this_boot);
     note(&server.handle()?, run, unsaved);
-    let broker = Broker::apart(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let was_there = mount_namespace::has_bpffs(&run.pin_dir);
+    let broker = meanwhile::told("starting the broker", || Broker::apart(&run.pin_dir, &run.log.words()));
+    let broker = broker.map_err(pins_are_taken)?;
+    let are_private = mount_namespace::ends_with_ours(Path::new("/proc"), &run.pin_dir, was_there);
     let is_gone = attached.is_some() && !broker.found_attached();
     if broker.found_at_work() && attached.is_some_and(|attached| attached.is_elsewhere()) {
         return Err(DaemonError::OtherNamespace);
     }
-    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
+    let fetcher = meanwhile::told("starting the process that fetches lists", || {
+        Fetcher::start(run.user.as_ref(), &run.log.words())
+    });
+    let means = Means::of(fetcher?);
+    // Whatever thread has told anything by now has ended.
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
     let mut owner = open(run, broker, unsaved, means).await?;
@@ -172,6 +180,9 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
+    if are_private {
+        owner.pinned.end_with_namespace(clock::now());
+    }
     if is_gone {
         owner.pinned.were_gone(clock::now());
     }
@@ -183,10 +194,15 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
+    let are_private = mount_namespace::ends_with_ours(Path::new("/proc"), &run.pin_dir, true);
     let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
-    let (sources, read) = read(run)?;
+    let live = predecessor.live_entries()?;
+    let reading = read(run)?.strictly(run, |name| live.get(name).copied().unwrap_or(0))?;
+    reading.tell(run);
+    let Reading { sources, configuration, loaded } = reading;
+    let read = (configuration, loaded);
     succession::must_protect_as_well(&read.1)?;
     let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();
     let names = read.1.config.interfaces_besides(&run.interfaces);
@@ -196,13 +212,18 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     let facts = (Blocklist::default(), Guard::begin(&run.state_dir).await);
     let mut prepared = Prepared::new(run, read, sources, broker, facts)?;
     let made = predecessor.make_way(run)?;
-    let (persistence, live) = persistence::restore(&run.state_dir, &prepared.config, Before::default())?;
+    let (mut persistence, mut live) = persistence::restore(&run.state_dir, Before::default())?;
+    // It may have come onto a list of that name since it was asked.
+    persistence.free_names(&prepared.config, &mut live)?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
     let mut owner = Owner::of(run, prepared, persistence, means);
     info!("running as {privileges}");
     owner.privileges = privileges;
     owner.attach().await?;
+    if are_private {
+        owner.pinned.end_with_namespace(clock::now());
+    }
     owner.interfaces.go_on_from(&made.interfaces);
     let (server, state) = made.done()?;
     stand_alone(&mut owner).await;
@@ -326,39 +347,60 @@ fn ask_to_make_way(socket: &Path) -> bool {
     Client::connect(socket).and_then(|mut client| client.call(&HandOver {})).is_ok()
 }
 
+/// What a start has read.
+struct Reading {
+    sources: Sources,
+    configuration: Configuration,
+    loaded: Loaded,
+}
+
 /// Reads everything that the configuration says.
-fn read(run: &Run) -> Result<(Sources, (Configuration, Loaded)), DaemonError> {
+fn read(run: &Run) -> Result<Reading, DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
     let (configuration, loaded) =
         meanwhile::told("reading the lists", || Configuration::at_start(run, &mut sources))?;
-    unreadable::refuse(sources.denied())?;
-    let interfaces = loaded.config.interfaces_besides(&run.interfaces);
-    if interfaces.is_empty() {
-        return Err(DaemonError::NoInterface);
+    Ok(Reading { sources, configuration, loaded })
+}
+
+impl Reading {
+    /// The same, or, where a reload would refuse it, what was read of the last good copy. `live_entries` counts the entries of
+    /// the live list of a name.
+    fn strictly(self, run: &Run, live_entries: impl Fn(&str) -> u64) -> Result<Self, DaemonError> {
+        let Self { mut sources, mut configuration, loaded } = self;
+        let loaded = configuration.must_be_possible(loaded, run, live_entries, &mut sources)?;
+        unreadable::refuse(sources.denied())?;
+        Ok(Self { sources, configuration, loaded })
     }
-    info!("{}", configuration.summary(&loaded.config, &interfaces));
-    Ok((sources, (configuration, loaded)))
+
+    /// Tells the log what this filterd is about to do.
+    fn tell(&self, run: &Run) {
+        let interfaces = self.loaded.config.interfaces_besides(&run.interfaces);
+        info!("{}", self.configuration.summary(&self.loaded.config, &interfaces));
+    }
 }
 
 /// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
 async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
-    let (sources, read) = read(run)?;
+    // Before the journal is made: what names no interface leaves nothing behind.
+    let reading = read(run)?.strictly(run, |_| 0)?;
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
     let left_at_work = broker.found_blocked();
-    loop {
-        match persistence::restore(&run.state_dir, &read.1.config, Before { left_at_work, unsaved }) {
+    let (mut persistence, mut blocklist) = loop {
+        match persistence::restore(&run.state_dir, Before { left_at_work, unsaved }) {
             Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            Err(error) => return Err(error),
-            Ok((persistence, blocklist)) => {
-                let facts = (blocklist, Guard::begin(&run.state_dir).await);
-                let prepared = Prepared::new(run, read, sources, broker, facts)?;
-                return Ok(Owner::of(run, prepared, persistence, means));
-            }
+            restored => break restored?,
         }
-    }
+    };
+    let reading = reading.strictly(run, |name| blocklist.lists().live_entries(name))?;
+    reading.tell(run);
+    let Reading { sources, configuration, loaded } = reading;
+    persistence.free_names(&loaded.config, &mut blocklist)?;
+    let facts = (blocklist, Guard::begin(&run.state_dir).await);
+    let prepared = Prepared::new(run, (configuration, loaded), sources, broker, facts)?;
+    Ok(Owner::of(run, prepared, persistence, means))
 }

@@ -3,11 +3,11 @@
 
 use tracing::info;
 
+use super::notices::notice;
 use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::command::render::moment::length;
 use crate::control::wire::{About, Fault};
-use crate::text::Explanation;
 
 /// Less than this is no matter to anybody: leap seconds are not told.
 const NOTEWORTHY: i64 = 2000;
@@ -31,8 +31,8 @@ impl Time {
         self.compare(clock::offset())
     }
 
-    /// The operator has looked at everything.
-    pub fn accept(&mut self) {
+    /// Somebody has looked at it.
+    pub fn acknowledge(&mut self) {
         self.behind = None;
     }
 
@@ -40,10 +40,8 @@ impl Time {
     pub fn fault(&self, has_deadlines: bool) -> Option<Fault> {
         let (behind, since) = self.behind.filter(|_| has_deadlines)?;
         let remedy = "set the clock (does it keep time while the machine is off?), then `filterd list --expiring 1w` \
-                      shows what ends when, and `filterd add --ttl` with --shorten ends it sooner; `filterd reload` \
-                      ends this notice";
-        let told = Explanation::new(words(behind), remedy);
-        Some(Fault { about: About::Time, since: clock::on_the_wall(since), told })
+                      shows what ends when, and `filterd add --ttl` with --shorten ends it sooner";
+        Some(notice(About::Time, since, &words(behind), remedy))
     }
 
     fn compare(&mut self, offset: i64) -> bool {
@@ -86,7 +84,7 @@ mod tests {
         assert!(time.fault(false).is_none());
         let told = time.fault(true).unwrap().told.message;
         assert!(told.contains("1 h before the journal's last record"), "{told}");
-        time.accept();
+        time.acknowledge();
         assert!(time.fault(true).is_none());
     }
 }

@@ -9,6 +9,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::sys::statvfs::FsFlags;
 
 use super::{Findings, Subject};
+use crate::mount_namespace;
 use crate::text::printable;
 
 const CHECK: &str = "bpffs";
@@ -36,6 +37,12 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
         Err(nix::errno::Errno::EACCES) => return findings.could_not_see(format!("the pins at {shown}")),
         Err(error) => return findings.fail(CHECK, format!("cannot look at {shown}: {error}"), None),
     };
+    let proc = subject.file("proc");
+    if !is_bpffs && is_usual && usual.is_dir() && mount_namespace::would_end_with_ours(&proc, &usual) {
+        let told = "no BPF file system at /sys/fs/bpf: filterd would mount one in this mount namespace only, and a crash \
+                    would take the filter off";
+        return findings.warn(CHECK, told, Some(mount_namespace::cure()));
+    }
     if !is_bpffs && is_usual && usual.is_dir() {
         let told = "no BPF file system at /sys/fs/bpf: filterd mounts one when it starts, if it may";
         return findings.warn(CHECK, told, Some(MOUNT.to_owned()));
@@ -56,7 +63,16 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
             Some(remedy),
         );
     }
-    match fs::symlink_metadata(&subject.pin_dir) {
+    let pins = fs::symlink_metadata(&subject.pin_dir);
+    let are_trusted = pins.as_ref().map_or(true, |pins| are_roots_alone(pins.uid(), pins.mode()));
+    if are_trusted && mount_namespace::ends_with_ours(&proc, place, true) {
+        let told = format!(
+            "{} is mounted in this mount namespace only: a crash would take the filter off",
+            printable::path(place)
+        );
+        return findings.warn(CHECK, told, Some(mount_namespace::cure()));
+    }
+    match pins {
         Ok(pins) => judge_pins(&subject.pin_dir, pins.uid(), pins.mode(), findings),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             findings.could_not_see(format!("the pins at {shown}"))
@@ -65,10 +81,14 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
     }
 }
 
+const fn are_roots_alone(owner: u32, mode: u32) -> bool {
+    owner == 0 && mode & 0o077 == 0
+}
+
 /// Whoever may write there can take the filter off, so filterd believes only root's own.
 fn judge_pins(place: &Path, owner: u32, mode: u32, findings: &mut Findings) {
     let shown = printable::path(place);
-    if owner != 0 || mode & 0o077 != 0 {
+    if !are_roots_alone(owner, mode) {
         let told = format!(
             "{shown} is not root's alone (user {owner}, mode {:04o}): filterd does not trust it",
             mode & 0o7777

@@ -169,7 +169,7 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> Fault {
     };
     let told = Explanation::new(format!("nobody listens at `metrics.listen`, {address}: {error}"), remedy);
     warn!("{told}");
-    Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told }
+    Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told, id: None }
 }
 
 /// One request and its answer. A caller who breaks off has his reasons.

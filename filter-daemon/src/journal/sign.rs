@@ -119,9 +119,14 @@ impl Sign {
         }
     }
 
-    /// What it said at the start is noted where it lasts.
-    pub fn is_noted(&mut self) {
+    /// Forgets what it said at the start, which is noted where it lasts, or acknowledged.
+    pub fn forget_before(&mut self, is_behind: bool) {
         self.must_stay = false;
+        if !is_behind {
+            // The filterd before may have said it there.
+            self.say_beside(None);
+            self.end();
+        }
     }
 
     /// Another process may write it meanwhile.

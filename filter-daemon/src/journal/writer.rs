@@ -178,10 +178,7 @@ impl<R: Rows> Writer<R> {
     }
 
     fn has_noted(&mut self) {
-        self.sign.is_noted();
-        if self.behind.get().is_none() {
-            self.sign.end();
-        }
+        self.sign.forget_before(self.behind.get().is_some());
     }
 
     fn note(&mut self, written: &Result<(), NotWritten>) {

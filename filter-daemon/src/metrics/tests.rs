@@ -130,7 +130,7 @@ fn of_a_list_held_back_a_pause_and_what_only_counts_the_numbers_say_so() {
     assert!(has(&paused, "filterd_enforcing 0") && has(&paused, "filterd_paused 1"));
     assert!(has(&Snapshot { enforce: false, ..snapshot() }, "filterd_enforcing 0"));
     let told = Explanation::new("the disk is full", "make room");
-    let faults = vec![Fault { about: About::Durability, since: 0, told }];
+    let faults = vec![Fault { about: About::Durability, since: 0, told, id: None }];
     let faulty = Snapshot { faults, ..snapshot() };
     assert!(
         has(&faulty, "filterd_faults{about=\"durability\"} 1")
@@ -150,7 +150,7 @@ fn where_there_is_nothing_to_tell_the_family_is_left_out() {
 fn what_is_held_back_leaves_protection_as_it_is_and_what_lets_packets_pass_does_not() {
     let with = |about| {
         let told = Explanation::new("a fault", "mend it");
-        Snapshot { faults: vec![Fault { about, since: 0, told }], ..snapshot() }
+        Snapshot { faults: vec![Fault { about, since: 0, told, id: None }], ..snapshot() }
     };
     assert!(with(About::Lists).is_protected());
     assert!(!with(About::Protection).is_protected());

@@ -11,6 +11,9 @@ use super::prefix::Prefix;
 use super::reloads::all_of;
 use super::wanted::{During, Lease, Time};
 
+/// No start takes so long, in seconds.
+const A_START: f64 = 60.0;
+
 /// So often a newcomer may be too slow for a take-over, on a machine that does much else.
 const PATIENCE: usize = 20;
 
@@ -53,8 +56,10 @@ impl Life {
     pub(super) fn take_over(&mut self) -> Vec<Prefix> {
         let mut words = self.change_while_away();
         // Whoever has nothing of a list does not take anybody's place.
-        let now = During(self.now(), self.now());
-        if !self.plan.read(Some((&self.applied, &self.reference)), now).unread.is_empty() {
+        let now = self.now();
+        let (now, soon) = (During(now, now), During(now, now + A_START));
+        let is_unread = !self.plan.read(Some((&self.applied, &self.reference)), now).unread.is_empty();
+        if is_unread || self.is_refused(soon) != Some(false) {
             self.note(format!("reload: {words}"));
             self.net.configure(&self.plan.text());
             return self.reload_as_planned();
@@ -108,10 +113,19 @@ impl Life {
             words += &self.need_while_away().map(|needed| format!("; {needed}")).unwrap_or_default();
         }
         words += &if self.random.below(3) == 0 { self.machine_boots() } else { self.time_jumps() };
+        let begun = self.now();
+        let is_refused = self.is_refused(During(begun, begun + A_START));
+        if is_refused.is_none() {
+            self.think_again();
+        }
         self.note(format!("start; {words}"));
-        let (config, begun) = (self.plan.text(), self.now());
-        self.net.start(&config);
+        self.net.start(&self.plan.text());
         (self.frozen, self.is_detached) = (None, false);
+        // Its last good configuration is in force instead.
+        if is_refused == Some(true) {
+            self.net.filterd(["status"]).exits(7).says("flush --list");
+            self.think_again();
+        }
         self.begin(begun)
     }
 
@@ -132,7 +146,6 @@ impl Life {
         }
         // A restart ends a pause.
         self.reference.pause = Lease::NEVER;
-        self.reference.make_way();
         self.applied = self.plan.clone();
         let now = During(self.now(), self.now());
         let all = before.lists().chain(self.reference.lists()).flat_map(|(_, wanted)| wanted.effects());

@@ -205,18 +205,6 @@ impl Reference {
         self.configured = configured;
     }
 
-    /// Live lists whose names the configuration has taken go on in `manual`, when filterd starts.
-    pub fn make_way(&mut self) {
-        let configured = &self.configured;
-        let is_taken =
-            |name: &&String| configured.blocked.contains_key(*name) || configured.allowed.contains_key(*name);
-        let taken: Vec<_> = self.live.keys().filter(is_taken).cloned().collect();
-        for name in taken {
-            let moved = self.live.remove(&name).unwrap_or_default();
-            moved.iter().for_each(|(target, lease)| _ = self.live_mut("manual").add(target, lease));
-        }
-    }
-
     /// For lists of files, whose time may begin anew with a filterd that knows of them by their copies only.
     pub fn may_begin_anew(&mut self, during: During) {
         self.configured.read_mut().for_each(|wanted| wanted.may_begin_anew(during));
@@ -290,15 +278,5 @@ mod tests {
         assert_eq!(reference.drops(source, During(100.0, 101.0)), Some(true));
         reference.guarded.add(SOURCE, Lease::PERMANENT);
         assert_eq!(reference.drops(source, During(100.0, 101.0)), Some(false));
-    }
-
-    #[test]
-    fn entries_of_a_name_that_is_taken_go_on_as_manual() {
-        let mut reference = Reference::new();
-        reference.live_mut("drop").add(SOURCE, Lease::PERMANENT);
-        reference.configured.blocked.insert("drop".to_owned(), Wanted::default());
-        reference.make_way();
-        assert!(!reference.live.contains_key("drop"));
-        assert_eq!(reference.live_mut("manual").count(During(0.0, 0.0)), (1, 1));
     }
 }

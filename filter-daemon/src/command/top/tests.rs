@@ -97,7 +97,7 @@ fn a_picture_fits_a_small_screen() {
 fn a_large_screen_has_all_there_is() {
     let mut second = picture(11);
     let told = Explanation::new("eth1 is not filtered: it is not there", "`ip link` tells which there are");
-    second.faults = vec![Fault { about: About::Protection, since: NOW - 60, told }];
+    second.faults = vec![Fault { about: About::Protection, since: NOW - 60, told, id: None }];
     second.lists.extend((0..60).map(|number| list(&format!("feed-{number:02}"), 10 * number, number)));
     let state = after([picture(10), second]);
     is_as_reviewed("200x60.txt", &on_a_screen(&state, &Clock::standing(NOW), (200, 60)));
@@ -112,7 +112,7 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
          of it is blocked",
         "put the file back, then `filterd reload`; if this is meant: `filterd reload --accept drop`",
     );
-    second.faults = vec![Fault { about: About::Lists, since: NOW - 60, told }];
+    second.faults = vec![Fault { about: About::Lists, since: NOW - 60, told, id: None }];
     let clock = Clock::standing(NOW);
     let state = after([picture(10), second]);
     let told = on_a_screen(&state, &clock, (80, 24));
@@ -137,7 +137,7 @@ fn paper_has_everything_that_is_wrong_and_every_interface() {
     let fault = |number: usize| {
         let told =
             Explanation::new(format!("list feed-{number} is not loaded"), format!("mend number {number}"));
-        Fault { about: About::Lists, since: NOW - 60, told }
+        Fault { about: About::Lists, since: NOW - 60, told, id: None }
     };
     second.faults = (0..40).map(fault).collect();
     let uplink = |number| Interface { name: format!("uplink{number}"), ..second.interfaces[0].clone() };

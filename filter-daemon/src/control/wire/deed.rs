@@ -45,6 +45,8 @@ pub struct Counts {
     pub attached: Vec<String>,
     /// Those that are filtered no longer.
     pub detached: Vec<String>,
+    /// Troubles that were acknowledged.
+    pub troubles: Vec<String>,
     /// It is done, but not on disk.
     pub is_volatile: bool,
 }

@@ -15,6 +15,9 @@ pub struct Fault {
     /// What is wrong, and what to do about it.
     #[serde(flatten)]
     pub told: Explanation,
+    /// What `filterd ack` calls it; none where it ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// What a fault is about, the worst first.

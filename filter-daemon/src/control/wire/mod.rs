@@ -8,6 +8,7 @@
 //! them all.
 
 pub mod accept;
+pub mod ack;
 pub mod add;
 pub mod allow;
 mod changed;
@@ -54,6 +55,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use ack::Ack;
 pub use add::Add;
 pub use allow::{Allow, Disallow};
 pub use changed::{Changed, Emptied, Needed, Widened};
@@ -89,7 +91,7 @@ pub use take_over::TakeOver;
 pub use test::Test;
 pub use watch::Watch;
 
-message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Stats, Snapshot, Refresh, Reload, Confirm, Rollback, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver, GiveWay }
+message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Ack, Stats, Snapshot, Refresh, Reload, Confirm, Rollback, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver, GiveWay }
 
 /// Raised when a field changes its meaning; new fields may come without it.
 pub const VERSION: u32 = 1;

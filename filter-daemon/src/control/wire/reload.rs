@@ -203,6 +203,7 @@ impl Method for Reload {
             lists: reply.lists(),
             attached: reply.attached.clone(),
             detached: reply.detached.clone(),
+            troubles: Vec::new(),
             is_volatile: !reply.not_kept.is_empty(),
         }
     }

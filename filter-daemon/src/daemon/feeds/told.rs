@@ -20,7 +20,12 @@ impl Feeds {
         let failed =
             all.filter_map(|(list, fed)| Some((fed.told(list, blocklist)?, fed.failed.as_ref()?.since)));
         failed
-            .map(|(told, since)| Fault { about: About::Lists, since: clock::on_the_wall(since), told })
+            .map(|(told, since)| Fault {
+                about: About::Lists,
+                since: clock::on_the_wall(since),
+                told,
+                id: None,
+            })
             .collect()
     }
 

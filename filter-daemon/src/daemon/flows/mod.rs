@@ -115,5 +115,6 @@ fn fault(since: Timestamp, message: String, remedy: String) -> Fault {
         about: About::Protection,
         since: clock::on_the_wall(since),
         told: Explanation::new(message, remedy),
+        id: None,
     }
 }

@@ -288,6 +288,7 @@ impl Guard {
             about: About::Protection,
             since: clock::on_the_wall(*since),
             told: Explanation::new(message.clone(), remedy.clone()),
+            id: None,
         })
     }
 

@@ -62,8 +62,7 @@ fn none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut() {
 /// Tells the next story until all are told.
 fn tell_stories(seeds: &Range<u64>, next: &AtomicU64, reloads: u64) -> Told {
     let (place, mut told) = (TempDir::new().unwrap(), Told::default());
-    let (mut persistence, _) =
-        persistence::restore(place.path(), &Config::default(), Default::default()).unwrap();
+    let (mut persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         if !seeds.contains(&seed) {

@@ -188,7 +188,12 @@ impl Watched {
         };
         let message = format!("{} {is_not} filtered: {}", self.name, why.message);
         let told = Explanation { message, remedy: why.remedy };
-        Some(Fault { about: About::Protection, since: clock::on_the_wall(clock::then(*since)), told })
+        Some(Fault {
+            about: About::Protection,
+            since: clock::on_the_wall(clock::then(*since)),
+            told,
+            id: None,
+        })
     }
 
     /// That own flows are not remembered on it.
@@ -199,7 +204,12 @@ impl Watched {
             self.name
         );
         let told = Explanation::new(message, "filterd tries again every 5 s; `match: all` does without");
-        Some(Fault { about: About::Protection, since: clock::on_the_wall(clock::then(*since)), told })
+        Some(Fault {
+            about: About::Protection,
+            since: clock::on_the_wall(clock::then(*since)),
+            told,
+            id: None,
+        })
     }
 
     /// Nobody means that nothing at all is filtered: that it is not there can be accepted while another one that is named is.

@@ -29,6 +29,8 @@ impl Owner {
             Some(self.guard.until_due()),
             self.feeds.until_due(),
             self.databases.until_due(),
+            self.lists.until_due(),
+            self.configuration.until_due(),
             self.notify.until_due(),
             self.sampling.until_due(),
         ];
@@ -65,6 +67,7 @@ impl Owner {
         self.guard.mind(&mut self.protection);
         self.feeds.mind(|| self.guard.own());
         self.mind_databases();
+        self.write_copies_again();
         self.mind_pause();
         self.mind_trial();
         self.counting.look(&self.protection);

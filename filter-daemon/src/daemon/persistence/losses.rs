@@ -1,5 +1,5 @@
 //! Live entries that a start did not find. What is lost is lost for longer than one run: it is noted in a file beside the
-//! journal, and told by `status` until somebody has read it and removed that file.
+//! journal, and `status` shows it until somebody acknowledges it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,13 +11,14 @@ use tracing::error;
 
 use crate::blocklist::Timestamp;
 use crate::control::wire::{About, Fault};
+use crate::daemon::notices::id_of;
 use crate::journal::{Damage, Found, Instead};
 use crate::text::{Explanation, date, printable};
 
 /// The name says that it belongs to the journal.
 const FILE: &str = "live.redb.lost";
 
-/// Losses that are told: one is enough for an operator to look.
+/// Losses that `status` shows.
 const MOST: usize = 4;
 
 /// Room for so many lines.
@@ -65,33 +66,61 @@ impl Losses {
         self.is_noted
     }
 
-    /// As long as nobody has removed the note.
+    /// Notes what could not be noted before. True if it is noted now, and was not.
+    pub fn note_again(&mut self) -> bool {
+        let is_new = !self.is_noted && write(&self.note, &self.known).is_ok();
+        self.is_noted |= is_new;
+        is_new
+    }
+
+    /// All that nobody has acknowledged, nor removed together with the note.
+    pub fn notices(&self) -> impl ExactSizeIterator<Item = Fault> {
+        let is_read = self.is_noted && !self.note.exists();
+        let known = if is_read { &[] } else { &self.known[..] };
+        known.iter().map(|loss| self.notice(loss))
+    }
+
+    /// The newest of them: one is enough for an operator to look.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        let is_read = self.known.is_empty() || self.is_noted && !self.note.exists();
-        let newest = if is_read { &[] } else { &self.known[self.known.len().saturating_sub(MOST)..] };
-        newest.iter().map(|loss| Fault {
-            about: About::Durability,
-            since: loss.since,
-            told: Explanation::new(&*loss.what, self.remedy()),
+        let notices = self.notices();
+        let older = notices.len().saturating_sub(MOST);
+        notices.skip(older)
+    }
+
+    /// Forgets those that are meant, here and in the note.
+    pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool) -> Result<(), Explanation> {
+        let is_left = |loss: &&Loss| !is_meant(&self.notice(loss));
+        let left: Vec<Loss> = self.known.iter().filter(is_left).cloned().collect();
+        if left.len() == self.known.len() {
+            return Ok(());
+        }
+        self.known = left;
+        let written = write(&self.note, &self.known);
+        self.is_noted = written.is_ok();
+        written.map_err(|error| {
+            let note = printable::path(&self.note);
+            let message =
+                format!("acknowledged, but the next start shows it again: cannot change {note}: {error}");
+            Explanation::new(message, "make the state directory writable, then remove that file")
         })
     }
 
-    fn remedy(&self) -> String {
-        let note = printable::path(&self.note);
-        match self.is_noted {
-            true => {
-                format!(
-                    "add again what is missing, remove again what is back, then `rm {note}`: this is told until that \
-                     file is gone"
-                )
-            }
+    fn notice(&self, loss: &Loss) -> Fault {
+        let id = id_of(loss.since, &loss.what);
+        let unnoted = match self.is_noted {
+            true => String::new(),
             false => {
+                let note = printable::path(&self.note);
                 format!(
-                    "add again what is missing, remove again what is back; it could not be noted in {note}, so a later \
-                     start may not tell of it: this one does as long as it runs"
+                    "; until it can be noted in {note}, which filterd tries, a later start may not show it"
                 )
             }
-        }
+        };
+        let remedy = format!(
+            "add again what is missing, remove again what is back; then `filterd ack {id}` ends this notice{unnoted}"
+        );
+        let told = Explanation::new(&*loss.what, remedy);
+        Fault { about: About::Durability, since: loss.since, told, id: Some(id) }
     }
 }
 
@@ -153,9 +182,27 @@ fn append(note: &Path, losses: &[Loss]) -> io::Result<()> {
     }
     let flags = OFlag::O_NOFOLLOW.bits();
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(note)?;
-    let lines: String = losses.iter().map(|Loss { since, what }| format!("{since} {what}\n")).collect();
-    file.write_all(lines.as_bytes())?;
+    file.write_all(lines(losses).as_bytes())?;
     file.sync_all()
+}
+
+/// These losses and no others. A disk that is full at this moment leaves the note as it was.
+fn write(note: &Path, losses: &[Loss]) -> io::Result<()> {
+    if losses.is_empty() {
+        return match fs::remove_file(note) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        };
+    }
+    let unfinished = note.with_extension("lost.new");
+    // Whatever lies there under this name was never finished.
+    _ = fs::remove_file(&unfinished);
+    append(&unfinished, losses)?;
+    fs::rename(unfinished, note)
+}
+
+fn lines(losses: &[Loss]) -> String {
+    losses.iter().map(|Loss { since, what }| format!("{since} {what}\n")).collect()
 }
 
 /// What cannot be read says at least that something was lost.

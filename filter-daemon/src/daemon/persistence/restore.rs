@@ -25,13 +25,8 @@ pub struct Before {
     pub unsaved: Option<u64>,
 }
 
-/// Opens the journal, and makes a blocklist what it says. Live lists whose names the configuration has taken go on in the
-/// default one.
-pub fn restore(
-    directory: &Path,
-    config: &Config,
-    before: Before,
-) -> Result<(Persistence, Blocklist), DaemonError> {
+/// Opens the journal, and makes a blocklist what it says.
+pub fn restore(directory: &Path, before: Before) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
     let here = clock::moment();
     let now = here.own;
@@ -66,19 +61,6 @@ pub fn restore(
     }
     blocklist.expire_all(now);
     blocklist.forget_all_empty_lists();
-    let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
-    let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
-    let is_taken = |list: &List| {
-        &*list.name != default_list(list.polarity) && (is_reserved(&list.name) || is_listed(&list.name))
-    };
-    let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
-    for (_, list) in in_the_way {
-        let (name, into) = (&list.name, default_list(list.polarity));
-        let go_on = counted_as(list.entries, ["live entry goes", "live entries go"]);
-        warn!("list {name} belongs to the configuration now: its {go_on} on in {into}");
-    }
-    let moved = blocklist.move_out_of_the_way(is_taken, default_list)?;
-    persistence.write_soon(moved);
     if let Some(refused) = refused {
         error!("{}", refused.explain());
         error!(
@@ -87,6 +69,27 @@ pub fn restore(
     }
     tell(&found, &blocklist, left_at_work, now);
     Ok((persistence, blocklist))
+}
+
+impl Persistence {
+    /// Frees the names that are reserved by now, or that this configuration needs: live entries with such a name go on in
+    /// the default list. That happens only where the configuration was in force before the journal lost something.
+    pub fn free_names(&mut self, config: &Config, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
+        let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
+        let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);
+        let is_taken = |list: &List| {
+            &*list.name != default_list(list.polarity) && (is_reserved(&list.name) || is_listed(&list.name))
+        };
+        let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
+        for (_, list) in in_the_way {
+            let (name, into) = (&list.name, default_list(list.polarity));
+            let go_on = counted_as(list.entries, ["live entry goes", "live entries go"]);
+            warn!("list {name} belongs to the configuration now: its {go_on} on in {into}");
+        }
+        let moved = blocklist.move_out_of_the_way(is_taken, default_list)?;
+        self.write_soon(moved);
+        Ok(())
+    }
 }
 
 fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp) {

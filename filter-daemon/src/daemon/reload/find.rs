@@ -291,7 +291,9 @@ impl Judging<'_> {
 
     /// It is to be gone.
     fn accept_missing(&self) -> Found {
-        let known = self.accepted().filter(|known| known.may_be_missing(&self.list.path)).cloned();
+        let is_known =
+            |known: &&Accepted| known.may_be_missing(&self.list.path) && self.sources.copies.has(known);
+        let known = self.accepted().filter(is_known).cloned();
         let draft = known.is_none().then(|| self.sources.draft());
         let accepted = known.unwrap_or_else(|| Accepted {
             name: self.list.name.as_str().into(),

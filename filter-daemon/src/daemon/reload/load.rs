@@ -146,6 +146,25 @@ impl LoadedList {
         Self { turned, ..Self::of(list, before.and_then(|known| known.id), found) }
     }
 
+    /// Reads this list again for its copy, which the disk has refused; nothing where its file says something else by now, or
+    /// where there is still no room.
+    fn read_for_copy(list: &List, before: &Known, sources: &mut Sources) -> Option<Self> {
+        let known = before.reading.accepted.as_ref()?;
+        let is_other = before.reversed_by(list).is_some() || before.is_turned_by(list);
+        if is_other || !sources.copies.has_room(known.bytes) {
+            return None;
+        }
+        let found = find(list, Some(&before.unread()), false, sources);
+        let Found::Accepted { targets, accepted, draft, read, remarks } = found else { return None };
+        let is_same = |known: &Accepted| {
+            (known.bytes, known.checksum, known.is_missing)
+                == (accepted.bytes, accepted.checksum, accepted.is_missing)
+        };
+        let accepted =
+            Accepted { stamp: accepted.stamp, ..Some(known).filter(|known| is_same(known))?.clone() };
+        Some(Self::of(list, before.id, Found::Accepted { targets, accepted, draft, read, remarks }))
+    }
+
     /// This list with what was on it `before`: whoever blocked does not allow, nor the reverse, until there is something that
     /// is believed.
     fn as_before(list: &List, before: &Known, found: Found, mood: Mood) -> Self {
@@ -236,17 +255,26 @@ impl Loaded {
         Ok(Self::of(config, lists))
     }
 
-    /// This configuration, which is in force, with those of its lists read that are `named`; all others are as they are.
+    /// This configuration, which is in force, with those of its lists read that are `named`; all others are as they are, and
+    /// those that are `uncopied` get copies.
     pub fn refresh(
         config: Config,
         known: &[Known],
         named: &BTreeSet<Arc<str>>,
+        uncopied: &BTreeSet<Arc<str>>,
         sources: &mut Sources,
     ) -> Self {
         let before = matching::match_up(known, &config.lists);
         let lists = config.lists.iter().zip(before).map(|(list, before)| {
             if named.contains(list.name.as_str()) {
                 return LoadedList::read(list, before, false, sources).which_was(before);
+            }
+            let is_uncopied = uncopied.contains(list.name.as_str());
+            let again = before
+                .filter(|_| is_uncopied)
+                .and_then(|before| LoadedList::read_for_copy(list, before, sources));
+            if let Some(again) = again {
+                return again.which_was(before);
             }
             let this = before.map_or_else(
                 || LoadedList::of(list, None, Found::Unchanged),

@@ -78,7 +78,6 @@ pub struct Stay {
 impl Rows {
     /// Makes rows for new lists, and gives renamed ones their names.
     pub fn take(loaded: &mut Loaded, blocklist: &mut Blocklist) -> Result<Self, DaemonError> {
-        must_not_be_live(&loaded.lists, blocklist)?;
         let come_and_gone = [loaded.new_lists(), loaded.gone_lists(blocklist.lists())];
         let continued: HashSet<ListId> = loaded.lists.iter().filter_map(|list| list.before).collect();
         let rows = blocklist.lists().iter();
@@ -390,14 +389,4 @@ fn hold_back(reading: &mut Reading, name: &str, told: Explanation, now: Timestam
     });
     reading.stamp = None;
     reading.trouble = Some(trouble);
-}
-
-/// A live list with entries on it keeps its name.
-pub fn must_not_be_live(lists: &[LoadedList], blocklist: &Blocklist) -> Result<(), DaemonError> {
-    let rows = blocklist.lists();
-    let found = lists.iter().filter_map(|list| rows.find(&list.name)).map(|id| rows.get(id));
-    let live = found.filter(|list| list.origin.is_live()).find(|list| list.entries > 0);
-    live.map_or(Ok(()), |list| {
-        Err(DaemonError::ListIsLive { name: list.name.to_string(), entries: list.entries })
-    })
 }

@@ -37,8 +37,7 @@ struct Owner {
 impl Owner {
     fn new() -> Self {
         let place = TempDir::new().unwrap();
-        let (persistence, _) =
-            persistence::restore(place.path(), &Config::default(), Default::default()).unwrap();
+        let (persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
         let kernel = Memory::default();
         let protection = Protection::begin(Blocklist::default(), Filter::through(kernel.broker())).unwrap();
         let (capacity, requests) = (Capacity::default(), VecDeque::new());

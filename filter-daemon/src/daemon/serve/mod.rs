@@ -35,6 +35,7 @@ impl Owner {
             Call::Lists(Asked { reply, .. }) => answer(reply, Ok(self.lists_report())),
             Call::Refresh(Asked { request, reply }) => self.refresh(request, reply),
             Call::Status(Asked { reply, .. }) => answer(reply, Ok(self.status())),
+            Call::Ack(Asked { request, reply }) => answer(reply, self.acknowledge(&request)),
             Call::Stats(Asked { reply, .. }) => answer(reply, self.stats().map_err(kernel_failed)),
             Call::Snapshot(Asked { reply, .. }) => answer(reply, Ok(self.snapshot())),
             Call::Confirm(Asked { reply, .. }) => self.confirm(reply),

@@ -20,7 +20,7 @@ impl Owner {
                 told.message = format!("packets cannot be told: {}", told.message);
                 let since = clock::on_the_wall(clock::now());
                 let mut snapshot = self.picture(&Counts::default());
-                snapshot.faults.push(Fault { about: About::Protection, since, told });
+                snapshot.faults.push(Fault { about: About::Protection, since, told, id: None });
                 snapshot
             }
         }

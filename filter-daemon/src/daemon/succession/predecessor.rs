@@ -1,5 +1,6 @@
 //! The newcomer's part: the filterd whose place is to be taken.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -14,7 +15,7 @@ use super::super::not_succeeded::SuccessionError;
 use super::{BYE, DONE, REFUSED};
 use crate::cli::Run;
 use crate::control::client::{Client, ClientError, Endpoint};
-use crate::control::wire::{Failure, GiveWay, Status, TakeOver, status, take_over};
+use crate::control::wire::{Failure, GiveWay, Status, TakeOver, entry, status, take_over};
 use crate::control::{Server, descriptors};
 use crate::lock::Lock;
 use crate::text::Explanation;
@@ -85,6 +86,13 @@ impl Predecessor {
     /// What it has to say of its interfaces.
     pub fn interfaces(&mut self) -> Result<Vec<status::Interface>, SuccessionError> {
         Ok(self.client.call(&Status {}).map_err(SuccessionError::NotAsked)?.interfaces)
+    }
+
+    /// How many entries are on each of its live lists.
+    pub fn live_entries(&mut self) -> Result<HashMap<String, u64>, SuccessionError> {
+        let lists = self.client.call(&Status {}).map_err(SuccessionError::NotAsked)?.lists;
+        let live = lists.into_iter().filter(|list| list.kind == entry::LIVE);
+        Ok(live.map(|list| (list.name, list.targets)).collect())
     }
 
     /// Asks it to make way. From here on everybody waits for us.

@@ -98,15 +98,21 @@ impl Trial {
                     about: About::Configuration,
                     since: clock::on_the_wall(*since),
                     told: told.clone(),
+                    id: None,
                 });
             }
             State::None | State::Confirmed | State::RolledBack { .. } => {
                 let (told, since) = (self.unnoted()?, self.owed.as_ref()?.since);
-                return Some(Fault { about: About::Configuration, since: clock::on_the_wall(since), told });
+                return Some(Fault {
+                    about: About::Configuration,
+                    since: clock::on_the_wall(since),
+                    told,
+                    id: None,
+                });
             }
         };
         let told = Explanation::new(message, remedy);
-        Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told })
+        Some(Fault { about: About::Configuration, since: clock::on_the_wall(*since), told, id: None })
     }
 
     /// Why another configuration cannot come now, nor another filterd.

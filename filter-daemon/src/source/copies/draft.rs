@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nix::fcntl::posix_fallocate;
+
 use super::header::{self, LENGTH};
 use super::{CopyError, UNFINISHED, behind, taken_in};
 use crate::blocklist::{Accepted, Times};
@@ -63,6 +65,13 @@ impl Draft {
     /// How long its file is, if it has one.
     pub(super) fn length(&self) -> u64 {
         if self.file.is_ok() { self.bytes + LENGTH as u64 } else { 0 }
+    }
+
+    /// Can its file be so many bytes longer than it is?
+    pub(super) fn has_room(&self, bytes: u64) -> bool {
+        let length = (self.bytes + LENGTH as u64).saturating_add(bytes);
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
+        self.file.as_ref().is_ok_and(|file| posix_fallocate(file, 0, length).is_ok())
     }
 
     /// There is no room for it.

@@ -179,6 +179,12 @@ impl Copies {
         Draft::new(&self.directory, made, self.most)
     }
 
+    /// Is there room on the disk for one more copy of so many bytes?
+    #[must_use]
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.draft().has_room(bytes)
+    }
+
     /// Makes these copies, keeps those that are `kept` already, and removes all others. Tells what became of each.
     pub fn keep(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
         let outcomes = self.make_all(wanted, &mut kept, Self::path);

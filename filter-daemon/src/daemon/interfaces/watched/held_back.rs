@@ -101,7 +101,12 @@ impl Watched {
             missed.name
         );
         let told = Explanation::new(message, remedy);
-        Some(Fault { about: About::Configuration, since: clock::on_the_wall(clock::then(*since)), told })
+        Some(Fault {
+            about: About::Configuration,
+            since: clock::on_the_wall(clock::then(*since)),
+            told,
+            id: None,
+        })
     }
 
     /// The same for the log, once.

@@ -24,10 +24,9 @@ fn a_loss_is_told_at_every_start_until_its_note_is_removed() {
     assert_eq!(messages(&again), told);
     let fault = again.faults().next().unwrap();
     assert_eq!((fault.about, fault.since), (About::Durability, THEN.secs()));
-    let remedy = fault.told.remedy.unwrap();
-    let note = place.path().join(FILE);
-    assert!(remedy.contains(&format!("`rm {}`", note.display())), "{remedy}");
-    fs::remove_file(note).unwrap();
+    let (id, remedy) = (fault.id.unwrap(), fault.told.remedy.unwrap());
+    assert!(remedy.contains(&format!("`filterd ack {id}`")), "{remedy}");
+    fs::remove_file(place.path().join(FILE)).unwrap();
     assert!(messages(&again).is_empty(), "by the one that runs, too");
     assert!(messages(&Losses::of(place.path(), &Found::default(), true, LATER)).is_empty());
 }
@@ -84,7 +83,36 @@ fn where_nothing_can_be_noted_this_run_tells_it() {
     let losses = Losses::of(nowhere, &damaged(Instead::Nothing), false, THEN);
     assert!(!losses.are_noted());
     let fault = losses.faults().next().unwrap();
-    assert!(fault.told.remedy.unwrap().contains("could not be noted in"));
+    assert!(fault.told.remedy.unwrap().contains("until it can be noted in /nonexistent/state"));
+}
+
+#[test]
+fn acknowledged_loss_is_forgotten_and_others_stay() {
+    let place = tempfile::tempdir().unwrap();
+    let rows = Found { damaged_rows: 2, ..Found::default() };
+    Losses::of(place.path(), &rows, false, THEN);
+    let mut losses = Losses::of(place.path(), &damaged(Instead::Nothing), false, LATER);
+    let ids: Vec<_> = losses.notices().map(|fault| fault.id.unwrap()).collect();
+    assert_eq!(ids.len(), 2);
+    losses.acknowledge(|fault| fault.id.as_ref() == Some(&ids[0])).unwrap();
+    let left: Vec<_> = losses.notices().map(|fault| fault.id.unwrap()).collect();
+    assert_eq!(left, ids[1..], "the id of the other is what it was");
+    let next = Losses::of(place.path(), &Found::default(), false, LATER);
+    assert_eq!(messages(&next), messages(&losses));
+    losses.acknowledge(|_| true).unwrap();
+    assert!(messages(&losses).is_empty() && !place.path().join(FILE).exists());
+}
+
+#[test]
+fn loss_is_noted_as_soon_as_it_can_be() {
+    let place = tempfile::tempdir().unwrap();
+    let state = place.path().join("state");
+    let mut losses = Losses::of(&state, &damaged(Instead::Nothing), false, THEN);
+    assert!(!losses.note_again() && !losses.are_noted());
+    fs::create_dir(&state).unwrap();
+    assert!(losses.note_again() && losses.are_noted());
+    assert!(!losses.note_again(), "once");
+    assert_eq!(messages(&Losses::of(&state, &Found::default(), false, LATER)), messages(&losses));
 }
 
 #[test]

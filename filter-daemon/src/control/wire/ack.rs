@@ -1,0 +1,55 @@
+//! `io.filterd.Ack`: somebody has looked at troubles that filterd cannot end by itself.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Counts, Deed, Failure, Fault, Method};
+use crate::text::{Explanation, printable};
+
+/// More troubles than these are never known at once.
+const MOST: usize = 64;
+
+/// Which of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Ack {
+    /// Their ids, as the faults of a status have them; all that have one if none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+}
+
+/// What `status` does not show any more.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Reply {
+    /// The troubles that were acknowledged.
+    pub acknowledged: Vec<Fault>,
+    /// Why the next start shows them again, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_durable: Option<Explanation>,
+}
+
+impl Method for Ack {
+    const NAME: &'static str = "io.filterd.Ack";
+    type Request = Vec<String>;
+    type Reply = Reply;
+
+    fn check(self) -> Result<Vec<String>, Failure> {
+        if self.ids.len() > MOST {
+            let told = format!("more than {MOST} troubles are named at once");
+            return Err(Failure::Unparsable(Explanation::new(told, "name none to acknowledge all")));
+        }
+        Ok(self.ids)
+    }
+
+    fn deed(ids: &Vec<String>) -> Option<Deed> {
+        let ids: Vec<_> = ids.iter().map(|id| printable::excerpt(id)).collect();
+        let note = (!ids.is_empty()).then(|| ids.join(", "));
+        Some(Deed { note, ..Deed::about("ack", &[], None) })
+    }
+
+    fn counts(reply: &Reply) -> Counts {
+        let troubles = reply.acknowledged.iter().map(|fault| fault.told.message.clone()).collect();
+        Counts { troubles, is_volatile: reply.not_durable.is_some(), ..Counts::default() }
+    }
+}
