@@ -3,6 +3,7 @@
 
 mod csv;
 mod dshield;
+mod error_page;
 pub mod head;
 mod how;
 pub mod ipset;
@@ -18,6 +19,7 @@ use super::line::Said;
 use crate::text::lines::Line;
 pub use csv::Csv;
 pub use dshield::Dshield;
+pub use error_page::ErrorPage;
 pub use how::{Column, How};
 pub use ipset::Ipset;
 pub use ipsum::Ipsum;
