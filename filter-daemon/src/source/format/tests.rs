@@ -58,7 +58,9 @@ fn outcome(name: &str, text: &[u8], how: &How) -> String {
     let before = Some(SizeBefore { entries: 1, ..SizeBefore::default() });
     let verdict = match Limits::default().judge(list.seen(), before, false) {
         Verdict::Accept => "believed".to_owned(),
-        Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => format!("HELD BACK, it {doubt}{}", list.looks),
+        Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => {
+            format!("HELD BACK, it {doubt}{}", list.described(doubt, false))
+        }
     };
     let mut told = format!("{}, {verdict}\n", list.format);
     let targets: Vec<_> = list.targets.iter().map(|target| target.to_string()).collect();

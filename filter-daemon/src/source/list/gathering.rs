@@ -67,7 +67,9 @@ impl Gathering {
     /// Notes how the file begins.
     pub fn note_beginning(&mut self, head: &[u8]) {
         let text = String::from_utf8_lossy(&head[..head.len().min(MOST_QUOTED)]);
-        self.list.beginning = printable::word(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let words: Vec<_> = text.split_whitespace().collect();
+        self.list.beginning =
+            if words.is_empty() { String::new() } else { printable::word(&words.join(" ")) };
         self.list.page = ErrorPage::recognise(head);
     }
 
