@@ -5,7 +5,7 @@ mod broken;
 mod confined;
 mod private;
 mod real;
-mod site;
+pub mod site;
 mod tls;
 
 use std::io::Write;

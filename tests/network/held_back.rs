@@ -55,7 +55,7 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
     net.start(CONFIG);
     wait_for_copies(&net, &["drop"]);
     let half = many(100);
-    let rubbish = format!("{}{}", "<p>\n".repeat(200), whole);
+    let rubbish = format!("{}{}", "no target\n".repeat(200), whole);
     for (spoilt, why) in [
         ("", "is empty, and had 301 targets"),
         (half.as_str(), "has 101 targets, and had 301"),

@@ -56,6 +56,8 @@ mod life;
 mod list_and_status;
 mod list_files;
 mod list_names;
+#[path = "../attack/list_server.rs"]
+mod list_server;
 mod log;
 mod metrics;
 mod mixed;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Meaning, Timestamp};
+use super::{Meaning, Peaks, Timestamp};
 
 /// What identifies the contents of a source without reading it; whoever reads sources makes them, and compares them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct Accepted {
     pub term: Option<Term>,
     /// What it meant to be on the list; none if nobody wrote that down.
     pub meaning: Option<Meaning>,
+    /// How long it was before it became shorter.
+    pub peaks: Peaks,
 }
 
 /// A length of time, and from when it counts.

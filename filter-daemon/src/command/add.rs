@@ -27,7 +27,8 @@ Examples:
 
 What this host needs is guarded, and nothing overrides that: its own addresses, gateways and name servers, and whoever is
 logged in from elsewhere (`filterd allow list --list guard`). An add of nothing else exits with 5; a prefix around it is
-blocked, and it passes, which is told.")]
+blocked, and it passes, which is told.
+Servers that lists are fetched from are guarded against lists only. An add blocks them, with a warning.")]
 pub struct Add {
     #[command(flatten)]
     addition: Addition,

@@ -23,6 +23,8 @@ use crate::text::{Explanation, printable};
 A list that is missing, empty, mostly not understood or suddenly much shorter is held back: what was there before stays, at
 the next start too, and the exit code is 7 until its file is mended or you say that it is meant. The limits are keys of the
 list in the configuration: max_shrink, max_rejected, max_entries.
+The length of a list is compared with its largest version of the last 7 days. --accept NAME forgets that version. A web page
+is never accepted as a list.
 What is in force without a copy on disk (a full disk, say) is told, too, with 7.
 
 An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,

@@ -301,6 +301,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             None
         };
         let feed = draft.feed.check(faults);
+        draft.limits.is_fetched = feed.is_some();
         draft.limits.may_begin_empty = feed.is_none() || said.contains_key("min_entries");
         let path = feed.as_ref().map(Feed::shown).or(draft.path);
         if let Some((clause, node)) = ports {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use super::configuration::Source;
-use super::diff::{Guarded, Read as Compared, gather};
+use super::diff::{GuardedAddresses, Read as Compared, gather};
 use super::error::DaemonError;
 use super::reload::{Known, Loaded, Sources};
 use crate::clock;
@@ -176,7 +176,7 @@ impl Readings {
     }
 
     /// Begins to read for those who have waited longest. Are copies being written of what is `known`, so that none is missed?
-    pub fn begin(&mut self, source: Source, known: Vec<Known>, guarded: Guarded, is_writing: bool) {
+    pub fn begin(&mut self, source: Source, known: Vec<Known>, guarded: GuardedAddresses, is_writing: bool) {
         let Some(asked) = self.next.pop_front() else { return };
         let what = match &asked {
             Asked::Reload { request, .. } => What::File(request.accept.clone()),

@@ -48,7 +48,7 @@ impl Owner {
         let waits = self.readings.is_trial_next() && self.lists.is_writing();
         if self.readings.is_due() && !waits {
             let known = reload::known(self.protection.blocklist());
-            let guarded = self.guard.view().copied();
+            let guarded = self.guard.copied();
             let is_writing = self.lists.is_writing();
             self.readings.begin(self.configuration.source(), known, guarded, is_writing);
         }
@@ -210,6 +210,7 @@ impl Owner {
         self.databases.follow(&self.config);
         self.is_seen();
         self.guard.follow_feeds(self.feeds.facts());
+        self.guard.settle(&mut self.protection);
         let enforce = self.config.enforce;
         reloaded.enforce = (enforce != before.enforce).then_some(enforce);
         let held_back = reloaded.held_back.iter().filter(|held| !self.is_put_back(&held.list));

@@ -124,9 +124,11 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
     let is_told = reload.mood == Mood::Is;
     let since = reload.since();
     let is_moved = before.feed.is_some() != after.feed.is_some();
-    // Whether it may begin empty goes with where it comes from, too.
-    let limits =
-        |list: &List| Limits { may_begin_empty: list.limits.may_begin_empty || is_moved, ..list.limits };
+    // Whether it is fetched, and may begin empty, goes with where it comes from, too.
+    let limits = |list: &List| {
+        let may_begin_empty = list.limits.may_begin_empty || is_moved;
+        Limits { may_begin_empty, is_fetched: false, ..list.limits }
+    };
     let told = [
         (is_told && before.allows != after.allows)
             .then_some(if after.allows { "allows" } else { "blocks" })

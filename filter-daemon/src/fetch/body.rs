@@ -31,6 +31,8 @@ pub struct Body {
     pub etag: Option<String>,
     /// When it was last modified, in its server's words.
     pub last_modified: Option<String>,
+    /// What its server calls its kind, as in `text/plain`.
+    pub content_type: Option<String>,
     /// Who was asked.
     pub from: Vec<IpAddr>,
     hearing: Hearing,
@@ -57,11 +59,12 @@ impl Body {
         most: u64,
         etag: Option<String>,
         last_modified: Option<String>,
+        content_type: Option<String>,
         mut from: Vec<IpAddr>,
     ) -> Self {
         from.truncate(Self::MOST_FROM);
         let hearing = Hearing { heard: 0, ..hearing };
-        Self { etag, last_modified, from, hearing, most, left_of_piece: 0, ended: None }
+        Self { etag, last_modified, content_type, from, hearing, most, left_of_piece: 0, ended: None }
     }
 
     fn read_piece(&mut self, into: &mut [u8]) -> Result<usize, FetchError> {
@@ -156,7 +159,7 @@ mod tests {
         say(&mut theirs);
         drop(theirs);
         let mut body =
-            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), most, None, None, Vec::new());
+            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), most, None, None, None, Vec::new());
         let mut bytes = Vec::new();
         let ended = body.read_to_end(&mut bytes).err();
         (bytes, ended.map(|error| FetchError::of(&error).cloned().expect("it says why")))
@@ -202,7 +205,7 @@ mod tests {
         pieces(&mut theirs, &["1\n", ""]);
         message::send(&mut theirs, &End::Failed(error.clone())).unwrap();
         let mut body =
-            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), 100, None, None, Vec::new());
+            Body::begin(Hearing::begin(ours, Duration::from_secs(60)), 100, None, None, None, Vec::new());
         let mut some = [0; 10];
         assert_eq!(body.read(&mut some).unwrap(), 2);
         for _ in 0..2 {

@@ -47,8 +47,9 @@ struct Conversation<'a> {
 
 /// Fetches, and tells on `to` what comes. Fails only if nobody listens any more.
 pub fn fetch(order: &Order, authorities: &Authorities, to: &mut UnixStream) -> io::Result<()> {
+    let configured = order.url.uri().host().unwrap_or_default().to_owned();
     let mut talk =
-        Conversation { order, authorities, connected: Connected::default(), begun: clock::instant() };
+        Conversation { order, authorities, connected: Connected::to(&configured), begun: clock::instant() };
     let response = match talk.follow() {
         Ok(response) => response,
         Err(error) => return message::send(to, &Head::Failed(error)),
@@ -58,8 +59,9 @@ pub fn fetch(order: &Order, authorities: &Authorities, to: &mut UnixStream) -> i
         return message::send(to, &Head::Unchanged { from });
     }
     let is_told = tells_its_end(&response);
-    let [etag, last_modified] = [header::ETAG, header::LAST_MODIFIED].map(|name| tag(&response, &name));
-    message::send(to, &Head::Body { etag, last_modified, from })?;
+    let names = [header::ETAG, header::LAST_MODIFIED, header::CONTENT_TYPE];
+    let [etag, last_modified, content_type] = names.map(|name| tag(&response, &name));
+    message::send(to, &Head::Body { etag, last_modified, content_type, from })?;
     talk.pass_on(response.into_body(), is_told, to)
 }
 

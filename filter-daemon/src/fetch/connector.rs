@@ -10,12 +10,16 @@ use ureq::unversioned::transport::time::{Duration as After, Instant};
 use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, TcpConnector};
 
 /// What became of the connections of one fetch.
-#[derive(Clone, Default)]
-pub struct Connected(Arc<Mutex<Seen>>);
+#[derive(Clone)]
+pub struct Connected {
+    /// The host that the list names.
+    configured: Arc<str>,
+    seen: Arc<Mutex<Seen>>,
+}
 
 #[derive(Default)]
 pub struct Seen {
-    /// Who was asked last.
+    /// Where the configured host was reached last; not where it led to.
     pub from: Vec<IpAddr>,
     /// Who could not be reached.
     pub last_failed: Option<SocketAddr>,
@@ -24,9 +28,22 @@ pub struct Seen {
 }
 
 impl Connected {
+    /// None yet, for a list that names this host.
+    pub fn to(configured: &str) -> Self {
+        Self { configured: configured.into(), seen: Arc::default() }
+    }
+
     /// There is one thread; the crate asks for what many could use.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().expect("nobody panics with it")
+        self.seen.lock().expect("nobody panics with it")
+    }
+
+    /// Notes that somebody answers at this address. Whoever publishes a list chooses where it leads to, so that would be any
+    /// address they like: it is not remembered.
+    fn note(&self, host: Option<&str>, address: IpAddr) {
+        if host.is_some_and(|host| host.eq_ignore_ascii_case(&self.configured)) {
+            self.seen().from = vec![address];
+        }
     }
 }
 
@@ -39,8 +56,7 @@ impl Connector for Connected {
             let others = details.addrs.len() - index - 1;
             match TcpConnector::default().connect(&alone(details, *at, others), None) {
                 Ok(connected) => {
-                    // Whoever only leads elsewhere is not who gives the bytes.
-                    self.seen().from = vec![at.ip()];
+                    self.note(details.uri.host(), at.ip());
                     return Ok(connected);
                 }
                 Err(error) => {

@@ -75,6 +75,14 @@ pub enum FetchError {
         /// What is wrong.
         why: String,
     },
+    /// What answers there speaks something else than TLS.
+    #[error("what answers at port {port} of {} speaks no TLS", printable::word(.host))]
+    NoTls {
+        /// Who was asked.
+        host: String,
+        /// At which port.
+        port: u16,
+    },
     /// It leads to where nobody follows.
     #[error("it leads to {}, {why}", printable::word(.to))]
     Redirect {
@@ -170,6 +178,9 @@ impl Explain for FetchError {
                 "have it signed by an authority (it may be your own), and add that one to the system's certificates"
             }
             Self::Tls { .. } => "if its authority is your own, add that to the system's certificates",
+            Self::NoTls { .. } => {
+                "name the port that speaks TLS, or write http:// in the list's `url` (with `auth` also `insecure: true`)"
+            }
             Self::Redirect { why: BadRedirect::InTheClear, .. } => "`insecure: true` on the list follows it",
             Self::Redirect { why: BadRedirect::Port, .. } => {
                 "name the address that it leads to as the list's `url`"

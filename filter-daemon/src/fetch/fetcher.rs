@@ -58,8 +58,9 @@ impl Fetcher {
                 from.truncate(Body::MOST_FROM);
                 Ok(Fetched::Unchanged { from })
             }
-            Head::Body { etag, last_modified, from } => {
-                Ok(Fetched::Body(Body::begin(hearing, order.most_bytes, etag, last_modified, from)))
+            Head::Body { etag, last_modified, content_type, from } => {
+                let most = order.most_bytes;
+                Ok(Fetched::Body(Body::begin(hearing, most, etag, last_modified, content_type, from)))
             }
         }
     }

@@ -21,7 +21,12 @@ pub enum Head {
     /// What is here already is what there is.
     Unchanged { from: Vec<IpAddr> },
     /// Here it comes.
-    Body { etag: Option<String>, last_modified: Option<String>, from: Vec<IpAddr> },
+    Body {
+        etag: Option<String>,
+        last_modified: Option<String>,
+        content_type: Option<String>,
+        from: Vec<IpAddr>,
+    },
     /// Nothing comes.
     Failed(FetchError),
 }

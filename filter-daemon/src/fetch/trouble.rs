@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rustls::CertificateError;
+use rustls::{CertificateError, InvalidMessage};
 use ureq::Error;
 
 use super::error::{FetchError, SELF_SIGNED};
@@ -60,6 +60,10 @@ impl Trouble<'_> {
 
     fn distrust(&self, error: &rustls::Error) -> FetchError {
         let why = match error {
+            // The first byte that came is none that TLS begins with.
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+                return FetchError::NoTls { host: self.host(), port: self.url.port() };
+            }
             rustls::Error::InvalidCertificate(certificate) => doubt(certificate),
             other => other.to_string(),
         };

@@ -49,6 +49,9 @@ pub struct Note {
     /// When it was last modified, in its server's words.
     #[serde(default)]
     pub last_modified: Option<String>,
+    /// What its server calls its kind.
+    #[serde(default)]
+    pub content_type: Option<String>,
     /// When its bytes came.
     pub fetched: u64,
     /// When its server last said that they are what there is.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::format::Lack;
+use super::format::{ErrorPage, Lack};
 
 /// Shorter lists than this may shrink as they like: somebody edits them by hand.
 const SHRINKS_FREELY: u64 = 100;
@@ -27,6 +27,8 @@ pub struct Limits {
     pub max_entries: u64,
     /// How many it must have.
     pub min_entries: u64,
+    /// Is it fetched from a server, which may send something else in its place?
+    pub is_fetched: bool,
     /// May nothing be on it when it is first loaded? A file may be filled later; of what is fetched that is more likely a
     /// fault, unless the operator knows.
     pub may_begin_empty: bool,
@@ -39,6 +41,7 @@ impl Default for Limits {
             max_rejected: 25,
             max_entries: 5_000_000,
             min_entries: 0,
+            is_fetched: false,
             may_begin_empty: true,
         }
     }
@@ -52,20 +55,39 @@ pub enum Seen {
     /// Something that cannot be read.
     Unreadable,
     /// Lines.
-    Lines {
-        /// Those that are neither blank nor comments.
-        lines: u64,
-        /// Those among them that are no targets.
-        rejected: u64,
-        /// Those of them that are well understood, and nothing that a list can have: no sign that it is spoilt.
-        unfit: u64,
-        /// How many targets the others make.
-        targets: u64,
-        /// There are more than the list may have; they were not read.
-        is_cut: bool,
-        /// What is missing by the list's own words.
-        lack: Option<Lack>,
-    },
+    Lines(LinesSeen),
+}
+
+/// Lines, in counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinesSeen {
+    /// Those that are neither blank nor comments.
+    pub lines: u64,
+    /// Those among them that are no targets.
+    pub rejected: u64,
+    /// Those of them that are well understood, and nothing that a list can have: no sign that it is spoilt.
+    pub unfit: u64,
+    /// How many targets the others make.
+    pub targets: u64,
+    /// There are more than the list may have; they were not read.
+    pub is_cut: bool,
+    /// What is missing by the list's own words.
+    pub lack: Option<Lack>,
+    /// What it is, if it is no list.
+    pub page: Option<ErrorPage>,
+    /// Does it end without the end of a line?
+    pub has_open_end: bool,
+}
+
+/// How long a list was before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SizeBefore {
+    /// So many targets are in force.
+    pub entries: u64,
+    /// So many it had at most within the last days; 0 if it was never longer than it is.
+    pub largest: u64,
+    /// Does what is in force end without the end of a line, too? None if that is not known.
+    pub has_open_end: Option<bool>,
 }
 
 /// What becomes of what was found.
@@ -102,6 +124,15 @@ pub enum Doubt {
     },
     /// Something is missing of it.
     Lacks(Lack),
+    /// It is something else than a list.
+    NoList(ErrorPage),
+    /// It ends in the middle of a line, and is shorter than it was.
+    CutOff {
+        /// So many were on it.
+        before: u64,
+        /// So many are there.
+        now: u64,
+    },
     /// Too many of its lines are something else.
     Rejected {
         /// Lines.
@@ -113,6 +144,8 @@ pub enum Doubt {
     Shrunk {
         /// So many were on it.
         before: u64,
+        /// So many were on it at most within the last days.
+        largest: u64,
         /// So many are left.
         now: u64,
     },
@@ -136,30 +169,55 @@ impl Limits {
         [self.max_shrink.into(), self.max_rejected.into(), self.max_entries, self.min_entries]
     }
 
-    /// Is what was found taken for what the list says? `before` is how many targets it had, if it was ever loaded;
-    /// `is_meant` says that the operator knows.
+    /// Is what was found taken for what the list says? `before` is how long it was, if it was ever loaded; `is_meant` says that
+    /// the operator knows.
     #[must_use]
-    pub fn judge(&self, seen: Seen, before: Option<u64>, is_meant: bool) -> Verdict {
+    pub fn judge(&self, seen: Seen, before: Option<SizeBefore>, is_meant: bool) -> Verdict {
         let Some(doubt) = self.doubt(seen, before) else { return Verdict::Accept };
-        let has_targets = matches!(seen, Seen::Lines { targets: 1.., .. });
+        let has_targets = matches!(seen, Seen::Lines(LinesSeen { targets: 1.., .. }));
         if is_meant && doubt.may_be_meant() {
             Verdict::Accept
-        } else if before.unwrap_or(0) == 0 && has_targets {
+        } else if before.is_none_or(|before| before.entries == 0) && has_targets && self.may_take_part(doubt)
+        {
             Verdict::TakePart(doubt)
         } else {
             Verdict::HoldBack(doubt)
         }
     }
 
-    fn doubt(&self, seen: Seen, loaded: Option<u64>) -> Option<Doubt> {
-        let (lines, rejected, unfit, now) = match seen {
+    /// Is what could be read better than nothing? Of a page that a server sends in place of a list it is not: such pages often
+    /// name whoever asks.
+    fn may_take_part(&self, doubt: Doubt) -> bool {
+        match doubt {
+            Doubt::NoList(_) => false,
+            Doubt::Rejected { .. } => !self.is_fetched,
+            Doubt::Missing
+            | Doubt::Unreadable
+            | Doubt::Empty { .. }
+            | Doubt::NeverFilled
+            | Doubt::TooFew { .. }
+            | Doubt::Lacks(_)
+            | Doubt::CutOff { .. }
+            | Doubt::Shrunk { .. }
+            | Doubt::TooMany { .. } => true,
+        }
+    }
+
+    fn doubt(&self, seen: Seen, loaded: Option<SizeBefore>) -> Option<Doubt> {
+        let seen = match seen {
             Seen::Missing => return Some(Doubt::Missing),
             Seen::Unreadable => return Some(Doubt::Unreadable),
-            Seen::Lines { is_cut: true, .. } => return Some(Doubt::TooMany { most: self.max_entries }),
-            Seen::Lines { lack: Some(lack), .. } => return Some(Doubt::Lacks(lack)),
-            Seen::Lines { lines, rejected, unfit, targets, .. } => (lines, rejected, unfit, targets),
+            Seen::Lines(LinesSeen { is_cut: true, .. }) => {
+                return Some(Doubt::TooMany { most: self.max_entries });
+            }
+            Seen::Lines(LinesSeen { page: Some(page), .. }) => return Some(Doubt::NoList(page)),
+            Seen::Lines(LinesSeen { lack: Some(lack), .. }) => return Some(Doubt::Lacks(lack)),
+            Seen::Lines(lines) => lines,
         };
-        let (may_shrink, before) = (self.max_shrink >= 100, loaded.unwrap_or(0));
+        let LinesSeen { lines, rejected, unfit, targets: now, has_open_end, .. } = seen;
+        let may_shrink = self.max_shrink >= 100;
+        let SizeBefore { entries: before, largest, has_open_end: had_open_end } = loaded.unwrap_or_default();
+        let largest = largest.max(before);
         if percent(rejected - unfit) > (lines - unfit).saturating_mul(self.max_rejected.into()) {
             Some(Doubt::Rejected { lines, rejected })
         } else if now < self.min_entries {
@@ -168,10 +226,16 @@ impl Limits {
             Some(Doubt::NeverFilled)
         } else if now == 0 && before > 0 && !may_shrink {
             Some(Doubt::Empty { before })
-        } else if before >= SHRINKS_FREELY
-            && percent(before.saturating_sub(now)) > before.saturating_mul(self.max_shrink.into())
+        } else if has_open_end
+            && had_open_end == Some(false)
+            && now < before
+            && (self.is_fetched || before >= SHRINKS_FREELY)
         {
-            Some(Doubt::Shrunk { before, now })
+            Some(Doubt::CutOff { before, now })
+        } else if largest >= SHRINKS_FREELY
+            && percent(largest.saturating_sub(now)) > largest.saturating_mul(self.max_shrink.into())
+        {
+            Some(Doubt::Shrunk { before, largest, now })
         } else {
             None
         }
@@ -182,12 +246,26 @@ fn percent(count: u64) -> u64 {
     count.saturating_mul(100)
 }
 
+fn targets(count: u64) -> String {
+    if count == 1 { "1 target".to_owned() } else { format!("{count} targets") }
+}
+
 impl Doubt {
     /// Can the operator say that it is as it should be? What cannot be read at all says nothing that could be meant, and a
     /// limit is a word of the operator's own.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
-        !matches!(self, Self::Unreadable | Self::TooMany { .. } | Self::TooFew { .. })
+        match self {
+            Self::NoList(page) => page.may_be_meant(),
+            Self::Unreadable | Self::TooMany { .. } | Self::TooFew { .. } => false,
+            Self::Missing
+            | Self::Empty { .. }
+            | Self::NeverFilled
+            | Self::Lacks(_)
+            | Self::CutOff { .. }
+            | Self::Rejected { .. }
+            | Self::Shrunk { .. } => true,
+        }
     }
 }
 
@@ -207,10 +285,16 @@ impl fmt::Display for Doubt {
             Self::Rejected { lines, rejected } => {
                 write!(f, "has {lines} lines, and {rejected} of them were not taken")
             }
-            Self::Shrunk { before, now: 1 } => write!(f, "has 1 target, and had {before}"),
-            Self::Shrunk { before, now } => write!(f, "has {now} targets, and had {before}"),
-            Self::TooFew { least, now: 1 } => write!(f, "has 1 target, and must have {least}"),
-            Self::TooFew { least, now } => write!(f, "has {now} targets, and must have {least}"),
+            Self::Shrunk { before, largest, now } => {
+                write!(f, "has {}, and had {before}", targets(*now))?;
+                let is_of_before = largest > before;
+                if is_of_before { write!(f, ", and {largest} within the last 7 days") } else { Ok(()) }
+            }
+            Self::CutOff { before, now } => {
+                write!(f, "ends in the middle of a line, has {}, and had {before}", targets(*now))
+            }
+            Self::NoList(page) => write!(f, "is no list: {page}"),
+            Self::TooFew { least, now } => write!(f, "has {}, and must have {least}", targets(*now)),
             Self::Lacks(lack) => lack.fmt(f),
             Self::TooMany { most } => write!(f, "has more than {most} targets"),
         }
@@ -222,7 +306,23 @@ mod tests {
     use super::*;
 
     fn lines(targets: u64, rejected: u64) -> Seen {
-        Seen::Lines { lines: targets + rejected, rejected, unfit: 0, targets, is_cut: false, lack: None }
+        Seen::Lines(LinesSeen { lines: targets + rejected, rejected, targets, ..LinesSeen::default() })
+    }
+
+    fn cut(targets: u64) -> Seen {
+        Seen::Lines(LinesSeen { lines: targets, targets, is_cut: true, ..LinesSeen::default() })
+    }
+
+    fn open_ended(targets: u64) -> Seen {
+        Seen::Lines(LinesSeen { lines: targets, targets, has_open_end: true, ..LinesSeen::default() })
+    }
+
+    fn page(page: ErrorPage) -> Seen {
+        Seen::Lines(LinesSeen { lines: 1, targets: 1, page: Some(page), ..LinesSeen::default() })
+    }
+
+    fn before(entries: u64) -> Option<SizeBefore> {
+        Some(SizeBefore { entries, ..SizeBefore::default() })
     }
 
     fn told(verdict: Verdict) -> String {
@@ -235,27 +335,26 @@ mod tests {
 
     #[test]
     fn every_doubt_has_its_answer() {
-        let cut = Seen::Lines { lines: 9, rejected: 0, unfit: 0, targets: 9, is_cut: true, lack: None };
         let cases = [
             ("the first time, anything may be there", lines(7, 0), None, "accept"),
             ("or nothing", lines(0, 0), None, "accept"),
-            ("what was empty stays so quietly", lines(0, 0), Some(0), "accept"),
-            ("it grows", lines(900, 0), Some(3), "accept"),
-            ("a short one shrinks freely", lines(1, 0), Some(99), "accept"),
-            ("a long one by half", lines(50, 0), Some(100), "accept"),
-            ("and no more", lines(49, 0), Some(100), "hold back: has 49 targets, and had 100"),
-            ("none becomes empty", lines(0, 0), Some(1), "hold back: is empty, and had 1 target"),
-            ("a quarter may be rubbish", lines(75, 25), Some(100), "accept"),
+            ("what was empty stays so quietly", lines(0, 0), before(0), "accept"),
+            ("it grows", lines(900, 0), before(3), "accept"),
+            ("a short one shrinks freely", lines(1, 0), before(99), "accept"),
+            ("a long one by half", lines(50, 0), before(100), "accept"),
+            ("and no more", lines(49, 0), before(100), "hold back: has 49 targets, and had 100"),
+            ("none becomes empty", lines(0, 0), before(1), "hold back: is empty, and had 1 target"),
+            ("a quarter may be rubbish", lines(75, 25), before(100), "accept"),
             (
                 "and no more",
                 lines(74, 26),
-                Some(100),
+                before(100),
                 "hold back: has 100 lines, and 26 of them were not taken",
             ),
             (
                 "nothing but rubbish",
                 lines(0, 3),
-                Some(4),
+                before(4),
                 "hold back: has 3 lines, and 3 of them were not taken",
             ),
             (
@@ -265,11 +364,11 @@ mod tests {
                 "take part: has 3 lines, and 1 of them was not taken",
             ),
             ("but nothing is nothing", lines(0, 1), None, "hold back: has one line, and it was not taken"),
-            ("it is gone", Seen::Missing, Some(4), "hold back: is missing"),
+            ("it is gone", Seen::Missing, before(4), "hold back: is missing"),
             ("it never was", Seen::Missing, None, "hold back: is missing"),
-            ("permissions", Seen::Unreadable, Some(4), "hold back: cannot be read"),
-            ("too many", cut, Some(4), "hold back: has more than 5000000 targets"),
-            ("too many the first time", cut, None, "take part: has more than 5000000 targets"),
+            ("permissions", Seen::Unreadable, before(4), "hold back: cannot be read"),
+            ("too many", cut(9), before(4), "hold back: has more than 5000000 targets"),
+            ("too many the first time", cut(9), None, "take part: has more than 5000000 targets"),
         ];
         for (what, seen, before, expected) in cases {
             assert_eq!(told(Limits::default().judge(seen, before, false)), expected, "{what}");
@@ -277,22 +376,80 @@ mod tests {
     }
 
     #[test]
+    fn an_error_page_is_never_taken() {
+        for limits in [Limits::default(), Limits { is_fetched: true, max_shrink: 100, ..Limits::default() }] {
+            for size in [None, before(0), before(4000)] {
+                let object = limits.judge(page(ErrorPage::Object), size, false);
+                let expected = "hold back: is no list: it is one JSON object that reports an error";
+                assert_eq!(told(object), expected, "{size:?}");
+                assert_ne!(limits.judge(page(ErrorPage::Markup), size, true), Verdict::Accept, "{size:?}");
+            }
+            assert_eq!(limits.judge(page(ErrorPage::Object), None, true), Verdict::Accept);
+        }
+    }
+
+    #[test]
+    fn half_of_a_page_is_no_beginning_of_a_feed() {
+        let feed = Limits { is_fetched: true, ..Limits::default() };
+        let rejected = Doubt::Rejected { lines: 3, rejected: 1 };
+        assert_eq!(feed.judge(lines(2, 1), None, false), Verdict::HoldBack(rejected));
+        assert_eq!(Limits::default().judge(lines(2, 1), None, false), Verdict::TakePart(rejected));
+    }
+
+    #[test]
+    fn halving_again_and_again_is_noticed() {
+        let was = |entries, largest| Some(SizeBefore { entries, largest, has_open_end: None });
+        let limits = Limits::default();
+        assert_eq!(limits.judge(lines(2001, 0), was(4000, 0), false), Verdict::Accept);
+        assert_eq!(limits.judge(lines(2000, 0), was(2001, 4000), false), Verdict::Accept);
+        assert_eq!(
+            told(limits.judge(lines(1001, 0), was(2001, 4000), false)),
+            "hold back: has 1001 targets, and had 2001, and 4000 within the last 7 days"
+        );
+        assert_eq!(limits.judge(lines(1001, 0), was(2001, 4000), true), Verdict::Accept);
+        assert_eq!(limits.judge(lines(40, 0), was(60, 99), false), Verdict::Accept, "it is short");
+        assert_ne!(limits.judge(lines(40, 0), was(60, 100), false), Verdict::Accept, "it was not");
+    }
+
+    #[test]
+    fn a_cut_line_and_fewer_targets_are_held_back() {
+        let was = |entries, has_open_end| Some(SizeBefore { entries, largest: 0, has_open_end });
+        let (file, feed) = (Limits::default(), Limits { is_fetched: true, ..Limits::default() });
+        assert_eq!(
+            told(feed.judge(open_ended(3752), was(7389, Some(false)), false)),
+            "hold back: ends in the middle of a line, has 3752 targets, and had 7389"
+        );
+        assert_ne!(file.judge(open_ended(99), was(100, Some(false)), false), Verdict::Accept);
+        assert_ne!(feed.judge(open_ended(1), was(2, Some(false)), false), Verdict::Accept);
+        for (what, limits, seen, before) in [
+            ("it is edited by hand", file, open_ended(98), was(99, Some(false))),
+            ("it never ends with a line", feed, open_ended(99), was(100, Some(true))),
+            ("nobody knows how it ended", feed, open_ended(99), was(100, None)),
+            ("it has as many", feed, open_ended(100), was(100, Some(false))),
+            ("it ends with a line", feed, lines(99, 0), was(100, Some(false))),
+            ("it is new", feed, open_ended(99), None),
+        ] {
+            assert_eq!(limits.judge(seen, before, false), Verdict::Accept, "{what}");
+        }
+        assert_eq!(feed.judge(open_ended(99), was(100, Some(false)), true), Verdict::Accept);
+    }
+
+    #[test]
     fn what_is_meant_is_taken_unless_there_is_nothing_to_mean() {
         for seen in [lines(0, 0), lines(1, 0), lines(1, 9), lines(0, 9), Seen::Missing] {
-            assert_eq!(Limits::default().judge(seen, Some(1000), true), Verdict::Accept, "{seen:?}");
+            assert_eq!(Limits::default().judge(seen, before(1000), true), Verdict::Accept, "{seen:?}");
         }
-        let cut = Seen::Lines { lines: 9, rejected: 0, unfit: 0, targets: 9, is_cut: true, lack: None };
-        for seen in [Seen::Unreadable, cut] {
-            assert_ne!(Limits::default().judge(seen, Some(1000), true), Verdict::Accept, "{seen:?}");
+        for seen in [Seen::Unreadable, cut(9)] {
+            assert_ne!(Limits::default().judge(seen, before(1000), true), Verdict::Accept, "{seen:?}");
         }
     }
 
     #[test]
     fn a_list_that_may_shrink_by_everything_may_become_empty_but_not_go_missing() {
         let limits = Limits { max_shrink: 100, ..Limits::default() };
-        assert_eq!(limits.judge(lines(0, 0), Some(1000), false), Verdict::Accept);
-        assert_eq!(limits.judge(Seen::Missing, Some(1000), false), Verdict::HoldBack(Doubt::Missing));
-        assert_ne!(limits.judge(lines(0, 9), Some(1000), false), Verdict::Accept);
+        assert_eq!(limits.judge(lines(0, 0), before(1000), false), Verdict::Accept);
+        assert_eq!(limits.judge(Seen::Missing, before(1000), false), Verdict::HoldBack(Doubt::Missing));
+        assert_ne!(limits.judge(lines(0, 9), before(1000), false), Verdict::Accept);
     }
 
     #[test]
@@ -300,7 +457,7 @@ mod tests {
         let feed = Limits { may_begin_empty: false, ..Limits::default() };
         assert_eq!(told(feed.judge(lines(0, 0), None, false)), "hold back: has nothing on it, and never had");
         assert_eq!(feed.judge(lines(0, 0), None, true), Verdict::Accept, "the operator knows");
-        assert_eq!(feed.judge(lines(0, 0), Some(0), false), Verdict::Accept, "it was accepted before");
+        assert_eq!(feed.judge(lines(0, 0), before(0), false), Verdict::Accept, "it was accepted before");
         assert_eq!(feed.judge(lines(1, 0), None, false), Verdict::Accept);
         let more = Limits { min_entries: 3, ..feed };
         assert_eq!(told(more.judge(lines(0, 0), None, false)), "hold back: has 0 targets, and must have 3");
@@ -309,15 +466,9 @@ mod tests {
     #[test]
     fn no_count_is_too_large_to_be_judged() {
         let limits = Limits { max_entries: u64::MAX, ..Limits::default() };
-        let most = Seen::Lines {
-            lines: u64::MAX,
-            rejected: u64::MAX,
-            unfit: 0,
-            targets: u64::MAX,
-            is_cut: false,
-            lack: None,
-        };
-        assert_eq!(limits.judge(most, Some(u64::MAX), false), Verdict::Accept);
+        let (lines, rejected, targets) = (u64::MAX, u64::MAX, u64::MAX);
+        let most = Seen::Lines(LinesSeen { lines, rejected, targets, ..LinesSeen::default() });
+        assert_eq!(limits.judge(most, before(u64::MAX), false), Verdict::Accept);
         assert_eq!(limits.most_bytes(), u64::MAX);
     }
 }

@@ -8,12 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::gathering::Gathering;
+pub use self::gathering::is_open_end;
 use super::ahead::ahead;
 use super::file::FileError;
-use super::format::{self, Format, How, Lack, Rows, head, nft};
+use super::format::{self, ErrorPage, Format, How, Lack, Rows, head, nft};
 use super::input::Input;
-use super::limits::{Limits, Seen};
+use super::limits::{Doubt, Limits, LinesSeen, Seen};
 use super::line;
+use super::own_addresses::own_addresses;
 use super::parts::{self, Parts};
 use super::patience::Progress;
 use super::rejected::{Reason, Rejected};
@@ -48,6 +50,12 @@ pub struct ListFile {
     pub looks: Cow<'static, str>,
     /// What of a folder was not read: hidden files, editors' backups.
     pub left_out: Vec<String>,
+    /// What it is, if it is no list.
+    pub page: Option<ErrorPage>,
+    /// How it begins, fit to be shown.
+    pub beginning: String,
+    /// Does it end without the end of a line?
+    pub has_open_end: bool,
 }
 
 impl ListFile {
@@ -64,8 +72,36 @@ impl ListFile {
     /// The same in counts.
     #[must_use]
     pub fn seen(&self) -> Seen {
-        let (lines, rejected, targets) = (self.lines, self.rejected_count, self.targets.len() as u64);
-        Seen::Lines { lines, rejected, unfit: self.unfit, targets, is_cut: self.is_cut, lack: self.lack }
+        Seen::Lines(LinesSeen {
+            lines: self.lines,
+            rejected: self.rejected_count,
+            unfit: self.unfit,
+            targets: self.targets.len() as u64,
+            is_cut: self.is_cut,
+            lack: self.lack,
+            page: self.page,
+            has_open_end: self.has_open_end,
+        })
+    }
+
+    /// The same, which a server sent to this host, by its own word as something of this type.
+    #[must_use]
+    pub fn fetched(self, content_type: Option<&str>) -> Self {
+        let page = self.page.or_else(|| ErrorPage::of_fetched(&self.targets, content_type, own_addresses));
+        Self { page, ..self }
+    }
+
+    /// What it seems to be, as far as `doubt` does not say that; of what was fetched also how it begins. Files may be secret, and
+    /// others are told this.
+    #[must_use]
+    pub fn described(&self, doubt: Doubt, is_fetched: bool) -> Cow<'_, str> {
+        let looks = if matches!(doubt, Doubt::NoList(_)) { "" } else { &*self.looks };
+        match doubt {
+            Doubt::NoList(_) | Doubt::Rejected { .. } if is_fetched => {
+                format!("{looks}; it begins with {}", self.beginning).into()
+            }
+            _ => looks.into(),
+        }
     }
 }
 
@@ -107,10 +143,14 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn read(&mut self, path: &Path, mut input: impl Read) -> io::Result<()> {
+    fn read(&mut self, path: &Path, input: impl Read) -> io::Result<()> {
+        let mut input = LastByte { input, last: b'\n' };
         let head = head::read(&mut input)?;
         if !parts::begins(&head) {
-            return self.one(path.into(), &head, (&head[..]).chain(input));
+            self.gathering.note_beginning(&head);
+            self.one(path.into(), &head, (&head[..]).chain(&mut input))?;
+            self.gathering.note_end(input.last);
+            return Ok(());
         }
         let mut parts = Parts::new((&head[..]).chain(input));
         while let Some(name) = parts.begin_next()? {
@@ -220,6 +260,20 @@ impl Sets {
             list.cut_if(self.held > list.room());
         }
         self.held > list.room()
+    }
+}
+
+/// Remembers the last byte that was read.
+struct LastByte<R> {
+    input: R,
+    last: u8,
+}
+
+impl<R: Read> Read for LastByte<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.last = buffer[..read].last().copied().unwrap_or(self.last);
+        Ok(read)
     }
 }
 

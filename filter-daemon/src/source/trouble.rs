@@ -180,11 +180,10 @@ fn remedy_fetched(name: &str, path: &Path, why: &Why<'_>, mood: Mood) -> String 
         Mood::Would => look_at(path),
     };
     match why {
-        Why::Awaited => again,
-        Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(_) => {
-            let own = remedy(name, why, mood);
-            if let Why::Error(FileError::Unreadable { .. }) = why { again } else { own }
-        }
+        Why::Awaited | Why::Error(FileError::Unreadable { .. }) => again,
+        Why::Error(FileError::Unusable { remedy, .. }) => format!("{remedy}, then `filterd check` again"),
+        Why::Doubt(doubt, _) if !doubt.may_be_meant() && matches!(doubt, Doubt::NoList(_)) => again,
+        Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(_) => remedy(name, why, mood),
         Why::Doubt(doubt, _) => {
             let says = if *doubt == Doubt::NeverFilled { ", or `min_entries: 0` on the list" } else { "" };
             format!("{again}; if this is meant: `filterd reload --accept {name}`{says}")
@@ -222,6 +221,9 @@ fn remedy(name: &str, why: &Why<'_>, mood: Mood) -> String {
         (Why::Doubt(Doubt::Rejected { .. }, _), Mood::Is) => {
             format!("`filterd check` shows the lines: mend the file, then `filterd reload`; {accept}")
         }
+        (Why::Doubt(doubt, _), _) if !doubt.may_be_meant() => {
+            "put the list in its place, then `filterd reload`".to_owned()
+        }
         (Why::Doubt(..) | Why::Awaited, _) => format!("mend the file, then `filterd reload`; {accept}"),
     }
 }
@@ -232,7 +234,10 @@ fn targets(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::source::ErrorPage;
 
     const AT: u64 = 1_795_296_480;
 
@@ -322,11 +327,24 @@ mod tests {
     }
 
     #[test]
+    fn check_offers_the_remedy_of_a_failed_fetch() {
+        let (path, why, remedy) =
+            (PathBuf::from("https://a.example/x"), "no".to_owned(), "do this".to_owned());
+        let error = FileError::Unusable { path: path.clone(), why, remedy };
+        let told = explain("a", &path, &Why::Error(&error), Instead::Nothing, Mood::Would);
+        assert_eq!(told.remedy.as_deref(), Some("do this, then `filterd check` again"));
+    }
+
+    #[test]
     fn what_cannot_be_meant_is_not_offered() {
         let too_many = Why::Doubt(Doubt::TooMany { most: 5 }, "");
         let denied = FileError::Denied { path: "drop.txt".into() };
-        for why in [too_many, Why::Error(&denied)] {
+        let page = || Why::Doubt(Doubt::NoList(ErrorPage::Markup), "");
+        for why in [too_many, Why::Error(&denied), page()] {
             assert!(!told(&why, Instead::Good(1, AT), Mood::Is).contains("--accept"));
         }
+        let url = Path::new("https://a.example/x");
+        let told = explain("a", url, &page(), Instead::Good(1, AT), Mood::Is).to_string();
+        assert!(told.contains("`filterd lists refresh a`") && !told.contains("--accept"), "{told}");
     }
 }

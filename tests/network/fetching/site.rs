@@ -3,10 +3,11 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use filterd::fetch::{FetchError, Fetched, Fetcher, Order};
@@ -110,6 +111,18 @@ impl Site {
     ) -> Web {
         let at = format!("{}:443", host.address);
         Web::serve(Where { namespace: &self.namespace, at: &at, tls: Some(tls) }, answer)
+    }
+
+    /// Answers whoever calls there with these words, whatever they say.
+    pub fn answer(&self, at: &str, words: &'static str) {
+        let at: SocketAddr = at.parse().expect("a test names an address");
+        let listener = self.namespace.inside(|| TcpListener::bind(at).expect("nobody else listens there"));
+        thread::spawn(move || {
+            for mut caller in listener.incoming().flatten() {
+                _ = caller.read(&mut [0; 4096]);
+                _ = caller.write_all(words.as_bytes());
+            }
+        });
     }
 
     /// What comes without anything being said.

@@ -1,6 +1,7 @@
 //! Over https it is whoever it was to be, or nobody is asked for anything.
 
 use filterd::fetch::{BadRedirect, Credentials, FetchError};
+use filterd::text::Explain;
 
 use super::say;
 use super::site::{A, B, Site, ok};
@@ -59,6 +60,21 @@ fn a_system_that_trusts_nobody_fetches_over_http_alone() {
     let told = site.text(site.order_at("https://a.example/"));
     assert!(matches!(told, Err(FetchError::NoAuthorities(_))), "{told:?}");
     assert_eq!(site.text(site.order(A, "list")).as_deref(), Ok("1.2.3.4\n"));
+}
+
+/// Whoever writes https:// before a port for http is told so, and not to look at certificates.
+#[test]
+fn a_port_without_tls_is_no_matter_of_trust() {
+    let site = Site::with_authority(|authority, path| authority.write(path));
+    site.answer("9.9.9.9:80", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    site.answer("9.9.9.10:80", "SSH-2.0-OpenSSH_9.2\r\n");
+    for host in ["a.example", "b.example"] {
+        let told = site.text(site.order_at(&format!("https://{host}:80/list"))).unwrap_err();
+        assert_eq!(told, FetchError::NoTls { host: host.to_owned(), port: 80 });
+        let told = told.explain();
+        assert_eq!(told.message, format!("what answers at port 80 of `{host}` speaks no TLS"));
+        assert!(told.remedy.is_some_and(|remedy| remedy.contains("http://")));
+    }
 }
 
 fn distrust(host: &str, why: &str) -> FetchError {

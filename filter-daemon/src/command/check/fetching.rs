@@ -21,7 +21,9 @@ impl Fetching {
         let Fetched::Body(body) = body else {
             return Err(cannot(&list.path, "its server answers that nothing has changed".into()));
         };
-        list::parse(&list.path, body, list.limits.max_entries, &list.how)
+        let content_type = body.content_type.clone();
+        let file = list::parse(&list.path, body, list.limits.max_entries, &list.how)?;
+        Ok(file.fetched(content_type.as_deref()))
     }
 
     fn fetch(&mut self, list: &List, feed: &Feed) -> Result<Fetched, Explanation> {
@@ -50,5 +52,11 @@ impl Fetching {
 }
 
 fn cannot(path: &Path, told: Explanation) -> FileError {
-    FileError::Unreadable { path: path.into(), source: io::Error::other(told.to_string()) }
+    let path = path.into();
+    match told {
+        Explanation { message: why, remedy: Some(remedy) } => FileError::Unusable { path, why, remedy },
+        Explanation { message, remedy: None } => {
+            FileError::Unreadable { path, source: io::Error::other(message) }
+        }
+    }
 }

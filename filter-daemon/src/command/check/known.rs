@@ -2,10 +2,12 @@
 
 use std::io::ErrorKind;
 
+use crate::clock;
 use crate::config::List;
 use crate::control::wire::entry::LIVE;
 use crate::control::wire::status::ListStatus;
 use crate::source::copies::CopyError;
+use crate::source::limits::SizeBefore;
 use crate::source::trouble::Instead;
 use crate::source::{Accepted, Copies, How};
 
@@ -68,6 +70,23 @@ impl Known {
     pub fn instead(&self, before: Before<'_>) -> Instead {
         let instead = before.instead();
         if instead == Instead::Nothing && self.has_lost_one { Instead::Lost } else { instead }
+    }
+
+    /// How long a list was that was this.
+    pub fn size_of(&self, before: Before<'_>) -> Option<SizeBefore> {
+        match before {
+            Before::Copy(copy) => Some(SizeBefore {
+                entries: copy.entries,
+                largest: copy.peaks.largest(clock::now()),
+                has_open_end: self.copies.has_open_end(copy),
+            }),
+            Before::Running(list) => before.entries().map(|entries| SizeBefore {
+                entries,
+                largest: list.largest.unwrap_or(0),
+                has_open_end: None,
+            }),
+            Before::Nothing | Before::Hidden => None,
+        }
     }
 
     /// Is this copy what was written, as far as we may see? A filterd that starts gives its user what root's has left.

@@ -131,7 +131,7 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
     };
     let is_meant =
         seen == Seen::Missing && matches!(before, Before::Copy(copy) if copy.may_be_missing(&list.path));
-    let (doubt, instead) = match list.limits.judge(seen, before.entries(), is_meant) {
+    let (doubt, instead) = match list.limits.judge(seen, known.size_of(before), is_meant) {
         Verdict::Accept => return None,
         Verdict::HoldBack(doubt) => (doubt, known.instead(before)),
         Verdict::TakePart(doubt) => {
@@ -145,13 +145,14 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
     {
         return self::doubt(list, read, known.without_copy(list), known);
     }
-    let why = match read {
-        Ok(file) => Why::Doubt(doubt, &file.looks),
-        Err(error) => Why::Error(error),
+    let looks = read.as_ref().map(|file| file.described(doubt, list.feed.is_some()));
+    let why = match (read, &looks) {
+        (Err(error), _) => Why::Error(error),
+        (Ok(_), looks) => Why::Doubt(doubt, looks.as_deref().unwrap_or_default()),
     };
     let (name, path) = (list.name.as_str(), &list.path);
     let error = match read {
-        Ok(file) => format!("{} {doubt}{}", printable::path(path), file.looks),
+        Ok(_) => format!("{} {doubt}{}", printable::path(path), looks.as_deref().unwrap_or_default()),
         Err(error) => error.to_string(),
     };
     let fate = match (instead, read) {

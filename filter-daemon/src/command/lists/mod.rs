@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::ask::trouble;
 use super::render::console::Console;
-use super::render::figure::{count, headed};
+use super::render::figure::{count, counted_as, headed};
 use super::render::hits::{self, rate};
 use super::render::moment::Clock;
 use super::render::remark;
@@ -89,7 +89,8 @@ fn remarks(list: &List, clock: &Clock) -> String {
         list.fault.iter().chain(not_fetched).map(|fault| told(fault, clock)).reduce(|all, one| all + &one);
     // How many lines were not taken, the fault says itself.
     let rejected = if fault.is_some() { 0 } else { list.rejected };
-    let mut others = remark::of(rejected, list.special, list.expired);
+    let mut others: Vec<_> = list.largest.map(|largest| trend(list.entries, largest)).into_iter().collect();
+    others.extend(remark::of(rejected, list.special, list.expired));
     let replies = list.hits.map_or(0, |hits| hits.replies);
     others.extend(list.fetching.as_ref().map(|fetching| fetched(fetching, clock)));
     others.extend((replies > 0).then(|| format!("{} replies to this host passed", count(replies))));
@@ -107,6 +108,12 @@ fn told(fault: &Trouble, clock: &Clock) -> String {
     let mut lines = fault.told.lines();
     let first = format!("{} ({})\n", lines.next().unwrap_or_default(), clock.since(fault.since));
     first + &lines.map(|line| format!("    {line}\n")).collect::<String>()
+}
+
+/// How long a list is beside what it was.
+fn trend(entries: u64, largest: u64) -> String {
+    let entries = counted_as(entries, ["entry", "entries"]);
+    format!("{entries}, {} at most within the last 7 days", count(largest))
 }
 
 /// When it was fetched, and will be.
@@ -151,8 +158,9 @@ mod tests {
             "list ipsum: drop.txt: there is no such file; what was good before stays in force",
             "put it there",
         );
-        let fault = Some(Trouble { since: NOW - 60, told });
-        let held = List { written: Some(NOW - 14 * 86_400), fault, ..list("ipsum", "file", 500_000, 90_112) };
+        let (fault, largest) = (Some(Trouble { since: NOW - 60, told }), Some(900_000));
+        let written = Some(NOW - 14 * 86_400);
+        let held = List { written, fault, largest, ..list("ipsum", "file", 500_000, 90_112) };
         let office = List { hits: None, rate: None, allows: true, ..list("office", "file", 3, 0) };
         let late = List { hits: None, rate: None, counted_with_others: true, ..list("late", "live", 1, 0) };
         let lists =
@@ -175,6 +183,7 @@ late    live                1          with others
 drop: 3 lines were not taken
 list ipsum: drop.txt: there is no such file; what was good before stays in force (since 1 min ago)
     put it there
+ipsum: 500,000 entries, 900,000 at most within the last 7 days
 
 Each packet is counted for one list, the first that has the entry it meets (a /24
 or wider before an address of its own), since 20:28 (1 h ago). Lists without counters of their own, together: 7 hits

@@ -154,7 +154,7 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
     lines.extend(in_the_configuration(all, words.then_reload));
     let is_guarded = all.iter().flat_map(|held| &held.by).any(|by| by.origin == HOST);
     lines
-        .extend(is_guarded.then(|| "the guard's list is filterd's own, and nothing overrides it".to_owned()));
+        .extend(is_guarded.then(|| "the guard's list is filterd's own: nothing overrides it, but `filterd add` blocks servers of lists".to_owned()));
     // An older daemon tells only the names of the lists.
     let unnamed = all.iter().find(|held| held.by.is_empty());
     lines.extend(unnamed.map(|held| format!("`filterd test {}` names the entries", held.target)));

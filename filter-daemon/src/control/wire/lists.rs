@@ -53,6 +53,9 @@ pub struct List {
     pub guarded: u64,
     /// How many entries it has.
     pub entries: u64,
+    /// How many it had at most within the last seven days, if its source has become shorter since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest: Option<u64>,
     /// How many of these another list with the same ports has, too.
     pub shared: u64,
     /// Lines that were not understood when it was last read.

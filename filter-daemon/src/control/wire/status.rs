@@ -212,6 +212,9 @@ pub struct ListStatus {
     pub ports: Option<String>,
     /// How many targets it has.
     pub targets: u64,
+    /// How many it had at most within the last seven days, if its source has become shorter since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest: Option<u64>,
     /// Lines that were not understood when it was last read.
     pub rejected: u64,
     /// Targets of it that were left out as a whole or in part: private, loopback and other special ranges.

@@ -90,6 +90,7 @@ fn row(blocklist: &Blocklist, id: ListId, told: Option<&Told>) -> lists::List {
         ports: blocklist.clause(list).map(|clause| clause.to_string()),
         guarded: 0,
         entries: blocklist.lists().entries_called(list),
+        largest: read.map(|read| read.peaks.largest(clock::now())).filter(|largest| *largest > 0),
         shared: blocklist.shared_by(id),
         rejected: reading.map_or(0, |reading| reading.rejected),
         examples: reading.map(|reading| reading.examples.clone()).unwrap_or_default(),

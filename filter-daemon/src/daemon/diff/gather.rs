@@ -8,7 +8,7 @@ use std::sync::Arc;
 use filter_common::ports::Clause;
 use filter_common::target::Target;
 
-use super::guarded::{self, Guarded, Named};
+use super::guarded::{self, GuardedAddresses, Named};
 use super::lasting::Lasting;
 use super::peers::Peers;
 use crate::blocklist::{Blocklist, Polarity, Targets, Timestamp};
@@ -74,12 +74,12 @@ impl Covering {
 const MOST_NAMED: usize = 64;
 
 /// Looks for peers, and which of what was read covers them: whatever takes its time, away from the owner.
-pub fn gather(loaded: Loaded, guarded: Guarded) -> Read {
+pub fn gather(loaded: Loaded, guarded: GuardedAddresses) -> Read {
     gather_with(loaded, Peers::look(), guarded)
 }
 
 /// The same for these peers.
-pub fn gather_with(loaded: Loaded, peers: Peers, guarded: Guarded) -> Read {
+pub fn gather_with(loaded: Loaded, peers: Peers, guarded: GuardedAddresses) -> Read {
     let Peers { known, mut ours, unseen } = peers;
     let config: Arc<str> = CONFIG_LIST.into();
     let of = |polarity, inline| {

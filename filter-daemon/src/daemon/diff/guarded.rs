@@ -1,16 +1,23 @@
 //! Who is guarded and named by what was read: a reload would block around them, which is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use filter_common::target::Target;
 
 use crate::blocklist::{Blocklist, Polarity};
+use crate::config::name::CONFIG_LIST;
 use crate::control::wire::diff::{MOST_CUT, Stays};
 
-/// Everybody who is guarded, and why.
-pub type Guarded = BTreeMap<IpAddr, Arc<str>>;
+/// Everything that is guarded.
+#[derive(Debug, Default)]
+pub struct GuardedAddresses {
+    /// All of it, and why.
+    pub all: BTreeMap<IpAddr, Arc<str>>,
+    /// Servers of lists among it: `block:` overrides the guard for them.
+    pub servers: BTreeSet<IpAddr>,
+}
 
 /// One of them whom something that was read covers.
 #[derive(Debug)]
@@ -22,10 +29,15 @@ pub struct Named {
 }
 
 /// Those whom `covered` finds something for.
-pub fn named(all: Guarded, covered: impl Fn(IpAddr) -> Option<(Arc<str>, Target)>) -> Vec<Named> {
+pub fn named(
+    guarded: GuardedAddresses,
+    covered: impl Fn(IpAddr) -> Option<(Arc<str>, Target)>,
+) -> Vec<Named> {
+    let GuardedAddresses { all, servers } = guarded;
     let named = all.into_iter().filter_map(|(address, why)| {
         let (list, target) = covered(address)?;
-        Some(Named { address, why, list, target })
+        let is_overridden = &*list == CONFIG_LIST && servers.contains(&address);
+        (!is_overridden).then_some(Named { address, why, list, target })
     });
     named.collect()
 }

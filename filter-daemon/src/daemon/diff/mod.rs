@@ -31,7 +31,7 @@ use gather::Peer;
 #[cfg(test)]
 pub use gather::gather_with;
 pub use gather::{Read, gather};
-pub use guarded::Guarded;
+pub use guarded::GuardedAddresses;
 use lasting::Lasting;
 #[cfg(test)]
 pub use peers::{Peers, Role as PeerRole};

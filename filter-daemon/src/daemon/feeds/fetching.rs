@@ -32,6 +32,7 @@ pub enum Got {
 pub struct Body {
     pub etag: Option<String>,
     pub last_modified: Option<String>,
+    pub content_type: Option<String>,
     pub from: Vec<IpAddr>,
     pub bytes: Box<dyn Read>,
 }
@@ -44,6 +45,7 @@ pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
             Fetched::Body(body) => Got::Body(Body {
                 etag: body.etag.clone(),
                 last_modified: body.last_modified.clone(),
+                content_type: body.content_type.clone(),
                 from: body.from.clone(),
                 bytes: Box::new(body),
             }),
@@ -188,6 +190,7 @@ impl Job {
             url: self.feed.url.to_string(),
             etag: short(&body.etag),
             last_modified: short(&body.last_modified),
+            content_type: short(&body.content_type),
             fetched: now,
             checked: now,
             from: std::mem::take(&mut body.from),

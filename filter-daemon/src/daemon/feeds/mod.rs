@@ -123,7 +123,9 @@ impl Feeds {
                 }
                 None => {
                     let (note, failed) = (None, None);
-                    let reached = lists.iter().find_map(|list| reached.get(list)).cloned();
+                    let same_host = |(host, _): &&(String, Reached)| *host == feed.url.host();
+                    let reached = lists.iter().filter_map(|list| reached.get(list)).find(same_host);
+                    let reached = reached.map(|(_, reached)| reached.clone());
                     let fed = Fed {
                         feed,
                         most,
@@ -254,7 +256,7 @@ impl Feeds {
         }
     }
 
-    /// The addresses that feeds were last fetched from: they must not be blocked by what comes of them.
+    /// The addresses at which the hosts that feeds name were last reached: what comes of lists must not block them.
     pub fn facts(&self) -> Vec<Fact> {
         let day = i64::try_from(GUARDED_FOR.as_secs()).unwrap_or(i64::MAX);
         let now = clock::now();
@@ -295,10 +297,12 @@ fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
     all
 }
 
-/// From where each list of these feeds was last fetched. Whatever else a list says from now on, what is on it came from there,
-/// and what it says may lead there again.
-fn reached<'a>(feeds: impl Iterator<Item = &'a Fed>) -> BTreeMap<Arc<str>, Reached> {
-    let of = |fed: &'a Fed| fed.lists.iter().filter_map(|list| Some((list.clone(), fed.reached.clone()?)));
+/// From where each list of these feeds was last fetched, and the host that it named.
+fn reached<'a>(feeds: impl Iterator<Item = &'a Fed>) -> BTreeMap<Arc<str>, (String, Reached)> {
+    let of = |fed: &'a Fed| {
+        let host = fed.feed.url.host();
+        fed.lists.iter().filter_map(move |list| Some((list.clone(), (host.to_owned(), fed.reached.clone()?))))
+    };
     feeds.flat_map(of).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Where lists were fetched from: that is guarded, whatever else they say since.
+//! Where the hosts that lists name were reached: that is guarded.
 
 use std::net::IpAddr;
 

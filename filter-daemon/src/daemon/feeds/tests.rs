@@ -28,7 +28,7 @@ fn config(text: &str) -> Config {
 fn body(bytes: &'static str) -> Result<Got, FetchError> {
     let from = (1..=12).map(|host| IpAddr::from([203, 0, 113, host])).collect();
     let bytes = Box::new(Cursor::new(bytes));
-    Ok(Got::Body(Body { etag: Some("\"1\"".into()), last_modified: None, from, bytes }))
+    Ok(Got::Body(Body { etag: Some("\"1\"".into()), last_modified: None, content_type: None, from, bytes }))
 }
 
 impl Place {
@@ -124,7 +124,7 @@ async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_
     place.fetch().await;
     let breaks = |_: &Order| {
         let bytes = Box::new(Breaks(false));
-        Ok(Got::Body(Body { etag: None, last_modified: None, from: Vec::new(), bytes }))
+        Ok(Got::Body(Body { etag: None, last_modified: None, content_type: None, from: Vec::new(), bytes }))
     };
     place.answers(|_| Err(FetchError::Status(504, Some(Duration::from_secs(600)))));
     place.feeds.ask(&["ipsum".into()]);
@@ -220,9 +220,8 @@ async fn eight_addresses_of_each_are_guarded_for_a_day() {
     assert!(place.feeds.facts().is_empty());
 }
 
-/// What is on the list came from there, and the other address may be of the same server.
 #[tokio::test]
-async fn they_stay_guarded_where_the_list_says_another_address_that_cannot_be_fetched() {
+async fn servers_stay_guarded_while_the_list_names_their_host() {
     let mut place = Place::new(ONE);
     place.fetch().await;
     let other = ONE.replace("ipsum.txt", "gone.txt");
@@ -237,6 +236,10 @@ async fn they_stay_guarded_where_the_list_says_another_address_that_cannot_be_fe
     let of_another = |name: &str| ONE.replace("ipsum,", &format!("{name},"));
     next.feeds.follow(&config(&of_another("other").replace("ipsum.txt", "other.txt")));
     assert!(next.feeds.facts().is_empty(), "that is another list");
+    let mut last = Place::new(ONE);
+    last.fetch().await;
+    last.feeds.follow(&config(&ONE.replace("a.example/ipsum", "b.example/ipsum")));
+    assert!(last.feeds.facts().is_empty(), "that is another host");
 }
 
 #[tokio::test]

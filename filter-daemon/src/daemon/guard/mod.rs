@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use tracing::{error, info};
 
 use super::commit::Protection;
+use super::diff::GuardedAddresses;
 use crate::blocklist::{
     Blocklist, Change, From, Origin, Polarity, Record, Refusal, Targets, Timestamp, Want,
 };
@@ -58,6 +59,8 @@ pub struct Guard {
     is_stale: bool,
     /// What is allowed because of all this, and why.
     in_force: BTreeMap<IpAddr, Arc<str>>,
+    /// The same without servers of lists: nothing overrides it.
+    needed: BTreeMap<IpAddr, Arc<str>>,
     /// What could not be found out, and what could not be done, since when.
     untold: BTreeMap<Untold, Timestamp>,
     links_untold: Option<Untold>,
@@ -65,7 +68,8 @@ pub struct Guard {
     undone: Option<Untold>,
     /// Whoever asks, as long as their SSH connections stand.
     askers: Askers,
-    /// Whom lists were fetched from.
+    /// Servers that lists were fetched from. They are guarded against what lists name, and not against the operator: whoever
+    /// publishes a list chooses them.
     feeds: Vec<Fact>,
 }
 
@@ -86,11 +90,13 @@ impl Guard {
             places: Places::default(),
             links: Vec::new(),
             files: Vec::new(),
-            looked_at: now,
+            // The first look is due at once.
+            looked_at: now.checked_sub(POLL).unwrap_or(now),
             looking: None,
             links_at: now,
             is_stale: false,
             in_force: BTreeMap::new(),
+            needed: BTreeMap::new(),
             untold: BTreeMap::new(),
             links_untold: None,
             files_untold: Vec::new(),
@@ -100,12 +106,12 @@ impl Guard {
         }
     }
 
-    /// Allows it in a blocklist that nobody enforces yet.
+    /// Allows what nothing overrides in a blocklist that nobody enforces yet.
     pub fn enter(&mut self, blocklist: &mut Blocklist) -> Result<(), Refusal> {
         if blocklist.lists().find(GUARD_LIST).is_none() {
             blocklist.lists_mut().make_anyway(GUARD_LIST, Origin::Host, Polarity::Allow)?;
         }
-        let wanted = self.wanted();
+        let wanted = by_address(self.needed_facts());
         let now = clock::now();
         for (why, targets) in by_reason(wanted.iter()) {
             let (list, polarity) = (GUARD_LIST.into(), Polarity::Allow);
@@ -115,6 +121,7 @@ impl Guard {
         }
         let addresses = counted_as(wanted.len() as u64, ["address", "addresses"]);
         info!("{addresses} that this host needs guarded: `filterd allow list --list guard` names them");
+        self.needed.clone_from(&wanted);
         self.in_force = wanted;
         Ok(())
     }
@@ -230,27 +237,45 @@ impl Guard {
         own.map(|fact| fact.address).collect()
     }
 
-    /// All there are. Whatever else this host comes to need is one more source here.
-    fn facts(&self) -> impl Iterator<Item = Fact> + '_ {
-        self.links.iter().chain(&self.files).chain(&self.feeds).cloned().chain(self.askers.facts())
+    /// All that nothing overrides. Whatever else this host comes to need is one more source here.
+    fn needed_facts(&self) -> impl Iterator<Item = Fact> + '_ {
+        self.links.iter().chain(&self.files).cloned().chain(self.askers.facts())
     }
 
     /// What is to be allowed, and why.
-    fn wanted(&self) -> BTreeMap<IpAddr, Arc<str>> {
-        let mut reasons: BTreeMap<IpAddr, BTreeSet<&host::What>> = BTreeMap::new();
-        let all: Vec<_> = self.facts().collect();
-        for Fact { address, what } in &all {
-            if reasons.len() < MOST || reasons.contains_key(address) {
-                reasons.entry(*address).or_default().insert(what);
+    fn wanted(&self, blocklist: &Blocklist) -> BTreeMap<IpAddr, Arc<str>> {
+        let is_blocked = |fact: &&Fact| is_blocked_by_operator(fact.address, blocklist);
+        let servers = self.feeds.iter().filter(|fact| !is_blocked(fact)).cloned();
+        by_address(self.needed_facts().chain(servers))
+    }
+
+    /// Servers of lists that this host does not need otherwise, and why they are guarded.
+    fn servers(&self) -> BTreeMap<IpAddr, Arc<str>> {
+        let mut servers = by_address(self.feeds.iter().cloned());
+        servers.retain(|address, _| !self.needed.contains_key(address));
+        servers
+    }
+
+    /// The operator blocks these targets: servers of lists that they cover are guarded no longer. Returns those.
+    pub fn give_way(&mut self, targets: &Targets, protection: &mut Protection) -> Vec<Guarded> {
+        let servers = self.servers();
+        let covered = View::of(&servers).covered_by(targets);
+        let is_guarded = |server: &&Guarded| self.in_force.contains_key(&server.address);
+        let gone: Vec<_> = covered.iter().filter(is_guarded).map(|server| server.address).collect();
+        // Where that fails they stay guarded until the next look.
+        if !gone.is_empty() && protection.commit(&release(&gone), clock::now()).is_ok() {
+            for address in gone {
+                info!("{address} is guarded no longer: a command blocks it");
+                self.in_force.remove(&address);
             }
         }
-        let told = reasons.into_iter().map(|(address, reasons)| (address, tell::reason(&reasons)));
-        told.collect()
+        covered
     }
 
     /// Makes what is allowed what it is to be: who comes is allowed before anybody goes.
-    fn settle(&mut self, protection: &mut Protection) {
-        let wanted = self.wanted();
+    pub(super) fn settle(&mut self, protection: &mut Protection) {
+        self.needed = by_address(self.needed_facts());
+        let wanted = self.wanted(protection.blocklist());
         let is_new = |(address, why): &(&IpAddr, &Arc<str>)| self.in_force.get(address) != Some(why);
         let come: Vec<_> = wanted.iter().filter(is_new).collect();
         let gone: Vec<_> =
@@ -262,8 +287,7 @@ impl Guard {
             let want = Want::live(GUARD_LIST, Polarity::Allow, targets);
             Change::Want(Want { origin: Origin::Host, note: Some(why), ..want })
         });
-        let release = || Change::Release { from: From::List(GUARD_LIST.into()), targets: targets(&gone) };
-        let changes: Vec<_> = changes.chain((!gone.is_empty()).then(release)).collect();
+        let changes: Vec<_> = changes.chain((!gone.is_empty()).then(|| release(&gone))).collect();
         let done = changes.iter().try_for_each(|change| protection.commit(change, clock::now()).map(drop));
         match done {
             Ok(()) => {
@@ -300,12 +324,24 @@ impl Guard {
 
     /// Which lists name what is guarded, for people.
     pub fn warnings(&self, blocklist: &Blocklist) -> impl Iterator<Item = String> {
-        tell::warnings(self.view(), blocklist)
+        let servers = tell::blocked_servers(&self.servers(), blocklist);
+        tell::warnings(self.view(), blocklist).chain(servers)
     }
 
     /// What is guarded now, to ask.
     pub fn view(&self) -> View<'_> {
         View::of(&self.in_force)
+    }
+
+    /// The same without what gives way to the operator.
+    pub fn view_of_needed(&self) -> View<'_> {
+        View::of(&self.needed)
+    }
+
+    /// What is guarded now, for whoever looks later.
+    pub fn copied(&self) -> GuardedAddresses {
+        let servers = self.servers().into_keys().collect();
+        GuardedAddresses { all: self.in_force.clone(), servers }
     }
 }
 
@@ -316,6 +352,30 @@ pub fn changes() -> io::Result<mpsc::Receiver<()>> {
 
 async fn links() -> Links {
     host::links().await.map_err(|error| error.to_string())
+}
+
+/// Facts by their addresses, with all reasons.
+fn by_address(facts: impl Iterator<Item = Fact>) -> BTreeMap<IpAddr, Arc<str>> {
+    let mut reasons: BTreeMap<IpAddr, BTreeSet<host::What>> = BTreeMap::new();
+    for Fact { address, what } in facts {
+        if reasons.len() < MOST || reasons.contains_key(&address) {
+            reasons.entry(address).or_default().insert(what);
+        }
+    }
+    let told = reasons.iter().map(|(address, reasons)| (*address, tell::reason(reasons)));
+    told.collect()
+}
+
+/// Does a command or `block:` of the configuration block it?
+fn is_blocked_by_operator(address: IpAddr, blocklist: &Blocklist) -> bool {
+    let lists = blocklist.lists();
+    let is_of_operator = |name: &str| lists.find(name).is_some_and(|id| lists.get(id).origin != Origin::File);
+    let claims = blocklist.covering(Polarity::Block, Target::from(address));
+    claims.iter().any(|claim| is_of_operator(&claim.list))
+}
+
+fn release(addresses: &[IpAddr]) -> Change {
+    Change::Release { from: From::List(GUARD_LIST.into()), targets: targets(addresses) }
 }
 
 /// The same by reasons: a change has one note.

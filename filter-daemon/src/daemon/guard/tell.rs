@@ -1,6 +1,7 @@
 //! Why an address is guarded, in words that fit a note; and which lists would block it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use filter_common::target::Target;
@@ -8,6 +9,7 @@ use filter_common::target::Target;
 use super::{Guarded, View};
 use crate::blocklist::{Blocklist, Polarity};
 use crate::command::render::figure::counted_as;
+use crate::config::name::CONFIG_LIST;
 use crate::host::What;
 use crate::text::printable;
 
@@ -18,7 +20,7 @@ const MOST_TOLD: usize = 3;
 const MOST_NAMED: usize = 5;
 
 /// All reasons, as one.
-pub fn reason(reasons: &BTreeSet<&What>) -> Arc<str> {
+pub fn reason(reasons: &BTreeSet<What>) -> Arc<str> {
     let mut told: Vec<_> = reasons.iter().take(MOST_TOLD).map(ToString::to_string).collect();
     told.extend((reasons.len() > MOST_TOLD).then(|| "and so on".to_owned()));
     printable::on_one_line(&told.join("; ")).into()
@@ -49,6 +51,21 @@ pub fn warnings(guarded: View<'_>, blocklist: &Blocklist) -> impl Iterator<Item 
     })
 }
 
+/// Servers of lists that `block:` names, which overrides the guard.
+pub fn blocked_servers(
+    servers: &BTreeMap<IpAddr, Arc<str>>,
+    blocklist: &Blocklist,
+) -> impl Iterator<Item = String> + use<> {
+    let blocked = servers.iter().filter(|(address, _)| {
+        let claims = blocklist.covering(Polarity::Block, Target::from(**address));
+        claims.iter().any(|claim| &*claim.list == CONFIG_LIST)
+    });
+    let told = blocked.map(|(address, why)| {
+        format!("list {CONFIG_LIST}: it blocks {address}, though {why}: fetching may fail")
+    });
+    told.collect::<Vec<_>>().into_iter()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,10 +73,10 @@ mod tests {
     #[test]
     fn several_reasons_are_told_in_one_line() {
         let reasons = [What::Gateway, What::NameServer, What::Session("a\nb".into())];
-        let told = reason(&reasons.iter().collect());
+        let told = reason(&reasons.into_iter().collect());
         assert!(told.starts_with("a gateway of this host; a name server of this host; "), "{told}");
         assert!(!told.contains('\n'), "{told}");
         let many: Vec<_> = (0..9).map(|number| What::Session(format!("user{number}"))).collect();
-        assert!(reason(&many.iter().collect()).ends_with("; and so on"));
+        assert!(reason(&many.into_iter().collect()).ends_with("; and so on"));
     }
 }

@@ -181,7 +181,7 @@ impl<'a> Story<'a> {
         let roles = |address: &IpAddr| (*address, BTreeMap::from([(PeerRole::Gateway, 1)]));
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
         let blocklist = self.protection.blocklist();
-        let read = gather_with(loaded(plan, blocklist), peers, self.guard.view().copied());
+        let read = gather_with(loaded(plan, blocklist), peers, self.guard.copied());
         let now = Now {
             config: &self.config,
             interfaces: Foreseen::default(),
@@ -226,7 +226,7 @@ impl<'a> Story<'a> {
     /// As `filterd add` and `remove` do it.
     fn edit(&mut self, told: &mut Told) {
         let mut targets = targets(&mut self.random, 6);
-        match Guarding::of(&mut targets, Reach::AS_GIVEN, true, self.guard.view()) {
+        match Guarding::of(&mut targets, Reach::AS_GIVEN, true, self.guard.view_of_needed()) {
             Ok(guarding) => {
                 told.refused += guarding.refused.len() as u64;
                 let until = self.some_end(&[150, 300]);

@@ -35,11 +35,6 @@ impl<'a> View<'a> {
         self.0.iter().map(|(address, why)| (*address, why))
     }
 
-    /// All of it, for whoever looks later.
-    pub fn copied(self) -> BTreeMap<IpAddr, Arc<str>> {
-        self.0.clone()
-    }
-
     /// Those of these targets of which every address is guarded.
     pub fn guards_all_of(self, targets: &Targets) -> Targets {
         let hosts =

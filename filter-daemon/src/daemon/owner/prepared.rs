@@ -39,8 +39,7 @@ impl Prepared {
         configuration.is_coming(&mut loaded);
         configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
         let feeds = Feeds::begin(&run.state_dir, &loaded.config);
-        // Before anything is blocked.
-        guard.follow_feeds(feeds.facts());
+        // Before anything is blocked. Servers of lists follow with the first look.
         guard.enter(&mut blocklist).map_err(DaemonError::from)?;
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
         reload::tell_log(&found);

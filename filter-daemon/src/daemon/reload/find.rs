@@ -5,14 +5,14 @@ use std::path::Path;
 use super::look::{self, Contents, Look, Looking};
 use super::matching::Known;
 use super::sources::Sources;
-use crate::blocklist::{Accepted, Stamp, Targets};
+use crate::blocklist::{Accepted, Peaks, Stamp, Targets};
 use crate::clock;
 use crate::config::List;
 use crate::source::copies::CopyError;
 use crate::source::file::FileError;
-use crate::source::limits::{Doubt, Seen, Verdict};
+use crate::source::limits::{Doubt, Seen, SizeBefore, Verdict};
 use crate::source::trouble::{Instead, Why};
-use crate::source::{Draft, Limits, ListFile, Rejected, Remarks};
+use crate::source::{Copies, Draft, Limits, ListFile, Rejected, Remarks};
 use crate::text::{Explanation, printable};
 
 /// What was found where a list file should be.
@@ -80,12 +80,15 @@ const MOST_EXAMPLES: usize = 3;
 
 /// Looks at the file of `list`, which was `before`.
 pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut Sources) -> Found {
+    // Whoever accepts a list as it is accepts its length, too: it is compared with no other from now on.
+    let unread = before.filter(|before| is_meant && before.has_peaks()).map(Known::unread);
+    let before = unread.as_ref().or(before);
     let file = sources.file_of(list);
     let look = Looking::new(list, file, before, sources.writes.then(|| sources.copies.clone()));
     let looked = sources.lists.read(&list.path, move |progress| look.look(progress)).flatten();
     let found = match looked {
         Ok(Look::Unchanged) => return Found::Unchanged,
-        Ok(Look::Read(contents)) => Ok(*contents),
+        Ok(Look::Read(contents)) => Ok(checked(*contents, list, sources)),
         Err(FileError::Missing { .. }) if list.feed.is_some() => return awaited(list, before, sources),
         Err(error) => Err(error),
     };
@@ -104,7 +107,7 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
     // A row that was made for a list of which nothing came yet is nothing that was loaded.
     let was_loaded = |before: &&Known| before.entries > 0 || before.reading.accepted.is_some();
     let alike = before.filter(is_alike).filter(was_loaded);
-    let found = judging.judge(found, alike.map(|before| before.entries));
+    let found = judging.judge(found, alike.map(|before| size_of(before, list, &sources.copies)));
     if is_denied && !found.has_copy() {
         // A refresh reads one of them again.
         if !sources.denied.contains(&list.path) {
@@ -112,6 +115,24 @@ pub fn find(list: &List, before: Option<&Known>, is_meant: bool, sources: &mut S
         }
     }
     found
+}
+
+/// The same, known for what it is where a server sent something else than a list.
+fn checked((file, stamp, draft): Contents, list: &List, sources: &Sources) -> Contents {
+    let Some(feed) = &list.feed else { return (file, stamp, draft) };
+    let content_type = sources.content_type_of(feed);
+    (file.fetched(content_type.as_deref()), stamp, draft)
+}
+
+/// How long `list` was before.
+fn size_of(before: &Known, list: &List, copies: &Copies) -> SizeBefore {
+    let accepted = before.reading.accepted.as_ref();
+    let alike = accepted.filter(|_| before.is_read_as(list));
+    SizeBefore {
+        entries: before.entries,
+        largest: alike.map_or(0, |accepted| accepted.peaks.largest(clock::now())),
+        has_open_end: accepted.and_then(|accepted| copies.has_open_end(accepted)),
+    }
 }
 
 impl Found {
@@ -227,7 +248,8 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    fn judge(&self, read: Read, entries: Option<u64>) -> Found {
+    fn judge(&self, read: Read, before: Option<SizeBefore>) -> Found {
+        let read = read.map(|contents| self.known_as_list(contents));
         let seen = match &read {
             Ok((file, ..)) => file.seen(),
             Err(FileError::Missing { .. }) => Seen::Missing,
@@ -236,7 +258,7 @@ impl Judging<'_> {
         let may_be_missing = self.accepted().is_some_and(|accepted| accepted.may_be_missing(&self.list.path));
         let is_meant = self.is_meant || seen == Seen::Missing && may_be_missing;
         let limits: &Limits = &self.list.limits;
-        let verdict = match limits.judge(seen, entries, is_meant) {
+        let verdict = match limits.judge(seen, before, is_meant) {
             // However it is read from now on: what is in force is better than a part.
             Verdict::TakePart(doubt) if self.is_in_force() => Verdict::HoldBack(doubt),
             verdict @ (Verdict::Accept | Verdict::HoldBack(_) | Verdict::TakePart(_)) => verdict,
@@ -245,8 +267,8 @@ impl Judging<'_> {
             (Verdict::Accept, Ok((file, stamp, draft))) => self.accept(file, stamp, draft),
             (Verdict::Accept, Err(_)) => self.accept_missing(),
             (Verdict::TakePart(doubt), Ok((file, ..))) => {
-                let told =
-                    self.explain(&Why::Doubt(doubt, &file.looks), Instead::Part(file.targets.len() as u64));
+                let looks = file.described(doubt, self.list.feed.is_some());
+                let told = self.explain(&Why::Doubt(doubt, &looks), Instead::Part(file.targets.len() as u64));
                 let read = Some(ReadAs::of(&file));
                 Found::Doubted { told, targets: Some(file.targets), read, accepted: None }
             }
@@ -259,7 +281,11 @@ impl Judging<'_> {
         let read = ReadAs::of(&file);
         let (targets, rejected, remarks) = (file.targets, read.rejected, file.remarks);
         let entries = targets.len() as u64;
-        let known = self.accepted().map(|known| Accepted { stamp, entries, ..known.clone() });
+        let peaks = self.peaks(entries);
+        let known = self.accepted().map(|known| {
+            let peaks = peaks.clone();
+            Accepted { stamp, entries, peaks, ..known.clone() }
+        });
         let draft = match (draft, &known) {
             (None, Some(accepted)) => {
                 let accepted = accepted.clone();
@@ -285,8 +311,27 @@ impl Judging<'_> {
             checksum,
             term: None,
             meaning: None,
+            peaks,
         };
         Found::Accepted { targets, accepted, draft: Some(draft), read, remarks }
+    }
+
+    /// How long the list was before, where it has so many entries from now on. What the operator accepts, and what is read in
+    /// another way, is compared with nothing of before.
+    fn peaks(&self, entries: u64) -> Peaks {
+        let alike = self.before.filter(|before| !self.is_meant && before.is_read_as(self.list));
+        let known = alike.and_then(|before| before.reading.accepted.as_ref());
+        known.map_or_else(Peaks::default, |known| known.peaks.replaced(known.entries, entries, clock::now()))
+    }
+
+    /// The very bytes that were accepted before are a list, whatever they look like.
+    fn known_as_list(&self, (file, stamp, draft): Contents) -> Contents {
+        let is_accepted = self.accepted().is_some_and(|known| match &draft {
+            Some(draft) => (known.bytes, known.checksum) == draft.summary(),
+            None => known.stamp.is_some() && known.stamp == stamp,
+        });
+        let page = file.page.filter(|_| !is_accepted);
+        (ListFile { page, ..file }, stamp, draft)
     }
 
     /// It is to be gone.
@@ -307,6 +352,7 @@ impl Judging<'_> {
             checksum: crc_of_nothing(),
             term: None,
             meaning: None,
+            peaks: Peaks::default(),
         });
         let (targets, read, remarks) = (Targets::default(), ReadAs::default(), Remarks::default());
         Found::Accepted { targets, accepted, draft, read, remarks }
@@ -314,9 +360,10 @@ impl Judging<'_> {
 
     /// What is in force stays; at a start, it is what the copy says, if that is good.
     fn hold_back(&self, doubt: Doubt, read: Read) -> Found {
-        let why = match &read {
-            Ok((file, ..)) => Why::Doubt(doubt, &file.looks),
-            Err(error) => Why::Error(error),
+        let looks = read.as_ref().map(|(file, ..)| file.described(doubt, self.list.feed.is_some()));
+        let why = match (&read, &looks) {
+            (Err(error), _) => Why::Error(error),
+            (Ok(_), looks) => Why::Doubt(doubt, looks.as_deref().unwrap_or_default()),
         };
         let stays = |instead| Found::Doubted {
             told: self.explain(&why, instead),

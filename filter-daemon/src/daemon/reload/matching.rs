@@ -81,6 +81,16 @@ impl Known {
         self.reading.ttl.or_else(|| term.map(|term| term.ttl))
     }
 
+    /// Is `list` read in the same way as this was, as far as that is known?
+    pub fn is_read_as(&self, list: &List) -> bool {
+        self.id.is_none() || self.reading.how == list.how.to_string()
+    }
+
+    /// Was it longer of late than it is?
+    pub fn has_peaks(&self) -> bool {
+        self.reading.accepted.as_ref().is_some_and(|accepted| !accepted.peaks.is_empty())
+    }
+
     /// What is in force of it where its file is not believed.
     pub fn instead(&self) -> Instead {
         self.reading.accepted.as_ref().map_or(Instead::Stays(self.entries), Instead::from)

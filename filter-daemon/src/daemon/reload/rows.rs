@@ -355,9 +355,10 @@ fn note(
     let is_other = |one: &Accepted, other: &Accepted| {
         (&one.name, &one.path, one.term, one.meaning) != (&other.name, &other.path, other.term, other.meaning)
     };
+    let has_other_peaks = before.as_ref().is_some_and(|before| before.peaks != accepted.peaks);
     let bytes = match draft {
         Some(draft) => Some(Bytes::Draft(draft)),
-        None => is_other(&read, &accepted).then(|| Bytes::Before(read.clone())),
+        None => (is_other(&read, &accepted) || has_other_peaks).then(|| Bytes::Before(read.clone())),
     };
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes, times: None })
 }

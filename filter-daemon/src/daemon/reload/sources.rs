@@ -67,6 +67,11 @@ impl Sources {
         list.feed.as_ref().map_or_else(|| list.path.clone(), of_feed)
     }
 
+    /// What the server of this feed called the kind of what it sent.
+    pub(super) fn content_type_of(&self, feed: &Feed) -> Option<String> {
+        self.feeds.known(Key::of(&feed.key()), &feed.url.to_string()).content_type
+    }
+
     /// The lists that our user may not read, and of which there is no copy, when they were last looked at.
     pub fn denied(&self) -> &[PathBuf] {
         &self.denied

@@ -42,13 +42,17 @@ impl Owner {
             Polarity::Allow => Reach::AS_GIVEN,
         };
         let guarding = match polarity {
-            Polarity::Block => Guarding::of(&mut targets, reach, wide, self.guard.view()),
+            Polarity::Block => Guarding::of(&mut targets, reach, wide, self.guard.view_of_needed()),
             Polarity::Allow => guarding::allows_too_much(&targets, wide).map(|()| Guarding::default()),
         };
-        let guarding = match guarding {
+        let mut guarding = match guarding {
             Ok(guarding) => guarding,
             Err(failure) => return answer(reply, Err(failure)),
         };
+        if polarity == Polarity::Block {
+            let servers = self.guard.give_way(&reach.all_of(&targets), &mut self.protection);
+            guarding.warnings.extend(guarding::of_servers(&servers));
+        }
         let (idle, except) = (self.idle(), self.except());
         let (all, of) =
             (targets.clone(), Want { shorten, by, ..Want::live(list, polarity, Targets::default()) });

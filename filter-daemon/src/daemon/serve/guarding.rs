@@ -79,6 +79,13 @@ fn all_guarded(refused: &[Guarded]) -> Failure {
     Failure::Guarded(Explanation::new(lines.join("\n"), remedy))
 }
 
+/// What is told of servers of lists that are blocked by hand.
+pub fn of_servers(servers: &[Guarded]) -> impl Iterator<Item = String> + '_ {
+    servers.iter().take(MOST_TOLD).map(|Guarded { address, why, .. }| {
+        format!("{address} is blocked, though {why}: fetching may fail until it is removed")
+    })
+}
+
 /// Of so wide an allow hardly anybody would say that it is meant.
 pub fn allows_too_much(targets: &Targets, is_wide: bool) -> Result<(), Failure> {
     must_be_meant(targets, is_wide, |why| {

@@ -94,6 +94,7 @@ fn list_status(list: lists::List) -> status::ListStatus {
         allows: list.allows,
         ports: list.ports,
         targets: list.entries,
+        largest: list.largest,
         rejected: list.rejected,
         special: list.special,
         expired: list.expired,

@@ -40,8 +40,20 @@ pub struct Header {
 /// The header as it is written at this moment, in whose time it is; none where it is too long, which no path that can be
 /// opened makes it.
 pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Option<Vec<u8>> {
-    let Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning } =
-        accepted;
+    let Accepted {
+        name,
+        path,
+        stamp,
+        at,
+        entries,
+        rejected,
+        is_missing,
+        bytes,
+        checksum,
+        term,
+        meaning,
+        peaks,
+    } = accepted;
     let stamp = stamp.map_or_else(String::new, |stamp| stamp.0.map(|word| word.to_string()).join(" "));
     let path = path.as_os_str().as_bytes();
     let mut said = format!(
@@ -64,6 +76,9 @@ pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Optio
     if let Some(Extent { bytes, checksum }) = times {
         said.extend(format!("times {bytes} {checksum:08x}\n").into_bytes());
     }
+    if !peaks.is_empty() {
+        said.extend(format!("peaks {peaks}\n").into_bytes());
+    }
     let mut header = format!("{MAGIC}\nsum {:08x} {}\n", crc32fast::hash(&said), said.len()).into_bytes();
     header.extend(said);
     let fits = header.len() <= LENGTH;
@@ -84,7 +99,8 @@ pub fn read_all(input: &mut impl Read, here: &Moment) -> io::Result<Header> {
     // Else its times are taken for those on the wall.
     let shift = written.map_or(0, |written| written.shift_to(here).seconds);
     let term = accepted.term.map(|term| Term { from: term.from.later_by(shift), ..term });
-    let accepted = Accepted { term, at: accepted.at.later_by(shift), ..accepted };
+    let (at, peaks) = (accepted.at.later_by(shift), accepted.peaks.later_by(shift));
+    let accepted = Accepted { term, at, peaks, ..accepted };
     Ok(Header { accepted, written, times, shift })
 }
 
@@ -112,8 +128,21 @@ fn parse(header: &[u8]) -> Option<Header> {
     let meaning = value(&mut rest, "means").and_then(|words| words.parse().ok());
     let written = value(&mut rest, "written").and_then(|words| words.parse().ok());
     let times = value(&mut rest, "times").and_then(extent);
-    let accepted =
-        Accepted { name, path, stamp, at, entries, rejected, is_missing, bytes, checksum, term, meaning };
+    let peaks = value(&mut rest, "peaks").and_then(|words| words.parse().ok()).unwrap_or_default();
+    let accepted = Accepted {
+        name,
+        path,
+        stamp,
+        at,
+        entries,
+        rejected,
+        is_missing,
+        bytes,
+        checksum,
+        term,
+        meaning,
+        peaks,
+    };
     Some(Header { accepted, written, times, shift: 0 })
 }
 

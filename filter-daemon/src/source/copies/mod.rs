@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -207,6 +207,16 @@ impl Copies {
         let header =
             open(&self.path(accepted)).and_then(|mut file| header::read(&mut file, &clock::moment()));
         header.is_ok_and(|found| (found.term, found.meaning) == (accepted.term, accepted.meaning))
+    }
+
+    /// Does the list in the copy of this end without the end of a line? None if there is no copy that tells.
+    #[must_use]
+    pub fn has_open_end(&self, accepted: &Accepted) -> Option<bool> {
+        let file = open(&self.path(accepted)).or_else(|_| open(&self.tried(accepted))).ok()?;
+        let Some(last) = accepted.bytes.checked_sub(1) else { return Some(false) };
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, (header::LENGTH as u64).checked_add(last)?).ok()?;
+        Some(list::is_open_end(byte[0]))
     }
 
     /// Removes what an earlier filterd has not finished.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::blocklist::{Stamp, Term, Timestamp};
+use crate::blocklist::{Peaks, Stamp, Term, Timestamp};
 use crate::clock::{Boot, Moment};
 
 /// When whoever writes begins.
@@ -45,6 +45,7 @@ impl Place {
             bytes,
             checksum,
             meaning: None,
+            peaks: Peaks::default(),
         };
         ToKeep { accepted, bytes: Bytes::Draft(draft), times: None, before: None }
     }
@@ -124,7 +125,8 @@ fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts()
 #[test]
 fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
     let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
-    let accepted = Accepted { at: at(5), term, ..Place::new().draft("drop", "").accepted };
+    let peaks = Peaks::default().replaced(4000, 2001, at(3));
+    let accepted = Accepted { at: at(5), term, peaks, ..Place::new().draft("drop", "").accepted };
     // It has run for 100 s, and the clock was set forward by 60 s meanwhile.
     let ms = i64::from(BEGUN) * 1000;
     let written = Moment { boot: Boot([1; 16]), offset: ms, begun: at(0), own: at(100), wall: at(160) };
@@ -133,7 +135,9 @@ fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
         let found = header::read(&mut &header[..], &here).unwrap();
         let term = found.term.unwrap();
         assert_eq!(term.ttl, Duration::from_secs(3600));
-        assert_eq!(found.at.after(accepted.at), term.from.after(at(7)), "all of it is shifted");
+        let shift = found.at.after(accepted.at);
+        assert_eq!(shift, term.from.after(at(7)), "all of it is shifted");
+        assert_eq!(found.peaks, accepted.peaks.later_by(shift));
         found.at.after(accepted.at)
     };
     let begun =
@@ -159,7 +163,7 @@ fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
     old.resize(header::LENGTH, 0);
     assert_eq!(
         header::read(&mut &old[..], &begun(2, 200)).unwrap(),
-        accepted,
+        Accepted { peaks: Peaks::default(), ..accepted },
         "an earlier filterd said nothing"
     );
 }
@@ -381,4 +385,17 @@ fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_t
     assert!(place.copies.renew().is_empty());
     assert_eq!(is_same(), before, "it is not written again");
     assert_eq!(place.files(), 2);
+}
+
+#[test]
+fn a_copy_tells_how_its_list_ends() {
+    let place = Place::new();
+    for (text, has_open_end) in
+        [("192.0.2.1\n", false), ("192.0.2.1\n192.0.2.", true), ("", false), ("{}", false)]
+    {
+        let accepted = place.keep("drop", text);
+        assert_eq!(place.copies.has_open_end(&accepted), Some(has_open_end), "{text:?}");
+    }
+    let gone = place.draft("other", "192.0.2.").accepted;
+    assert_eq!(place.copies.has_open_end(&gone), None);
 }

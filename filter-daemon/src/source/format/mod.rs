@@ -4,6 +4,7 @@
 mod allowing;
 mod csv;
 mod dshield;
+mod error_page;
 pub mod head;
 mod how;
 pub mod ipset;
@@ -19,6 +20,7 @@ use super::line::Said;
 use crate::text::lines::Line;
 pub use csv::Csv;
 pub use dshield::Dshield;
+pub use error_page::ErrorPage;
 pub use how::{Column, How};
 pub use ipset::Ipset;
 pub use ipsum::Ipsum;

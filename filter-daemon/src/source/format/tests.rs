@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
-use crate::source::limits::{Limits, Verdict};
+use crate::source::limits::{Limits, SizeBefore, Verdict};
 use crate::source::list;
 use crate::source::special::Special;
 
@@ -55,9 +55,12 @@ fn spoilt(text: &str) -> Vec<(&'static str, Vec<u8>)> {
 
 fn outcome(name: &str, text: &[u8], how: &How) -> String {
     let list = list::parse(Path::new(name), text, 1000, how).expect("memory can be read");
-    let verdict = match Limits::default().judge(list.seen(), Some(1), false) {
+    let before = Some(SizeBefore { entries: 1, ..SizeBefore::default() });
+    let verdict = match Limits::default().judge(list.seen(), before, false) {
         Verdict::Accept => "believed".to_owned(),
-        Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => format!("HELD BACK, it {doubt}{}", list.looks),
+        Verdict::HoldBack(doubt) | Verdict::TakePart(doubt) => {
+            format!("HELD BACK, it {doubt}{}", list.described(doubt, false))
+        }
     };
     let mut told = format!("{}, {verdict}\n", list.format);
     let targets: Vec<_> = list.targets.iter().map(|target| target.to_string()).collect();

@@ -6,13 +6,26 @@ use std::sync::Arc;
 use filter_common::target::{Span, Target};
 
 use super::ListFile;
-use crate::source::format::{Format, Lack};
 use crate::source::Targets;
+use crate::source::format::{ErrorPage, Format, Lack};
 use crate::source::rejected::{Reason, Rejected};
 use crate::source::special::{self, Special};
+use crate::text::printable;
 
 /// How many of the lines that were not understood are kept, to be shown to somebody.
 pub const KEPT: usize = 100;
+
+/// More bytes of its beginning than these are not shown.
+const MOST_QUOTED: usize = 400;
+
+/// What a list ends with that was not cut within a line; an object or a document, too.
+const ENDS: [u8; 4] = *b"\n\r}]";
+
+/// Was a list that ends with this byte cut within a line, or does its last line lack an end?
+#[must_use]
+pub fn is_open_end(last: u8) -> bool {
+    !ENDS.contains(&last)
+}
 
 /// A list that is being read.
 pub struct Gathering {
@@ -77,6 +90,20 @@ impl Gathering {
     pub fn begin(&mut self, path: Arc<Path>, format: Format) {
         self.path = path;
         self.list.format = format;
+    }
+
+    /// Notes how the file begins.
+    pub fn note_beginning(&mut self, head: &[u8]) {
+        let text = String::from_utf8_lossy(&head[..head.len().min(MOST_QUOTED)]);
+        let words: Vec<_> = text.split_whitespace().collect();
+        self.list.beginning =
+            if words.is_empty() { String::new() } else { printable::word(&words.join(" ")) };
+        self.list.page = ErrorPage::recognise(head);
+    }
+
+    /// Notes its last byte.
+    pub fn note_end(&mut self, last: u8) {
+        self.list.has_open_end = is_open_end(last);
     }
 
     /// It names this address, which needs no more thought.

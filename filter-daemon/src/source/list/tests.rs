@@ -125,7 +125,25 @@ fn a_long_comment_is_still_a_comment() {
 #[test]
 fn a_list_may_be_empty() {
     assert_eq!(list(""), ListFile::default());
-    assert_eq!(list("# nothing today\n\n"), ListFile::default());
+    let nothing = ListFile { beginning: "`# nothing today`".to_owned(), ..ListFile::default() };
+    assert_eq!(list("# nothing today\n\n"), nothing);
+}
+
+#[test]
+fn a_file_is_known_by_how_it_begins_and_ends() {
+    let page = list("<!DOCTYPE html>\n  <p>\x1b[2J203.0.113.7");
+    assert_eq!(page.page, Some(ErrorPage::Markup));
+    assert_eq!(page.beginning, "`<!DOCTYPE html> <p>\\u{1b}[2J203.0.113.7`");
+    for (text, has_open_end) in [
+        ("203.0.113.7\n203.0.113.", true),
+        ("203.0.113.7\r\n", false),
+        ("{\"cidr\":\"203.0.113.0/24\"}", false),
+        ("# nothing", true),
+    ] {
+        assert_eq!(list(text).has_open_end, has_open_end, "{text:?}");
+    }
+    let long: String = (0..20_000).map(|number| format!("203.0.{}.{}\n", number >> 8, number & 255)).collect();
+    assert!(!list(&long).has_open_end && list(long.trim_end()).has_open_end);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use filter_common::target::{Prefix, Target};
 
 use super::super::super::reload::{Found, Loaded, LoadedList};
 use super::super::Fact;
-use crate::blocklist::{Accepted, Blocklist, Meaning, Polarity, Reach, Targets};
+use crate::blocklist::{Accepted, Blocklist, Meaning, Peaks, Polarity, Reach, Targets};
 use crate::clock;
 use crate::config::Config;
 use crate::host::What;
@@ -92,6 +92,7 @@ pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
             bytes: 0,
             checksum: 0,
             meaning: None,
+            peaks: Peaks::default(),
         };
         let path = accepted.path.clone();
         let found = Found::Accepted {

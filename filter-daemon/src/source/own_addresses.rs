@@ -1,0 +1,29 @@
+//! The addresses of this host, as the kernel knows them at the moment.
+
+use std::net::IpAddr;
+
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::SockaddrStorage;
+
+/// All of them, in no order; none if the kernel does not tell.
+pub fn own_addresses() -> Vec<IpAddr> {
+    let Ok(interfaces) = getifaddrs() else { return Vec::new() };
+    interfaces.filter_map(|interface| address_of(&interface.address?)).collect()
+}
+
+fn address_of(address: &SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|address| address.ip().into());
+    v4.or_else(|| address.as_sockaddr_in6().map(|address| address.ip().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn loopback_is_an_own_address() {
+        assert!(own_addresses().contains(&Ipv4Addr::LOCALHOST.into()), "{:?}", own_addresses());
+    }
+}
