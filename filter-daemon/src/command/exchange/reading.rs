@@ -10,7 +10,7 @@ use super::row::{Rejected, Row};
 use super::sets::{ForeignSets, SetChoice, SetPlan};
 use super::{Fault, Form, Item, json, nft, plain};
 use crate::command::render::entry;
-use crate::source::format::head;
+use crate::source::format::{ErrorPage, head};
 use crate::source::{self, How, format, line};
 use crate::text::Explanation;
 use crate::text::lines::{Line, Lines};
@@ -213,6 +213,10 @@ fn first_line(beginning: &[u8]) -> Option<&[u8]> {
 
 fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
+    if let Some(page) = ErrorPage::recognise(beginning) {
+        let remedy = "if it was downloaded, look whether it is what was asked for";
+        return Err(Explanation::new(format!("it is no list: {page}"), remedy));
+    }
     let found = format::of(beginning, &How::default());
     match first {
         [b'{', ..] if has(json::MARK) => Ok(Known::Ours(Format::Json)),
