@@ -34,6 +34,8 @@ pub enum FetchError {
         address: IpAddr,
         /// What is wrong with it.
         why: Reason,
+        /// Did the server lead there, rather than the list's own `url`?
+        is_redirect: bool,
     },
     /// Nobody took the call.
     #[error("cannot reach {} at {}: {}", printable::word(.host), printable::word(.at), printable::sentence(.why))]
@@ -169,6 +171,9 @@ impl Explain for FetchError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
             Self::NoSuchHost { .. } => "see whether the name is right, and /etc/resolv.conf",
+            Self::Refused { is_redirect: true, .. } => {
+                "the list's server redirects there, which may be an attack: ask those who publish it"
+            }
             Self::Refused { .. } => "`allow_private: true` on the list asks it nevertheless",
             Self::Status(401 | 403, _) => "see whether the list's `auth` is right",
             Self::Status(404 | 410, _) => "see whether the list has moved",
@@ -224,6 +229,17 @@ const fn words(status: u16) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Else a server could have a private one asked by the operator's own hand.
+    #[test]
+    fn a_redirect_to_a_private_address_is_not_to_be_allowed() {
+        let remedy = |is_redirect| {
+            let (host, address) = ("10.9.9.9".to_owned(), IpAddr::from([10, 9, 9, 9]));
+            let told = FetchError::Refused { host, address, why: Reason::Private, is_redirect }.explain();
+            told.remedy.expect("there is one")
+        };
+        assert!(remedy(false).contains("allow_private") && !remedy(true).contains("allow_private"));
+    }
 
     /// Trusted or not, a certificate that vouches for itself is refused.
     #[test]

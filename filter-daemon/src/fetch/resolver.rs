@@ -21,12 +21,18 @@ const MOST: usize = 8;
 pub struct Judging {
     own: Vec<IpAddr>,
     allow_private: bool,
+    /// The host that the list names.
+    configured: String,
 }
 
 impl Judging {
     /// As this order says.
     pub fn of(order: &Order) -> Self {
-        Self { own: order.own.clone(), allow_private: order.allow_private }
+        Self {
+            own: order.own.clone(),
+            allow_private: order.allow_private,
+            configured: order.url.host().to_owned(),
+        }
     }
 
     /// Those of the addresses that may be asked.
@@ -42,7 +48,10 @@ impl Judging {
         }
         match refused {
             _ if !kept.is_empty() => Ok(kept),
-            Some((address, why)) => Err(FetchError::Refused { host: host.to_owned(), address, why }),
+            Some((address, why)) => {
+                let is_redirect = !host.eq_ignore_ascii_case(&self.configured);
+                Err(FetchError::Refused { host: host.to_owned(), address, why, is_redirect })
+            }
             None => Err(no_such_host(host, "it has no address")),
         }
     }

@@ -142,7 +142,8 @@ fn a_file_is_known_by_how_it_begins_and_ends() {
     ] {
         assert_eq!(list(text).has_open_end, has_open_end, "{text:?}");
     }
-    let long: String = (0..20_000).map(|number| format!("203.0.{}.{}\n", number >> 8, number & 255)).collect();
+    let long: String =
+        (0..20_000).map(|number| format!("203.0.{}.{}\n", number >> 8, number & 255)).collect();
     assert!(!list(&long).has_open_end && list(long.trim_end()).has_open_end);
 }
 
