@@ -12,7 +12,7 @@ mod audit;
 mod came_by;
 pub mod client;
 mod complaints;
-mod connections;
+pub mod connections;
 pub mod descriptors;
 mod endpoint;
 mod handle;
