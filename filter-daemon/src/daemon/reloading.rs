@@ -226,6 +226,7 @@ impl Owner {
         self.counting.look(&self.protection);
         self.time.accept();
         self.pinned.accept();
+        self.tampered.accept();
         reloaded.warnings.extend(self.guard.warnings(self.protection.blocklist()));
         self.follow_interfaces(&mut reloaded).await;
         reloaded
