@@ -20,7 +20,7 @@ pub mod list;
 mod net64;
 pub mod parts;
 pub mod patience;
-mod permission;
+pub mod permission;
 mod quad;
 mod rejected;
 mod remarks;
