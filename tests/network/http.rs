@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use harness::{ATTACKER, Net, SOON, keeper_of, until};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::unistd::Pid;
@@ -193,16 +194,36 @@ fn who_follows_and_does_not_read_keeps_his_place_from_nobody() {
 }
 
 #[test]
-fn who_says_nothing_keeps_others_out_while_all_places_are_taken_and_not_for_long() {
+fn silent_callers_keep_nobody_from_the_page() {
     let net = Net::with_filterd(CONFIG);
-    let silent: Vec<_> = (0..CONNECTIONS).map(|_| caller(&net).expect("somebody listens")).collect();
-    let mut next = asking(&net, "GET /");
-    next.set_read_timeout(Some(Duration::from_secs(1))).expect("it is a socket");
-    let waits = next.read(&mut [0]).map_err(|error| error.kind());
-    assert_eq!(waits, Err(ErrorKind::WouldBlock), "there are no more places than {CONNECTIONS}");
-    next.set_read_timeout(Some(SOON)).expect("it is a socket");
-    assert!(heard(&mut next, "never").starts_with("HTTP/1.1 200"), "those who say nothing are hung up on");
+    let silent: Vec<_> = (0..2 * CONNECTIONS).map(|_| caller(&net).expect("somebody listens")).collect();
+    assert!(answer(&net, "GET /").starts_with("HTTP/1.1 200"), "those who say nothing make room");
     drop(silent);
+}
+
+#[test]
+fn health_answers_under_a_thousand_idle_connections() {
+    let net = Net::with_filterd(CONFIG);
+    setrlimit(Resource::RLIMIT_NOFILE, 4096, 4096).expect("root may have more descriptors");
+    let mut idle: Vec<_> = (0..1000).map(|_| caller(&net).expect("somebody listens")).collect();
+    for _ in 0..10 {
+        is_healthy_at_once(&net);
+    }
+    // 70 that stay, and 8 new ones between two questions.
+    idle.truncate(70);
+    for _ in 0..30 {
+        idle.extend((0..8).map(|_| caller(&net).expect("somebody listens")));
+        is_healthy_at_once(&net);
+    }
+}
+
+/// Within the second that a supervisor waits.
+#[track_caller]
+fn is_healthy_at_once(net: &Net) {
+    let begun = Instant::now();
+    let told = answer(net, "GET /healthz");
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    assert!(begun.elapsed() < Duration::from_secs(1), "it took {:?}", begun.elapsed());
 }
 
 #[test]

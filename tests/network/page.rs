@@ -236,6 +236,42 @@ fn a_rate_is_that_of_two_snapshots_and_is_drawn_where_it_belongs() {
 }
 
 #[test]
+fn first_rates_are_none_rather_than_different() {
+    let mut net = Net::new();
+    net.start(&format!("{CONFIG}\nblock: [{ATTACKER}]"));
+    // So much that the daemon knows a rate of its own, over other seconds than the page's.
+    until(
+        || {
+            net.expect(ATTACKER).dropped();
+            let lists = net.filterd(["lists", "--json"]).succeeds().json();
+            lists["lists"]
+                .as_array()
+                .is_some_and(|rows| rows.iter().any(|row| row["rate"].as_f64() > Some(0.0)))
+        },
+        || "the daemon comes to know a rate".to_owned(),
+    );
+    let Some(mut browser) = browser(&net) else { return };
+    let mut tab = browser.open(ADDRESS, WIDE);
+    comes_to_say(&mut tab, "Each packet is counted for one list");
+    // In one go, as it is with the first snapshot: nobody knows yet what was a second before.
+    let shown = tab.tells(
+        "(() => {
+            const rates = (table, head) => [...document.querySelectorAll(`#${table} td[data-head='${head}']`)].map(cell => cell.textContent);
+            before = null;
+            show();
+            return [rates('lists', 'hits/s'), rates('interfaces', 'received/s'), rates('interfaces', 'to drop/s'), rates('reasons', 'packets/s')].flat();
+        })()",
+    );
+    let shown = shown.as_array().expect("cells");
+    assert!(shown.len() > 3 && shown.iter().all(|rate| rate == ""), "{shown:?}");
+    let caption = text(
+        &mut tab,
+        "(() => { picture.gone = { dropped: 1, would_drop: 0, paused: 0 }; showLists(); return at('lists').caption.textContent; })()",
+    );
+    assert!(caption.contains("1 hit of lists that are gone"), "{caption}");
+}
+
+#[test]
 fn lists_stand_as_one_chooses_and_of_many_some_are_shown_until_one_asks_for_all() {
     let mut net = Net::new();
     let mut lists = String::new();

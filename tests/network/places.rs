@@ -1,7 +1,8 @@
 //! One lock for each place: whoever comes second is told who is there, and changes nothing.
 
-use std::fs;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use harness::limited::LimitedCommand;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 
 use harness::{ATTACKER, Daemon, Net, Talk, binary, program};
@@ -181,4 +182,31 @@ fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
 fn names_in(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("it is there").flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Where the BPF file system is everybody's, a local user can be first.
+#[test]
+fn a_taken_pin_directory_is_told_with_its_owner() {
+    let net = Net::new();
+    let (pins, elsewhere) = (net.home().pins().to_owned(), net.home().path("elsewhere"));
+    let shown = pins.display().to_string();
+    let refused = || net.another_filterd_with("interfaces: [eth0]", &["--pin-dir", &shown]).exits(8);
+    DirBuilder::new().mode(0o700).create(&pins).expect("we are root");
+    chown(&pins, Some(65_534), None).expect("we are root");
+    let away = format!("mv -T {shown} {shown}.taken");
+    refused().complains("it belongs to user nobody (uid 65534)").complains(&away).is_silent_about("chown");
+    std::fs::remove_dir(&pins).expect("it is empty");
+    // A link, by which a chmod would reach what it leads to.
+    std::fs::create_dir(&elsewhere).expect("a home can be written");
+    symlink(&elsewhere, &pins).expect("a link can be made");
+    lchown(&pins, Some(65_534), None).expect("we are root");
+    refused().complains("it is a link to").complains("nobody").complains(&away).is_silent_about("chmod");
+    assert!(elsewhere.exists(), "nothing was touched");
+    // What is told does it.
+    let moved = {
+        let mut shell = net.host().command("sh");
+        shell.arg("-c").arg(&away).limited_status()
+    };
+    assert!(moved.expect("a shell can be run").success());
+    std::fs::remove_file(pins.with_extension("taken")).expect("it was moved there");
 }

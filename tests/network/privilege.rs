@@ -92,6 +92,17 @@ fn root_that_may_read_no_more_than_others_finds_what_is_its_daemons() {
 }
 
 #[test]
+fn a_start_without_rights_leaves_no_directories() {
+    let mut net = Net::new();
+    net.starts_through(["setpriv", "--bounding-set", "-bpf,-sys_admin"]);
+    let (state, pins) = (net.home().path("new/state"), net.home().pins().to_owned());
+    let places = ["--state-dir", &state.display().to_string(), "--pin-dir", &pins.display().to_string()];
+    net.another_filterd_with("interfaces: [eth0]", &places).exits(8).complains("CAP_BPF");
+    assert!(!net.home().path("new").exists(), "the state directory, and what leads to it");
+    assert!(!pins.exists(), "and that of the pins");
+}
+
+#[test]
 fn the_keeper_ends_with_its_daemon() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     let keeper = keeper_of(net.daemon().id());

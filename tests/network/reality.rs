@@ -3,6 +3,7 @@
 use harness::limited::LimitedCommand;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -222,6 +223,73 @@ fn a_daemon_whose_socket_was_removed_is_not_said_to_be_dead() {
             .is_silent_about("not running");
     }
     net.expect(ATTACKER).dropped();
+}
+
+#[test]
+fn an_emptied_judge_slot_is_filled_and_told() {
+    let net = Net::with_filterd(BLOCKING);
+    let slot = net.home().pins().join("next");
+    let empty = || bpftool(&net, &["map", "delete", "pinned"], &slot, &["key", "0", "0", "0", "0"]);
+    empty();
+    net.expect(ATTACKER).passes();
+    net.filterd(["status"])
+        .exits(7)
+        .says("tampered with")
+        .says("the slot of the judge was empty")
+        .says("CAP_BPF");
+    net.expect(ATTACKER).dropped();
+    net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).succeeds().is_silent_about("tampered");
+    // Nobody asks.
+    empty();
+    net.expect(ATTACKER).then_within(SOON).dropped();
+    let log = net.daemon().log();
+    assert!(log.matches("tampered with: the slot of the judge was empty").count() == 2, "{log}");
+}
+
+#[test]
+fn a_replaced_pin_is_put_back_and_told() {
+    let net = Net::with_filterd(BLOCKING);
+    let counters = net.home().pins().join("counters");
+    let its_id = || map_id(&net, &counters);
+    let ours = its_id();
+    fs::remove_file(&counters).expect("we are root");
+    let like = ["type", "array", "key", "4", "value", "8", "entries", "1", "name", "planted"];
+    bpftool(&net, &["map", "create"], &counters, &like);
+    assert_ne!(its_id(), ours);
+    net.filterd(["status"]).exits(7).says("tampered with").says("led to something that is not filterd's");
+    assert_eq!(its_id(), ours);
+}
+
+#[test]
+fn a_changed_table_is_made_anew_and_told() {
+    let net = Net::with_filterd("block: [198.51.100.0/24, 203.0.113.0/24]\nallow: [203.0.113.7]");
+    net.expect(ATTACKER).passes();
+    let tables = fs::read_dir(net.home().pins().join("tables")).expect("they are ours");
+    let name = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains("overlap"));
+    let word =
+        tables.flatten().map(|table| table.path()).find(|path| name(path)).expect("something is allowed");
+    let zero = ["key", "0", "0", "0", "0", "value", "0", "0", "0", "0", "0", "0", "0", "0"];
+    bpftool(&net, &["map", "update", "pinned"], &word, &zero);
+    net.expect(ATTACKER).dropped();
+    net.filterd(["status"]).exits(7).says("the tables in the kernel were changed");
+    net.expect(ATTACKER).passes();
+    net.expect("203.0.113.8").dropped();
+}
+
+fn map_id(net: &Net, pin: &Path) -> u64 {
+    let mut bpftool = net.host().command("bpftool");
+    let shown =
+        bpftool.args(["-j", "map", "show", "pinned"]).arg(pin).limited_output().expect("bpftool is there");
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("it is a map");
+    shown["id"].as_u64().expect("maps have numbers")
+}
+
+#[track_caller]
+fn bpftool(net: &Net, before: &[&str], pin: &Path, behind: &[&str]) {
+    let mut bpftool = net.host().command("bpftool");
+    let done = bpftool.args(before).arg(pin).args(behind).stdout(Stdio::null()).limited_status();
+    assert!(done.expect("bpftool is there").success());
 }
 
 /// As any other root may.

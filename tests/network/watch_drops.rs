@@ -1,12 +1,13 @@
 //! Those who watch see what is dropped.
 
-use harness::limited::LimitedCommand;
+use harness::limited::{LimitedChild, LimitedCommand};
 use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply, SOON, Watching, binary, end_of, until};
+use harness::{ATTACKER, BYSTANDER, Frame, Net, Reply, SOON, Watcher, Watching, binary, end_of, until};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -39,6 +40,9 @@ fn who_watches_sees_each_of_few_drops_with_all_that_is_known_of_it() {
     assert_eq!(ssh.sees_a_drop()["list"], "ssh");
     assert_eq!(ssh.end().0.code(), Some(0));
 }
+
+/// The user who owns nothing.
+const NOBODY: u32 = 65_534;
 
 /// Does the judge at work tell any drop: does it reach the ring?
 fn tells_drops(net: &Net) -> bool {
@@ -152,6 +156,39 @@ fn tcpdump_reads_what_was_dropped_with_its_addresses_ports_and_lengths() {
     assert!(all[2].contains("length 1000: 203.0.113.7."), "{all:#?}");
     assert_eq!(read(&["ip6"]), all[1..2], "its own filters work, too");
     assert_eq!(read(&["greater", "1000"]), all[2..]);
+}
+
+/// Whoever may pause protection must not read by it what others are told.
+#[test]
+fn frames_show_the_group_no_words_of_others() {
+    let net = Net::with_filterd("block: [203.0.113.7]");
+    // A copy of the program, where everybody can run it.
+    net.home().filterd_as(NOBODY, ["--version"]).succeeds();
+    let mut member = Command::new(net.home().path("filterd"));
+    // The socket's group is root's here.
+    member.uid(NOBODY).gid(0).arg("--socket").arg(net.home().socket());
+    member.args(["watch", "--count", "1", "--pcap", "-"]).stdout(Stdio::piped());
+    let member = member.spawn().expect("it can be run");
+    comes_to_tell_drops(&net, true);
+    let mut root = Watcher::of(&net, r#"{"drops":true,"frames":true}"#);
+    let frame = Frame::from(ATTACKER).payload(50);
+    net.expect(frame.clone()).dropped();
+    let told = member.limited_wait_with_output().expect("it ends").stdout;
+    let captured = u32::from_ne_bytes(told[32..36].try_into().expect("four bytes"));
+    assert_eq!((captured, told.len()), (14 + 20 + 8, 24 + 16 + 14 + 20 + 8), "Ethernet, IPv4, UDP");
+    let whole = frame.bytes([0; 6]).len();
+    let shown = root.line()["parameters"]["drop"]["frame"].as_str().expect("it has a frame").len();
+    assert_eq!(shown / 2, whole, "root is shown all of it");
+    net.filterd(["pause", "1m"]).succeeds();
+    net.expect(frame).passes();
+    let paused = &root.line()["parameters"]["drop"];
+    assert_eq!((&paused["outcome"], &paused["frame"]), (&"paused".into(), &Value::Null), "{paused}");
+    drop(root);
+    let log = || net.daemon().log();
+    until(|| log().matches("watch ends after").count() == 2, "both ends are logged");
+    assert!(log().contains("watch begins: drops with the headers of their frames"), "{}", log());
+    assert!(log().contains("watch begins: drops with their frames"), "{}", log());
+    assert!(log().contains(&format!("uid={NOBODY}")), "{}", log());
 }
 
 /// Writes so many drops into a file; it has begun.

@@ -33,7 +33,12 @@ enum Task {
         debug: bool,
     },
     /// Compile the BPF programs, and write the objects that come with the source
-    Objects,
+    Objects {
+        /// Write nothing: fail unless the objects that are there are what the compiler and the linker of their MANIFEST make of
+        /// these sources, byte for byte
+        #[arg(long)]
+        check: bool,
+    },
     /// Write the manual and completions, docs/man and configs/completions, out of what `--help` and the reference of the configuration say
     Manual,
     /// Check format, lints, who imports whom, where unsafe code lies, and that the BPF objects are of this source
@@ -87,7 +92,11 @@ impl Xtask {
                     build::daemon(if debug { Profile::Debug } else { Profile::Release })?.display()
                 );
             }
-            Task::Objects => compiled::write(&toolchain::ensure()?)?,
+            Task::Objects { check: true } => {
+                compiled::hold_by_bytes()?;
+                println!("objects: they are what becomes of these sources, byte for byte");
+            }
+            Task::Objects { check: false } => compiled::write(&toolchain::ensure()?)?,
             Task::Manual => manual::write()?,
             Task::Check { table: true } => check::print_table()?,
             Task::Check { table: false } => check::all()?,

@@ -12,8 +12,14 @@ use super::cover::Cover;
 use super::deadline::Deadlines;
 use super::nets64::Nets64;
 use super::order::Labels;
-use super::targets::{Kept, of_net64};
+use super::targets::{Kept, of_address, of_net64};
 use super::{ListId, SetEffects, Targets, Timestamp};
+
+/// So many of each kind are in a sample,
+const SAMPLE: usize = 16;
+
+/// and among so many it goes round: to find those behind would take too long.
+const SAMPLED: usize = 16 * 1024;
 
 /// Everything that is wanted on one side.
 #[derive(Debug, Default)]
@@ -56,6 +62,17 @@ impl Side {
             nets64: self.nets64.keys().collect(),
             others: self.others.keys().copied().collect(),
         }
+    }
+
+    /// Some of everything that is wanted, of each kind; others at each `turn`, until all have had theirs.
+    pub fn sample(&self, turn: usize) -> impl Iterator<Item = Target> + '_ {
+        let addresses = from_turn(
+            self.addresses.iter().map(|(address, _)| of_address(address)),
+            self.addresses.len(),
+            turn,
+        );
+        let nets64 = from_turn(self.nets64.keys().map(of_net64), self.nets64.len(), turn);
+        addresses.chain(nets64).chain(from_turn(self.others.keys().copied(), self.others.len(), turn))
     }
 
     /// When the next deadline is.
@@ -198,4 +215,9 @@ impl Side {
         from.into_iter().for_each(|until| self.deadlines.clear(until, target, list));
         to.into_iter().for_each(|until| self.deadlines.set(until, target, list));
     }
+}
+
+fn from_turn(all: impl Iterator<Item = Target>, count: usize, turn: usize) -> impl Iterator<Item = Target> {
+    let first = turn.wrapping_mul(SAMPLE) % count.clamp(1, SAMPLED);
+    all.skip(first).take(SAMPLE)
 }

@@ -19,6 +19,7 @@ use crate::text::Explanation;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Formats:
   plain  one target a line; a comment carries list, end and note. What allows is a comment as a whole, so whoever reads a
          plain list does not block it
   json   an object a line, first one that says what it is, last how many there were: the one to keep

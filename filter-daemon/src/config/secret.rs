@@ -13,7 +13,7 @@ use nix::unistd::{getegid, geteuid};
 
 use super::{Auth, Scheme, Secret};
 use crate::fetch::Credentials;
-use crate::source::file;
+use crate::source::{file, permission};
 use crate::text::{Explain, Explanation, printable};
 
 /// No secret is longer.
@@ -114,9 +114,13 @@ fn of_file(path: &Path) -> Result<Vec<u8>, Explanation> {
     let file = file::open(path).map_err(|error| error.explain())?;
     let about = file.metadata().map_err(|error| file::FileError::new(path, error).explain())?;
     if let Some(why) = readable_by_others(&about) {
-        let path = printable::path(path);
-        let message = format!("{path}: the secret in this file is not sent: {why}");
-        return Err(Explanation::new(message, format!("`chown root:filterd {path}; chmod 0640 {path}`")));
+        let (shown, detour) = (printable::path(path), permission::detour(path));
+        let message = format!("{shown}: the secret in this file is not sent: {why}");
+        let remedy = detour.map_or_else(
+            || format!("`chown root:filterd {shown}; chmod 0640 {shown}`"),
+            |detour| format!("look first whether it is what you mean ({detour}), then let only root and filterd read it"),
+        );
+        return Err(Explanation::new(message, remedy));
     }
     read(path, file).map_err(|error| error.explain())
 }

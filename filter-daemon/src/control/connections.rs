@@ -1,17 +1,25 @@
-//! The clients of the moment: so many and no more, and the silent ones make room.
+//! The connections of the moment: so many and no more, and the silent ones make room. The control socket has them, and the
+//! HTTP listener, which also knows where each comes from.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
-/// All connections. Dropping them ends every session.
-pub struct Connections {
+/// All connections, each with where it comes from, if that matters. Dropping them ends every session.
+pub struct Connections<O = ()> {
     most: usize,
     sessions: JoinSet<()>,
-    taken: HashMap<Id, (Connection, AbortHandle)>,
+    taken: HashMap<Id, Taken<O>>,
     turns: Arc<AtomicU64>,
+}
+
+/// A connection with its session.
+struct Taken<O> {
+    origin: O,
+    connection: Connection,
+    session: AbortHandle,
 }
 
 /// One client's connection: it knows whether its session waits for the client, and since which turn.
@@ -41,7 +49,7 @@ impl Connection {
     }
 }
 
-impl Connections {
+impl<O> Connections<O> {
     /// So many connections, all free.
     pub fn new(most: usize) -> Self {
         let turns = Arc::new(AtomicU64::new(AT_WORK + 1));
@@ -51,13 +59,8 @@ impl Connections {
     /// A free connection, if need be by ending the session that has waited for its client the longest. None
     /// if every client waits for its answer.
     pub fn free(&mut self) -> Option<Connection> {
-        if self.taken.len() >= self.most {
-            let waiting =
-                self.taken.iter().filter(|(_, (connection, _))| connection.waiting_since() != AT_WORK);
-            let (&id, _) = waiting.min_by_key(|(_, (connection, _))| connection.waiting_since())?;
-            if let Some((_, session)) = self.taken.remove(&id) {
-                session.abort();
-            }
+        if self.taken.len() >= self.most && !self.evict(|_| true) {
+            return None;
         }
         let connection =
             Connection { turns: self.turns.clone(), waiting_since: Arc::new(AtomicU64::new(AT_WORK)) };
@@ -65,20 +68,51 @@ impl Connections {
         Some(connection)
     }
 
+    /// How many come from there.
+    pub fn count(&self, is_from: impl Fn(&O) -> bool) -> usize {
+        self.taken.values().filter(|taken| is_from(&taken.origin)).count()
+    }
+
+    /// Ends the session that has waited for its client the longest, of those from there. False if none of them waits.
+    pub fn evict(&mut self, is_from: impl Fn(&O) -> bool) -> bool {
+        let waiting = self.taken.iter().filter_map(|(id, taken)| {
+            let since = taken.connection.waiting_since();
+            (since != AT_WORK && is_from(&taken.origin)).then_some((since, *id))
+        });
+        let longest = waiting.min_by_key(|(since, _)| *since);
+        let evicted = longest.and_then(|(_, id)| self.taken.remove(&id));
+        evicted.inspect(|taken| taken.session.abort()).is_some()
+    }
+
     /// Begins a session on a connection that was free.
-    pub fn take(&mut self, connection: Connection, session: impl Future<Output = ()> + Send + 'static) {
-        let handle = self.sessions.spawn(session);
-        self.taken.insert(handle.id(), (connection, handle));
+    pub fn take(
+        &mut self,
+        origin: O,
+        connection: Connection,
+        session: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let session = self.sessions.spawn(session);
+        self.taken.insert(session.id(), Taken { origin, connection, session });
     }
 
     /// Waits until a session ends, and frees its connection. For ever, while there is none.
     pub async fn vacated(&mut self) {
-        let ended = match self.sessions.join_next_with_id().await {
-            Some(Ok((id, ()))) => id,
-            Some(Err(error)) => error.id(),
-            None => return std::future::pending().await,
-        };
-        self.taken.remove(&ended);
+        match self.sessions.join_next_with_id().await {
+            Some(ended) => self.vacate(ended),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Frees the connections of sessions that have ended.
+    pub fn vacate_ended(&mut self) {
+        while let Some(ended) = self.sessions.try_join_next_with_id() {
+            self.vacate(ended);
+        }
+    }
+
+    fn vacate(&mut self, ended: Result<(Id, ()), JoinError>) {
+        let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+        self.taken.remove(&id);
     }
 }
 
@@ -92,12 +126,12 @@ mod tests {
     async fn the_one_waited_for_longest_makes_room() {
         let mut connections = Connections::new(2);
         let (patient, busy) = (connections.free().unwrap(), connections.free().unwrap());
-        connections.take(patient.clone(), pending());
-        connections.take(busy.clone(), pending());
+        connections.take((), patient.clone(), pending());
+        connections.take((), busy.clone(), pending());
         patient.waits();
         busy.works();
         let third = connections.free().unwrap();
-        connections.take(third.clone(), pending());
+        connections.take((), third.clone(), pending());
         connections.vacated().await;
         assert_eq!(connections.taken.len(), 2);
         third.works();
@@ -111,8 +145,20 @@ mod tests {
         let mut connections = Connections::new(1);
         let connection = connections.free().unwrap();
         connection.works();
-        connections.take(connection, async {});
+        connections.take((), connection, async {});
         connections.vacated().await;
         assert!(connections.taken.is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_origin_makes_room_among_its_own() {
+        let mut connections = Connections::new(3);
+        for origin in [1, 2, 2] {
+            let connection = connections.free().unwrap();
+            connections.take(origin, connection, pending());
+        }
+        assert!(connections.evict(|origin| *origin == 2));
+        assert_eq!([1, 2].map(|one| connections.count(|origin| *origin == one)), [1, 1]);
+        assert!(!connections.evict(|origin| *origin == 3), "nobody is there from there");
     }
 }

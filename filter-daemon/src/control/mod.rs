@@ -2,7 +2,7 @@
 //!
 //! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `session` talks with each: `parse` makes
 //! messages of its lines, which go to the owner of state as [`Call`]s once they are checked, and `answer` makes lines
-//! of the replies; `audit` logs who had what changed; `watching` tells those who watch what the log is told, and
+//! of the replies; `audit` logs who had what changed; `watching` tells those who watch what the log is told, `watchers` logs who they are, and
 //! [`sources`] sums up whose drops they are told. The command line's end is [`client`].
 
 mod admission;
@@ -12,7 +12,7 @@ mod audit;
 mod came_by;
 pub mod client;
 mod complaints;
-mod connections;
+pub mod connections;
 pub mod descriptors;
 mod endpoint;
 mod handle;
@@ -23,6 +23,7 @@ pub mod server;
 mod session;
 mod socket;
 pub mod sources;
+mod watchers;
 pub mod watching;
 pub mod wire;
 
@@ -32,6 +33,7 @@ mod tests;
 pub use server::{Handle, Limits, Server};
 pub use session::Patience;
 pub use socket::{SocketError, give_socket, told_by_whom};
+pub use watchers::VERB as WATCHED;
 pub use watching::Watching;
 pub use wire::{Asked, Call};
 

@@ -192,7 +192,7 @@ fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connectio
                 let may_replace = admission.may_replace(&peer);
                 let client = Client { peer, may_replace, witness: Witness::new(context.audit.clone()) };
                 let session = session::hold(stream, client, connection.clone(), context.clone());
-                connections.take(connection, session);
+                connections.take((), connection, session);
             }
             None => turn_away(
                 stream,

@@ -16,10 +16,10 @@ use super::audit::{Audit, Witness};
 use super::complaints::Complaints;
 use super::connections::Connection;
 use super::lines::{Broken, Lines};
-use super::watching::{Seen, Watching};
+use super::watching::{Depth, Seen, Watching};
 use super::wire::watch::{Drop, Reply, Request};
 use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Line, Message, Method};
-use super::{answer, parse};
+use super::{answer, parse, watchers};
 use crate::text::Explanation;
 
 /// What whoever asks is told when nobody answers any more: nothing was done.
@@ -70,6 +70,13 @@ pub struct Client {
     pub may_replace: bool,
     /// As the log tells it.
     pub witness: Witness,
+}
+
+impl Client {
+    /// Root reads what it likes by other means, too.
+    fn depth(&self) -> Depth {
+        if self.peer.user == 0 { Depth::Whole } else { Depth::Headers }
+    }
 }
 
 /// Talks with one client until either side has had enough.
@@ -133,6 +140,9 @@ impl Session {
             Ok(watcher) => watcher,
             Err(failure) => return self.refuse(&failure).await.map(|()| true),
         };
+        let depth = self.client.depth();
+        let asker = self.asker.get_or_insert_with(|| Asker::of(&self.client.peer)).clone();
+        let _logged = watchers::WatchLog::begin(asker, request, depth);
         let over = async {
             match request.length {
                 Some(length) => sleep(length).await,
@@ -166,7 +176,8 @@ impl Session {
                     loop {
                         match seen {
                             Ok(one) if watcher.is_new(&one) && request.wants_drop(&one.told) => {
-                                replies.push(Reply { drop: Some(in_full(&one, request)), ..Reply::new() });
+                                let drop = Some(in_full(&one, request, depth));
+                                replies.push(Reply { drop, ..Reply::new() });
                             }
                             Ok(_) => {}
                             Err(TryRecvError::Lagged(more)) => lost += more,
@@ -275,9 +286,10 @@ async fn next<T: Clone>(from: &mut Option<broadcast::Receiver<T>>) -> Result<T, 
     }
 }
 
-fn in_full(seen: &Seen, request: &Request) -> Drop {
-    let hexadecimal = || seen.frame.iter().map(|byte| format!("{byte:02x}")).collect();
-    Drop { frame: request.frames.then(hexadecimal), ..seen.told.clone() }
+fn in_full(seen: &Seen, request: &Request, depth: Depth) -> Drop {
+    let hexadecimal = |frame: &[u8]| frame.iter().map(|byte| format!("{byte:02x}")).collect();
+    let frame = seen.frame(depth).filter(|_| request.frames).map(hexadecimal);
+    Drop { frame, ..seen.told.clone() }
 }
 
 impl Answers for Session {

@@ -36,9 +36,34 @@ pub struct Seen {
     pub at: u64,
     /// Without the frame.
     pub told: Dropped,
-    /// Its first bytes.
+    /// Its first bytes,
     pub frame: Vec<u8>,
+    /// of which so many are headers.
+    pub headers: usize,
 }
+
+/// What of frames a watcher may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Only headers: others' words are none of the business of a group that blocks and unblocks.
+    Headers,
+    /// All that was taken of it.
+    Whole,
+}
+
+impl Seen {
+    /// As much of the frame as somebody may see. Nothing of what passes: whoever may pause protection could read all traffic else.
+    pub fn frame(&self, depth: Depth) -> Option<&[u8]> {
+        let shown = match depth {
+            Depth::Headers => self.frame.get(..self.headers).unwrap_or(&self.frame),
+            Depth::Whole => &self.frame,
+        };
+        (self.told.outcome == DROPPED).then_some(shown)
+    }
+}
+
+/// The outcome of what does not reach anybody.
+const DROPPED: &str = "drop";
 
 /// Does the kernel tell drops in full?
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -186,7 +211,7 @@ mod tests {
     #[test]
     fn whoever_comes_is_told_nothing_of_what_was_dropped_before() {
         let watching = Watching::default();
-        let seen = |at| Seen { at, told: Dropped::default(), frame: Vec::new() };
+        let seen = |at| Seen { at, told: Dropped::default(), frame: Vec::new(), headers: 0 };
         let (before, watcher, after) =
             (clock::kernel_now(), watching.watch(&both()).unwrap(), clock::kernel_now());
         assert!(!watcher.is_new(&seen(before - 1)));
@@ -211,5 +236,20 @@ mod tests {
         drop(other);
         watching.changed().await;
         assert!(!watching.wants_drops());
+    }
+
+    #[test]
+    fn frames_of_what_passes_are_shown_to_nobody() {
+        let seen = |outcome: &str| Seen {
+            at: 0,
+            told: Dropped { outcome: outcome.to_owned(), ..Dropped::default() },
+            frame: b"headerswords".to_vec(),
+            headers: 7,
+        };
+        assert_eq!(seen("drop").frame(Depth::Whole), Some(&b"headerswords"[..]));
+        assert_eq!(seen("drop").frame(Depth::Headers), Some(&b"headers"[..]));
+        for outcome in ["would_drop", "paused", ""] {
+            assert_eq!(seen(outcome).frame(Depth::Whole), None, "{outcome}");
+        }
     }
 }

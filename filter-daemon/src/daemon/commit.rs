@@ -3,6 +3,7 @@
 //! A commit happens or it does not: what the kernel refuses leaves truth, kernel, settings and journal as they were.
 
 use filter_common::sets::SetName;
+use filter_common::target::Target;
 use thiserror::Error;
 
 use super::latencies::Latencies;
@@ -185,6 +186,26 @@ impl Protection {
     /// Both at once: tables are made anew out of what is wanted.
     pub fn parts(&mut self) -> (&mut Filter, &Blocklist) {
         (&mut self.filter, &self.blocklist)
+    }
+
+    /// What in the tables is not what was written there, if it is found: at the words before them, or among some of what is
+    /// wanted, others at each `turn`.
+    pub fn damage(&self, turn: usize) -> Option<String> {
+        let is_missed = |(name, target): &(SetName, Target)| !self.filter.holds(*name, *target);
+        let sample = || {
+            SetName::all()
+                .flat_map(|name| self.blocklist.side(name).sample(turn).map(move |target| (name, target)))
+        };
+        self.filter.damage().or_else(|| {
+            let (_, target) = sample().find(is_missed)?;
+            Some(format!("{target} is wanted there, and is not found"))
+        })
+    }
+
+    /// Makes every table anew, whatever stands in those there are.
+    pub fn make_anew(&mut self) -> Result<(), KernelError> {
+        let needs = needs::anew(&self.blocklist);
+        self.filter.make_anew(&needs, &self.blocklist.everything(), &self.blocklist)
     }
 
     /// Ends the broker, and waits until it is gone. Gives back the truth.

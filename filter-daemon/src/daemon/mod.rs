@@ -51,6 +51,7 @@ mod snapshot;
 mod sockets;
 mod start;
 mod succession;
+mod tampered;
 mod time;
 mod traffic;
 mod trial;

@@ -35,13 +35,15 @@ impl Owner {
         if self.clock_fault().is_some_and(|fault| is_meant(&fault)) {
             self.time.acknowledge();
         }
+        self.tampered.acknowledge(is_meant, ids.is_empty());
         let not_durable = self.persistence.acknowledge(&is_meant).err();
         let acknowledged = known.into_iter().filter(is_meant).collect();
         Ok(ack::Reply { acknowledged, not_durable })
     }
 
     fn notices(&self) -> impl Iterator<Item = Fault> {
-        self.persistence.notices().chain(self.pinned.gap()).chain(self.clock_fault())
+        let clock = self.clock_fault();
+        self.persistence.notices().chain(self.pinned.gap()).chain(clock).chain(self.tampered.faults())
     }
 
     /// What is told of the clock matters only while entries have deadlines.

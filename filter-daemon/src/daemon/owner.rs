@@ -32,6 +32,7 @@ use super::refresh::Refreshing;
 use super::reload::Reload;
 use super::sampling::Sampling;
 use super::sleep::Sleep;
+use super::tampered::Tampered;
 use super::time::Time;
 use super::traffic::Traffic;
 use super::turns::{Minded, Turns};
@@ -60,6 +61,7 @@ pub struct Owner {
     pub(super) interfaces: Interfaces,
     pub(super) flows: Flows,
     pub(super) pinned: Pinned,
+    pub(super) tampered: Tampered,
     pub(super) time: Time,
     pub(super) sleep: Sleep,
     pub(super) pause: Pause,
@@ -115,6 +117,7 @@ impl Owner {
             interfaces: Interfaces::new(),
             flows: Flows::default(),
             pinned: Pinned::default(),
+            tampered: Tampered::default(),
             time,
             sleep,
             pause: Pause::none(&run.state_dir),

@@ -9,7 +9,7 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::control::Handle;
 use crate::control::wire::{About, Fault};
-use crate::kernel::{Filter, KernelError};
+use crate::kernel::{Filter, KernelError, Mended};
 use crate::mount_namespace;
 use crate::net_namespace;
 use crate::text::{Explain, Explanation};
@@ -76,12 +76,12 @@ impl Pinned {
         Some(notice(About::Durability, since, WERE_GONE, remedy))
     }
 
-    /// Looks at them. Tells whether the egress program was attached anew.
-    pub fn look(&mut self, filter: &mut Filter) -> bool {
+    /// Looks at them. Tells what was put right, if they can be.
+    pub fn look(&mut self, filter: &mut Filter) -> Option<Mended> {
         let mended = filter.mend_pins();
-        let is_anew = matches!(mended, Ok(true));
+        let put_right = mended.as_ref().ok().cloned();
         self.note(mended.map(drop), clock::now());
-        is_anew
+        put_right
     }
 
     fn note(&mut self, mended: Result<(), KernelError>, now: Timestamp) {

@@ -27,6 +27,7 @@ impl Owner {
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());
         faults.extend(self.pinned.gap());
+        faults.extend(self.tampered.faults());
         faults.extend(self.configuration.faults());
         faults.extend(self.lists.faults(self.protection.blocklist()));
         faults.extend(self.feeds.faults(self.protection.blocklist()));
@@ -51,7 +52,7 @@ impl Owner {
                 format!("{message}; with `enforce: false` it is so anyway, and the pause changes nothing");
             Explanation { message, remedy }
         });
-        paused.into_iter().chain(self.config.metrics.warnings()).collect()
+        paused.into_iter().chain(self.tampered.remarks()).chain(self.config.metrics.warnings()).collect()
     }
 
     /// One line for the log once everything is in place.

@@ -148,8 +148,19 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     ended
 }
 
-/// Begins where nobody is, or where whoever is there makes way by ending.
+/// Begins where nobody is, or where whoever is there makes way by ending. One that is refused leaves no empty directories.
 async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
+    let is_missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
+    let missing: Vec<_> = run.state_dir.ancestors().take_while(is_missing).collect();
+    let begun = begin_here(run, notify).await;
+    if begun.is_err() {
+        // The innermost first. What holds anything stays.
+        missing.iter().take_while(|directory| fs::remove_dir(directory).is_ok()).for_each(drop);
+    }
+    begun
+}
+
+async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let server = listen(run).await?;

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use nix::libc::{S_IFLNK, S_IFMT};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use nix::sys::statvfs::FsFlags;
 
@@ -88,12 +89,18 @@ const fn are_roots_alone(owner: u32, mode: u32) -> bool {
 /// Whoever may write there can take the filter off, so filterd believes only root's own.
 fn judge_pins(place: &Path, owner: u32, mode: u32, findings: &mut Findings) {
     let shown = printable::path(place);
-    if !are_roots_alone(owner, mode) {
+    let is_link = mode & S_IFMT == S_IFLNK;
+    if is_link || !are_roots_alone(owner, mode) {
         let told = format!(
-            "{shown} is not root's alone (user {owner}, mode {:04o}): filterd does not trust it",
-            mode & 0o7777
+            "{shown} is not root's alone (user {owner}, mode {:04o}{}): filterd does not trust it",
+            mode & 0o7777,
+            if is_link { ", a link" } else { "" }
         );
-        return findings.fail(CHECK, told, Some(format!("chown root:root {shown} && chmod 0700 {shown}")));
+        // A link that somebody has laid there would be followed to what it leads to.
+        let is_theirs = owner != 0 || is_link;
+        let remedy =
+            if is_theirs { format!("mv -T {shown} {shown}.taken") } else { format!("chmod 0700 {shown}") };
+        return findings.fail(CHECK, told, Some(remedy));
     }
     findings.ok(CHECK, format!("mounted; pins of filterd at {shown}"));
 }
@@ -110,9 +117,11 @@ mod tests {
             judge_pins(Path::new("/sys/fs/bpf/filterd"), owner, mode, &mut findings);
             (findings.all()[0].health, findings.all()[0].remedy.clone())
         };
-        let remedy = "chown root:root /sys/fs/bpf/filterd && chmod 0700 /sys/fs/bpf/filterd";
+        let place = "/sys/fs/bpf/filterd";
+        let away = Some(format!("mv -T {place} {place}.taken"));
         assert_eq!(told(0, 0o40700), (Health::Ok, None));
-        assert_eq!(told(0, 0o40755), (Health::Fail, Some(remedy.to_owned())));
-        assert_eq!(told(1000, 0o40700), (Health::Fail, Some(remedy.to_owned())));
+        assert_eq!(told(0, 0o40755), (Health::Fail, Some(format!("chmod 0700 {place}"))));
+        assert_eq!(told(1000, 0o40700), (Health::Fail, away.clone()));
+        assert_eq!(told(0, 0o120_777), (Health::Fail, away));
     }
 }

@@ -5,35 +5,35 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use hyper::body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use nix::sys::socket::{setsockopt, sockopt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
+use tokio::task::yield_now;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
+use super::callers::{Callers, Offer};
 use super::routes::Routes;
 use crate::clock;
 use crate::config::Metrics;
 use crate::control::Call;
+use crate::control::connections::Connection;
 use crate::control::wire::{About, Fault};
 use crate::text::Explanation;
-
-/// So many connections at once: each may hold a request and an answer. Whoever comes beyond that waits to be let in.
-const CONNECTIONS: usize = 64;
 
 /// So many of these the kernel keeps for each address.
 const WAITING_TO_BE_LET_IN: u32 = 1024;
 
 /// For so long a caller may take for his request,
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// and for so many milliseconds he may take nothing of what is sent to him. Then the kernel closes his connection.
 const DEAF: u32 = 10_000;
@@ -76,11 +76,11 @@ async fn listen(metrics: Metrics, faults: &watch::Sender<Faults>, calls: &mpsc::
         warn!("{warning}");
     }
     let routes = Arc::new(Routes::new(metrics.hosts, calls.clone()));
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let callers = Mutex::new(Callers::new());
     let each = metrics.listen.iter().map(|address| {
         let is_beside = |other: &SocketAddr| other.is_ipv4() && other.port() == address.port();
         let reach = if metrics.listen.iter().any(is_beside) { Reach::Own } else { Reach::Whole };
-        listen_at(*address, reach, faults, &routes, &room)
+        listen_at(*address, reach, faults, &routes, &callers)
     });
     join_all(each).await;
     // Where there is nowhere to listen.
@@ -93,21 +93,21 @@ async fn listen_at(
     reach: Reach,
     faults: &watch::Sender<Faults>,
     routes: &Arc<Routes>,
-    room: &Arc<Semaphore>,
+    callers: &Mutex<Callers>,
 ) {
     let listener = bound(address, reach, faults).await;
     info!("http://{address}/ shows what filterd does");
-    let mut connections = JoinSet::new();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
-                let place = room.clone().acquire_owned().await.expect("nobody closes it");
-                _ = connections.spawn(converse(stream, place, routes.clone()));
+            Ok((stream, from)) => {
+                let session = |connection, offer| converse(stream, connection, offer, routes.clone());
+                callers.lock().unwrap_or_else(PoisonError::into_inner).admit(from.ip(), session);
+                // A request that came with the connection is read before the next caller can take its place.
+                yield_now().await;
             }
             // Out of descriptors or memory: some come free when others leave.
             Err(_) => sleep(AGAIN).await,
         }
-        while connections.try_join_next().is_some() {}
     }
 }
 
@@ -173,12 +173,20 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> Fault {
 }
 
 /// One request and its answer. A caller who breaks off has his reasons.
-async fn converse(stream: TcpStream, _place: OwnedSemaphorePermit, routes: Arc<Routes>) {
+async fn converse(stream: TcpStream, connection: Connection, offer: Offer, routes: Arc<Routes>) {
     _ = setsockopt(&stream, sockopt::TcpUserTimeout, &DEAF);
     _ = setsockopt(&stream, sockopt::SndBuf, &WAITING);
     let service = service_fn(|request| {
-        let routes = routes.clone();
-        async move { Ok::<_, Infallible>(routes.answer(&request).await) }
+        let (routes, connection) = (routes.clone(), connection.clone());
+        async move {
+            connection.works();
+            let answer = routes.answer(&request, offer).await;
+            // A stream has no end to wait for, and there are few of them: it keeps its place.
+            if answer.body().size_hint().exact().is_some() {
+                connection.waits();
+            }
+            Ok::<_, Infallible>(answer)
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(REQUEST).keep_alive(false);

@@ -1,10 +1,11 @@
 //! Where a browser looks at filterd, over HTTP: nowhere unless `metrics.listen` says so, and nothing is changed here.
 //!
-//! `listener` lets callers in and keeps them within limits, `routes` has what there is for whom, `page` is the page at `/`,
+//! `listener` lets callers in and keeps them within limits of time, `callers` within limits of number, `routes` has what there is for whom, `page` is the page at `/`,
 //! `live` the stream that it draws itself from, `scrape` what Prometheus reads, and `health` two words for supervisors. All of
 //! them ask `owner`; who looks at everything does so together with others (`shared`).
 
 mod answer;
+mod callers;
 mod health;
 mod listener;
 mod live;

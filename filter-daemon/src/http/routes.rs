@@ -9,6 +9,7 @@ use hyper::{Method, Request, StatusCode, header};
 use tokio::sync::mpsc;
 
 use super::answer::{Answer, sentence};
+use super::callers::Offer;
 use super::health::Readiness;
 use super::live::Streams;
 use super::shared::Shared;
@@ -40,7 +41,13 @@ impl Routes {
     }
 
     /// Answers. A page of somebody else's, whose name he lets stand for this address, is not answered.
-    pub async fn answer<B>(&self, request: &Request<B>) -> Answer {
+    pub async fn answer<B>(&self, request: &Request<B>, offer: Offer) -> Answer {
+        if offer == Offer::Health && request.uri().path() != HEALTH {
+            return sentence(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many callers are being served: try again in a moment; /healthz is answered meanwhile",
+            );
+        }
         // Whoever asks without a name, as HAProxy does, learns of /healthz only what a port that is open tells.
         if request.uri().path() != HEALTH && !self.is_meant(request) {
             return sentence(
@@ -92,7 +99,7 @@ mod tests {
         for host in host {
             request = request.header("host", *host);
         }
-        routes.answer(&request.body(()).unwrap()).await.status().as_u16()
+        routes.answer(&request.body(()).unwrap(), Offer::Everything).await.status().as_u16()
     }
 
     #[tokio::test]

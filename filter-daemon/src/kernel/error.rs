@@ -51,6 +51,8 @@ pub enum KernelError {
         path: PathBuf,
         /// Why.
         why: String,
+        /// It is our user's own, and too open.
+        is_ours: bool,
         /// The directory of all pins.
         pins: PathBuf,
     },
@@ -187,9 +189,15 @@ impl Explain for KernelError {
                     .to_owned()
             }
             // Such a directory `detach` does not believe either.
+            Self::Untrusted { path, pins, is_ours: true, .. } if path == pins => {
+                format!("look at what is in it, then `chmod 0700 {}`", printable::path(path))
+            }
+            // Whoever changes its owner or mode may do that to what a link leads to.
             Self::Untrusted { path, pins, .. } if path == pins => format!(
-                "if it is filterd's own, `chown root:root {path}` and `chmod 0700 {path}`; else name another one with \
-                 --pin-dir",
+                "somebody else has taken this name, and nothing of filterd's is there: `mv -T {path} {path}.taken` moves it out \
+                 of the way and follows no link; where others may write to {}, they can take it again: name another \
+                 directory with --pin-dir, or mount that file system with mode=0700",
+                printable::path(path.parent().unwrap_or(path)),
                 path = printable::path(path)
             ),
             Self::Untrusted { pins, .. } => format!(

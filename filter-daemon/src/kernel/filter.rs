@@ -3,10 +3,11 @@
 //! *Plan*: what is too small is made anew beside what is in use, and the judge for it is loaded; no packet sees any of it.
 //! *Publish*: one store lets them meet the new judge, its tables and its settings. Then, a grace period after the last
 //! addition where packets in flight matter, what leaves is *released*, which nothing can refuse. A refusal at any step
-//! puts back what was published, and drops what is fresh. (`upkeep` is what the tables need in between, `aside` the judges
+//! puts back what was published, and drops what is fresh. (`damage` is what others have done to them, `upkeep` is what the tables need in between, `aside` the judges
 //! that nobody waits for, `links` the interfaces, `look` the questions.)
 
 mod aside;
+mod damage;
 mod links;
 mod look;
 mod upkeep;

@@ -31,6 +31,7 @@ mod set;
 mod spec;
 mod staged;
 mod store;
+mod tampering;
 pub mod version;
 mod ways;
 pub mod window;
@@ -38,12 +39,14 @@ pub mod window;
 pub use attached::{Attached, AttachedMode, Link};
 pub use broker::counts::{Counts, OnInterface};
 pub use broker::leftovers;
+pub use broker::request::Mended;
 pub use error::KernelError;
 pub use filter::Filter;
 pub use growth::Growing;
 pub use interface::Interface;
 pub use lists::Count as ListCount;
 pub use needs::{Labels, Needs, SetNeeds, SixTargets, Truth, Wanted};
+pub use tampering::Tampering;
 pub use ways::Ways;
 
 /// How full a table is.

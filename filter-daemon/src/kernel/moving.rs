@@ -206,6 +206,15 @@ where
         self.waiting.iter().chain(planned).map(move |key| (*key, label(*key).unwrap_or(OTHER)))
     }
 
+    /// How many entries its stash is to hold, and how many that says it holds: packets ask nothing else of it while it is empty.
+    pub fn stashed(&self) -> [u64; 2] {
+        let in_batch = match &self.phase {
+            Phase::Copied(_, batch) | Phase::Written(batch) => batch.pending.len() + batch.displaced.len(),
+            Phase::Calm => 0,
+        };
+        [(self.waiting.len() + in_batch) as u64, stash_of(&self.table).count()]
+    }
+
     /// Do so many pending entries wait that more than a few at a time should wait for them?
     pub fn is_crowded(&self) -> bool {
         self.waiting.len() >= MOST_PENDING

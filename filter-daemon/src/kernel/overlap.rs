@@ -21,6 +21,8 @@ pub struct Overlap {
 struct Made {
     generation: u64,
     window: Window,
+    /// What was last written there.
+    is_on: bool,
 }
 
 impl Overlap {
@@ -44,7 +46,7 @@ impl Overlap {
         if self.words.newest().is_none() {
             let generation = maps.number();
             let window = self.words.make(generation, 1, maps)?;
-            self.words.put(Made { generation, window }, maps);
+            self.words.put(Made { generation, window, is_on: false }, maps);
         }
         Ok(())
     }
@@ -55,8 +57,16 @@ impl Overlap {
     }
 
     /// Packets from blocked sources ask what is allowed, or no longer do.
-    pub fn switch(&self, is_on: bool) {
-        self.words.newest().into_iter().for_each(|made| made.window.store(0, is_on.into()));
+    pub fn switch(&mut self, is_on: bool) {
+        self.words.newest_mut().into_iter().for_each(|made| {
+            made.window.store(0, is_on.into());
+            made.is_on = is_on;
+        });
+    }
+
+    /// Does the word that packets read say what was last written there?
+    pub fn is_as_written(&self) -> bool {
+        self.words.current().is_none_or(|made| (made.window.load(0) != 0) == made.is_on)
     }
 
     /// Plans that there is no such word.

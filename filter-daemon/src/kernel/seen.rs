@@ -54,7 +54,8 @@ impl<'a> SetWindows<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn set(&self, name: SetName) -> View<'_, &'a Window> {
+    /// What packets see of one set.
+    pub fn set(&self, name: SetName) -> View<'_, &'a Window> {
         self.sets[name].under(&self.settings.sets[name])
     }
 }

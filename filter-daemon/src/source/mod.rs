@@ -21,7 +21,7 @@ mod net64;
 mod own_addresses;
 pub mod parts;
 pub mod patience;
-mod permission;
+pub mod permission;
 mod quad;
 mod rejected;
 mod remarks;

@@ -1,6 +1,6 @@
-//! What keeps us from reading a file, and the command that mends it.
+//! What keeps us from reading a file, and the command that mends it; none where the path may be somebody else's trap.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,49 @@ use crate::text::printable;
 pub fn mend(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let user = accounts::name_of(geteuid());
+    let otherwise = if geteuid().is_root() { "" } else { "; or run it as root (the daemon: `--user root`)" };
+    if let Some(why) = detour(&path) {
+        return format!(
+            "let user {user} read it, but look first whether it is what you mean: {why}{otherwise}"
+        );
+    }
     let command =
         barred(&path).map_or_else(|| open(&path), |directory| format!("chmod o+x {}", shown(&directory)));
-    let otherwise = if geteuid().is_root() { "" } else { "; or run it as root (the daemon: `--user root`)" };
     format!("let user {user} read it: `{command}`{otherwise}")
+}
+
+/// Why what lies at `path` may be something that somebody else means, if so. `chgrp` and `chmod` follow links, so whoever
+/// could lay one there would have a file of root's opened.
+pub fn detour(path: &Path) -> Option<String> {
+    let mut way: Vec<_> = path.ancestors().collect();
+    way.reverse();
+    let found = way.iter().map_while(|place| Some((*place, fs::symlink_metadata(place).ok()?)));
+    let found: Vec<_> = found.collect();
+    found.iter().enumerate().find_map(|(at, (place, about))| {
+        let next = found.get(at + 1).map(|(_, about)| about);
+        let leads = |why: &str| Some(format!("{} {why}", shown(place)));
+        if about.is_symlink() {
+            leads("is a link")
+        } else if about.is_dir() && !is_trusted(about) {
+            leads(&format!("belongs to user {}", accounts::name_of(Uid::from_raw(about.uid()))))
+        } else if about.is_dir() && about.mode() & WRITABLE_BY_OTHERS != 0 && !keeps(about, next) {
+            leads("can be written by others")
+        } else {
+            None
+        }
+    })
+}
+
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+
+fn is_trusted(about: &Metadata) -> bool {
+    [0, geteuid().as_raw()].contains(&about.uid())
+}
+
+/// Nobody takes away what is another's in such a directory as /tmp.
+fn keeps(directory: &Metadata, next: Option<&Metadata>) -> bool {
+    directory.mode() & STICKY != 0 && next.is_some_and(is_trusted)
 }
 
 /// The first directory on the way that does not let us pass.
@@ -45,4 +84,36 @@ fn open(path: &Path) -> String {
 
 fn shown(path: &Path) -> String {
     printable::path(path).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn no_command_is_told_for_what_others_can_exchange() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("lists");
+        fs::create_dir(&directory).unwrap();
+        let (list, link) = (directory.join("list.txt"), directory.join("link.txt"));
+        fs::write(&list, "203.0.113.7").unwrap();
+        set_mode(&list, 0o600);
+        symlink("/etc/shadow", &link).unwrap();
+        assert_eq!(detour(&list), None, "it lies where only its owner can put anything");
+        assert!(mend(&list).contains("`ch"), "{}", mend(&list));
+        assert!(detour(&link).unwrap().contains("is a link"));
+        assert!(!mend(&link).contains("chgrp") && !mend(&link).contains("chmod"), "{}", mend(&link));
+        set_mode(&directory, 0o777);
+        assert!(detour(&list).unwrap().contains("can be written by others"));
+        assert!(!mend(&list).contains("chgrp") && !mend(&list).contains("chmod"), "{}", mend(&list));
+        set_mode(&directory, 0o1777);
+        assert_eq!(detour(&list), None, "nobody else can take it away");
+    }
 }

@@ -164,6 +164,19 @@ pub fn hold(toolchain: &Toolchain) -> Result<Held> {
     Ok(Held::ByBytes)
 }
 
+/// Holds them against what their own compiler and linker make of this tree, byte for byte. Their hashes stand beside them, so
+/// nothing else shows that somebody has written both. Where that compiler or linker is not to be had, they are not held at
+/// all, which is an error.
+pub fn hold_by_bytes() -> Result<()> {
+    let made_with = manifest()?.with;
+    let toolchain = toolchain::of_versions(&made_with)
+        .context("the BPF objects cannot be compared byte for byte with what becomes of their sources")?;
+    match hold(&toolchain)? {
+        Held::ByBytes => Ok(()),
+        Held::BySources { .. } => bail!("{toolchain} is not what it says that it is"),
+    }
+}
+
 /// Would the same become of their sources here?
 pub fn are_made_here(toolchain: &Toolchain) -> Result<bool> {
     is_made_here(&manifest()?, toolchain)
@@ -203,5 +216,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn objects_of_an_absent_compiler_are_an_error() {
+        let wanted = ["rustc 9.99.0 (nobody's), LLVM 99.0.0".to_owned(), "bpf-linker 9.99.0".to_owned()];
+        // Nothing is installed by a test: as on a machine without Debian's packages.
+        let refused = toolchain::must_be(&wanted, || bail!("nothing is installed here"));
+        let told = format!("{:#}", refused.unwrap_err());
+        assert!(told.contains(&wanted[0]) && told.contains("nothing is installed here"), "{told}");
     }
 }

@@ -74,7 +74,7 @@ fn objects(toolchain: &Toolchain) -> Result<()> {
     match compiled::hold(toolchain)? {
         Held::ByBytes => println!("check: the BPF objects are what is compiled of them here, byte for byte"),
         Held::BySources { made_with } => println!(
-            "check: the BPF objects are of these sources; not compared byte for byte, for they were made with\n       {}\n       and here are\n       {}",
+            "check: the BPF objects are of these sources as their MANIFEST says; NOT compared byte for byte, for they were made with\n       {}\n       and here are\n       {}\n       `cargo xtask objects --check` compares them, with the former",
             made_with.join("\n       "),
             toolchain.versions()?.join("\n       ")
         ),

@@ -1,5 +1,6 @@
 //! What comes from elsewhere is what it was when somebody looked: actions of CI by their commit, crates from one registry by their
-//! checksum; and whoever builds the daemon builds few of them first. (`deny.toml` says the rest, to cargo-deny.)
+//! checksum; and whoever builds the daemon builds few of them first. What builds has no secrets: a build script could send them
+//! away. (`deny.toml` says the rest, to cargo-deny.)
 
 use std::fs;
 
@@ -19,7 +20,9 @@ pub fn complaints() -> Result<Vec<String>> {
     for workflow in fs::read_dir(workspace::root().join(WORKFLOWS)).context("cannot list the workflows")? {
         let path = workflow.context("cannot list the workflows")?.path();
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        complaints.extend(of_actions(&path.display().to_string(), &text));
+        let name = path.display().to_string();
+        complaints.extend(of_actions(&name, &text));
+        complaints.extend(of_secrets(&name, &text));
     }
     let lock = fs::read_to_string(workspace::root().join(LOCK)).context("cannot read Cargo.lock")?;
     complaints.extend(of_crates(&lock));
@@ -34,6 +37,32 @@ fn of_actions(file: &str, workflow: &str) -> Vec<String> {
     });
     let moved = used.filter(|(_, action)| !is_by_commit(action));
     moved.map(|(line, action)| format!("{file}:{line}: {action} is not named by its commit")).collect()
+}
+
+/// Words by which somebody else's code runs.
+const BUILDS: [&str; 4] = ["cargo ", "rustup ", "install-action", "make "];
+
+/// A job with a secret runs nothing that was not there before, but what comes with the machine.
+fn of_secrets(file: &str, workflow: &str) -> Vec<String> {
+    let Some((_, jobs)) = workflow.split_once("\njobs:\n") else { return Vec::new() };
+    let begins = |line: &&str| line.starts_with("  ") && !line.starts_with("   ") && line.ends_with(':');
+    let mut names = Vec::new();
+    for line in jobs.lines() {
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
+        if begins(&line) {
+            names.push((line.trim().trim_end_matches(':'), String::new()));
+        } else if let Some((_, text)) = names.last_mut() {
+            *text += line.trim_start_matches([' ', '-']);
+            text.push('\n');
+        }
+    }
+    let has_both = |text: &str| {
+        text.contains("secrets.") && text.lines().any(|line| BUILDS.iter().any(|word| line.contains(word)))
+    };
+    let wrong = names.into_iter().filter(|(_, text)| has_both(text));
+    wrong.map(|(name, _)| format!("{file}: the job {name} has a secret, and builds")).collect()
 }
 
 fn is_by_commit(action: &str) -> bool {
@@ -79,6 +108,20 @@ mod tests {
         assert_eq!(
             told,
             ["ci.yml:4: a/b@v4 is not named by its commit", "ci.yml:6: c/d is not named by its commit"]
+        );
+    }
+
+    #[test]
+    fn a_job_with_a_secret_that_builds_is_told() {
+        let job = |name: &str, steps: &str| format!("  {name}:\n    steps:\n{steps}");
+        let (build, sign) =
+            ("      - run: cargo build\n", "      - env:\n          KEY: ${{ secrets.KEY }}\n");
+        let apart = format!("on: push\njobs:\n{}{}", job("build", build), job("sign", sign));
+        assert_eq!(of_secrets("release.yml", &apart), [""; 0]);
+        let together = format!("on: push\njobs:\n{}", job("release", &format!("{build}{sign}")));
+        assert_eq!(
+            of_secrets("release.yml", &together),
+            ["release.yml: the job release has a secret, and builds"]
         );
     }
 

@@ -1,6 +1,6 @@
 //! The page of a command: what clap knows of it as clap_mangen tells it, and what stands below its help where a page has it.
 
-use clap::Command;
+use clap::{Arg, Command};
 use clap_mangen::Man;
 
 use super::text;
@@ -14,7 +14,7 @@ pub fn page(command: &Command) -> String {
     let man = Man::new(command.clone()).section("8");
     let mut page = text::head(name, "8");
     page += &made(|to| man.render_name_section(to));
-    page += &made(|to| man.render_synopsis_section(to));
+    page += &with_values(made(|to| man.render_synopsis_section(to)), command);
     page += &made(|to| man.render_description_section(to));
     page.extend(below.iter().filter_map(Part::described));
     page += &made(|to| man.render_options_section(to));
@@ -116,6 +116,29 @@ fn see_also(is_whole: bool, name: &str) -> String {
         (true, _) => "filterd.yaml(5), xdp\\-filter(8), nft(8), ipset(8)".to_owned(),
     };
     format!(".SH \"SEE ALSO\"\n{}", others.replace("filterd-", "filterd\\-") + "\n")
+}
+
+/// A synopsis with what options take: clap_mangen leaves that out.
+fn with_values(synopsis: String, command: &Command) -> String {
+    let takes_value = |option: &&Arg| !option.is_positional() && option.get_action().takes_values();
+    command.get_arguments().filter(takes_value).fold(synopsis, |synopsis, option| {
+        let (Some(long), Some(names)) = (option.get_long(), option.get_value_names()) else {
+            return synopsis;
+        };
+        let flag = format!("\\fB\\-\\-{}\\fR", long.replace('-', "\\-"));
+        let values: Vec<_> =
+            names.iter().map(|name| format!("\\fI{}\\fR", name.replace('-', "\\-"))).collect();
+        let values = values.join(" ");
+        let is_optional = option.get_num_args().is_some_and(|count| count.min_values() == 0);
+        let value = match (is_optional, option.is_require_equals_set()) {
+            (true, true) => format!("[={values}]"),
+            (true, false) => format!(" [{values}]"),
+            (false, true) => format!("={values}"),
+            (false, false) => format!(" {values}"),
+        };
+        // An option's name may be the beginning of another one's: it ends with its word.
+        synopsis.replacen(&flag, &format!("{flag}{value}"), 1)
+    })
 }
 
 /// What clap_mangen writes, without what it begins every part with.

@@ -85,6 +85,45 @@ fn every_command_has_a_page_that_tells_all_its_flags() {
     assert!(pages["filterd.8"].contains("filterd\\-add(8)"));
 }
 
+#[test]
+fn a_synopsis_says_what_each_option_takes() {
+    fn each(command: &Command, pages: &BTreeMap<String, String>) {
+        let page = &pages[&format!("{}.8", command.get_display_name().unwrap_or("filterd"))];
+        let synopsis = page.split(".SH ").find(|section| section.starts_with("SYNOPSIS")).unwrap();
+        let options =
+            command.get_arguments().filter(|option| !option.is_positional() && !option.is_hide_set());
+        for option in options.filter(|option| option.get_action().takes_values()) {
+            let flag = format!("\\-\\-{}\\fR", option.get_long().unwrap().replace('-', "\\-"));
+            let (_, behind) = synopsis.split_once(&flag).unwrap();
+            assert!(
+                [" \\fI", "[=\\fI", "=\\fI"].iter().any(|value| behind.starts_with(value)),
+                "{flag} in {synopsis}"
+            );
+        }
+        command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| each(verb, pages));
+    }
+    let pages = pages();
+    // The program itself says in words of its own how it is called.
+    tree().get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| each(verb, &pages));
+    let reload = "[\\fB\\-\\-accept\\fR \\fINAME\\fR]";
+    assert!(pages["filterd-reload.8"].contains(reload), "{}", pages["filterd-reload.8"]);
+}
+
+/// The first row would stand elsewhere than the others.
+#[test]
+fn rows_below_a_help_have_a_title_before_them() {
+    fn each(command: &Command) {
+        let below = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines: Vec<_> = below.lines().collect();
+        for pair in lines.windows(2) {
+            let begins_rows = pair[1].starts_with(' ') && !pair[0].starts_with(' ') && !pair[0].is_empty();
+            assert!(!begins_rows || pair[0].ends_with(':'), "{}: {pair:?}", command.get_name());
+        }
+        command.get_subcommands().for_each(each);
+    }
+    each(&tree());
+}
+
 /// Every page, by its file.
 fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::from([("filterd.yaml.5".to_owned(), text::sound(&configuration::page()))]);

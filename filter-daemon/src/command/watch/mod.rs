@@ -34,6 +34,10 @@ Drops: of few packets each; of many some, chosen at random, and \"for 64\" says 
 them only while somebody watches, and no more than some hundred a second of each processor, however many it drops. With --json
 the first line comes as soon as nothing is missed any more.
 
+Frames (--pcap) are those of packets that are dropped. There are none while protection is paused or enforce is false, since then
+packets arrive. Root gets the first 128 bytes of each. For others a frame ends behind its last header. The log says who watches,
+from when to when.
+
 Whoever reads too slowly loses events, and is told how many. Where another filterd takes this one's place, that is watched
 from then on; where filterd stops, this ends with 6.
 
@@ -41,7 +45,7 @@ Examples:
   filterd watch
   filterd watch --changes --list ssh --count 1  until that list changes
   filterd watch --drops --json                  one object a line
-  filterd watch --pcap - | tcpdump -nr -        128 bytes of each drop told
+  filterd watch --pcap - | tcpdump -nr -        frames of drops
   filterd watch --journald                      drops into the journal, for
   journalctl -t filterd-drop FILTERD_LIST=ssh")]
 pub struct Watch {

@@ -22,7 +22,7 @@ pub struct Watch {
     /// Drops, some of them told in full, each for as many as its `weight` says.
     #[serde(default, skip_serializing_if = "is_no")]
     pub drops: bool,
-    /// With the first bytes of the frame of each drop.
+    /// With the first bytes of the frame of each packet that is dropped. Only root is shown what is behind its headers.
     #[serde(default, skip_serializing_if = "is_no")]
     pub frames: bool,
     /// Only what names this list, or was dropped for its sake.
@@ -110,7 +110,8 @@ pub struct Drop {
     pub outcome: String,
     /// Bytes of the whole frame.
     pub bytes: u32,
-    /// The first bytes of the frame, at most 128, in hexadecimal.
+    /// The first bytes of the frame, at most 128, in hexadecimal: for root; for others they end behind its last header. None of
+    /// packets that pass, because protection is paused or `enforce` is false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,
 }

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::config::Mode;
 use crate::control::wire::accept::Accept;
 use crate::control::wire::{Fault, status};
-use crate::kernel::{Filter, Interface, KernelError, Link, interface};
+use crate::kernel::{Filter, Interface, KernelError, Link, Tampering, interface};
 use crate::source::trouble::Mood;
 use crate::text::Explain;
 pub use foresight::{Foreseen, beyond};
@@ -32,6 +32,8 @@ pub struct Interfaces {
     watched: Vec<Watched>,
     /// Those of which a reload on trial has accepted that they are not there.
     tried: Vec<String>,
+    /// What somebody has done to links, until it is told.
+    tampered: Vec<Tampering>,
     /// When all interfaces were last looked at.
     looked: Instant,
     /// When the links were last asked for.
@@ -52,7 +54,14 @@ impl Interfaces {
     /// None yet.
     pub fn new() -> Self {
         let now = clock::instant();
-        Self { watched: Vec::new(), tried: Vec::new(), looked: now, asked: now, seen: now }
+        Self {
+            watched: Vec::new(),
+            tried: Vec::new(),
+            tampered: Vec::new(),
+            looked: now,
+            asked: now,
+            seen: now,
+        }
     }
 
     /// All of them.
@@ -194,7 +203,7 @@ impl Interfaces {
         self.watched.extend(left);
         let mut refused = Vec::new();
         for one in &mut self.watched {
-            one.compare(&reality, filter);
+            self.tampered.extend(one.compare(&reality, filter));
             refused.extend(one.try_to_attach(&reality, mode, filter));
         }
         self.watched.retain(|one| !one.is_over());
@@ -210,6 +219,11 @@ impl Interfaces {
                 vec![error]
             }
         }
+    }
+
+    /// What somebody has done to links since this was asked last.
+    pub fn take_tampered(&mut self) -> Vec<Tampering> {
+        std::mem::take(&mut self.tampered)
     }
 
     /// Is every link where it was, with our program? Costs one question to the broker.

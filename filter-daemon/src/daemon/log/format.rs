@@ -14,8 +14,8 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::sink::Sink;
 use crate::clock;
-use crate::control::Watching;
 use crate::control::wire::watch;
+use crate::control::{WATCHED, Watching};
 use crate::text::printable;
 
 /// More characters than this of one message or value tell nobody anything, and a line is to be written whole: pipes take 4096
@@ -72,7 +72,7 @@ where
         let mut told = Told::default();
         event.record(&mut told);
         let level = *event.metadata().level();
-        if level <= Level::INFO {
+        if level <= Level::INFO && !told.is_about_watchers() {
             self.watching.tell(|| seen(level, now, &told));
         }
         line(&mut writer, self.format, level, now, &told)
@@ -92,6 +92,10 @@ struct Told {
 const PART: &str = "watch.";
 
 impl Told {
+    fn is_about_watchers(&self) -> bool {
+        self.parts.iter().any(|(name, value)| *name == "verb" && value == WATCHED)
+    }
+
     fn take(&mut self, field: &Field, value: Value) {
         match field.name() {
             "message" => self.message = value.as_str().map_or_else(|| value.to_string(), str::to_owned),

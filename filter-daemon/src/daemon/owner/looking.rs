@@ -1,4 +1,5 @@
-//! Interfaces, links and pins: attached to, and looked at again, since others can take away what is ours.
+//! Interfaces, links, pins, the judge's slot and the tables: attached to, and looked at again, since others can take away what
+//! is ours.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use super::Owner;
 use crate::clock;
 use crate::control::Call;
 use crate::daemon::error::DaemonError;
-use crate::kernel::KernelError;
+use crate::kernel::{KernelError, Tampering};
 use crate::text::Explain;
 
 /// To look costs more than to add: whoever adds much is told what was so a moment ago.
@@ -36,6 +37,8 @@ impl Owner {
         let mode = self.mode();
         let before = self.interfaces.filtered();
         let refused = self.interfaces.look_again(mode, self.protection.filter_mut()).await;
+        let tampered = self.interfaces.take_tampered();
+        tampered.into_iter().for_each(|tampering| self.tampered.note(tampering, clock::now()));
         if self.interfaces.filtered() != before {
             self.flows.seed(self.protection.filter_mut());
         }
@@ -67,6 +70,18 @@ impl Owner {
         self.interfaces.let_go(self.protection.filter_mut());
     }
 
+    /// Whether the tables say what was written into them. If not, all of them are made anew out of what is wanted.
+    fn look_at_tables(&mut self) {
+        let Some(damage) = self.protection.damage(self.tampered.next_look()) else { return };
+        match self.protection.make_anew() {
+            Ok(()) => self.tampered.note(Tampering::Tables(damage), clock::now()),
+            // The next look tries again.
+            Err(error) => {
+                tracing::error!("tampered with: {damage}; no other tables can be made: {}", error.explain())
+            }
+        }
+    }
+
     /// Those who are told what packets meet are told what is so at this moment.
     pub(super) async fn look_before(&mut self, call: &Call) {
         // What is to be blocked may be what somebody has come from since.
@@ -90,12 +105,17 @@ impl Owner {
         self.traffic.look(&self.interfaces.filtered(), &counted).await;
     }
 
-    /// Asks the kernel whether pins are there and our links are where they were; if not, looks at everything.
+    /// Asks the kernel whether pins, the judge's slot, tables and links are as they were left; puts right what is not.
     pub(in crate::daemon) async fn look_at_links(&mut self) {
-        if self.pinned.look(self.protection.filter_mut()) {
-            // What was begun while the egress program was off.
-            self.flows.seed(self.protection.filter_mut());
+        if let Some(mended) = self.pinned.look(self.protection.filter_mut()) {
+            self.tampered.set_owner(mended.owner);
+            mended.tampered.into_iter().for_each(|tampering| self.tampered.note(tampering, clock::now()));
+            if mended.egress {
+                // What was begun while the egress program was off.
+                self.flows.seed(self.protection.filter_mut());
+            }
         }
+        self.look_at_tables();
         if !self.interfaces.are_as_left(self.protection.filter_mut()) {
             self.look_again().await;
         }

@@ -1,4 +1,5 @@
-//! What is behind the addresses of a frame, as far as its first bytes reach: the protocol, and the ports.
+//! What is behind the addresses of a frame, as far as its first bytes reach: the protocol, the ports, and where the last header
+//! ends.
 
 use filter_common::ports;
 
@@ -9,11 +10,26 @@ pub struct Headers {
     pub protocol: u8,
     /// From which port, and to which.
     pub ports: Option<[u16; 2]>,
+    /// So many bytes of the frame are headers; what is behind them are somebody's words.
+    pub length: usize,
 }
+
+/// Where the headers of IP end, among its bytes.
+struct Ip<'a> {
+    protocol: u8,
+    end: usize,
+    /// What is behind them; nothing in a later fragment, or where they reach beyond what there is.
+    behind: Option<&'a [u8]>,
+}
+
+/// Two addresses, and what comes next.
+const ETHERNET: usize = 14;
 
 /// Extension headers in front of another one; more are not looked through.
 const MOST: usize = 8;
 
+const ICMP: u8 = 1;
+const ICMP6: u8 = 58;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const DCCP: u8 = 33;
@@ -23,18 +39,40 @@ const UDP_LITE: u8 = 136;
 /// The protocol of a frame, and its ports, where both can be read.
 pub fn read(frame: &[u8]) -> Option<Headers> {
     let header = ports::header(&frame) as usize;
-    let ip = frame.get(header / 2..).filter(|_| header != 0)?;
-    let (protocol, behind) = if header & 1 == 0 { four(ip)? } else { six(ip)? };
+    let start = header / 2;
+    let ip = frame.get(start..).filter(|_| header != 0)?;
+    let Ip { protocol, end, behind } = if header & 1 == 0 { four(ip)? } else { six(ip)? };
+    let length = (start + end).saturating_add(behind.map_or(0, |behind| transport(protocol, behind)));
     let has_ports = [TCP, UDP, DCCP, SCTP, UDP_LITE].contains(&protocol);
     let ports = behind.filter(|_| has_ports).and_then(|behind| behind.first_chunk::<4>());
     let ports = ports.map(|[a, b, c, d]| [u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])]);
-    Some(Headers { protocol, ports })
+    Some(Headers { protocol, ports, length })
+}
+
+/// The headers of a frame: where IP cannot be read, only what comes before it.
+pub fn of(frame: &[u8]) -> &[u8] {
+    let length = read(frame).map_or(ETHERNET, |headers| headers.length);
+    frame.get(..length).unwrap_or(frame)
+}
+
+/// How many bytes the header of this protocol has. None of one that is not known: nobody knows where words begin in it.
+fn transport(protocol: u8, behind: &[u8]) -> usize {
+    let words =
+        |at: usize, shift: u32| behind.get(at).map_or(usize::MAX / 4, |byte| usize::from(byte >> shift));
+    match protocol {
+        TCP => 4 * words(12, 4),
+        DCCP => 4 * words(4, 0),
+        SCTP => 12,
+        // An error quotes somebody's packet behind this.
+        UDP | UDP_LITE | ICMP | ICMP6 => 8,
+        _ => 0,
+    }
 }
 
 /// What people call it.
 pub fn name(protocol: u8) -> String {
     let name = match protocol {
-        1 => "icmp",
+        ICMP => "icmp",
         2 => "igmp",
         TCP => "tcp",
         UDP => "udp",
@@ -42,7 +80,7 @@ pub fn name(protocol: u8) -> String {
         47 => "gre",
         50 => "esp",
         51 => "ah",
-        58 => "icmpv6",
+        ICMP6 => "icmpv6",
         SCTP => "sctp",
         UDP_LITE => "udplite",
         number => return number.to_string(),
@@ -50,15 +88,15 @@ pub fn name(protocol: u8) -> String {
     name.to_owned()
 }
 
-/// The protocol, and what is behind the header; nothing in a later fragment.
-fn four(ip: &[u8]) -> Option<(u8, Option<&[u8]>)> {
+fn four(ip: &[u8]) -> Option<Ip<'_>> {
     let (first, offset) = (ip.first()?, u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x1FFF);
-    let behind = ip.get(usize::from(first & 0xF) * 4..).filter(|_| offset == 0);
-    Some((*ip.get(9)?, behind))
+    let end = usize::from(first & 0xF) * 4;
+    Some(Ip { protocol: *ip.get(9)?, end, behind: ip.get(end..).filter(|_| offset == 0) })
 }
 
-fn six(ip: &[u8]) -> Option<(u8, Option<&[u8]>)> {
-    let (mut protocol, mut behind) = (*ip.get(6)?, ip.get(40..));
+fn six(ip: &[u8]) -> Option<Ip<'_>> {
+    let (mut protocol, mut end) = (*ip.get(6)?, 40);
+    let mut behind = ip.get(end..);
     for _ in 0..MOST {
         let Some([next, length, more @ ..]) = behind else { break };
         let length = usize::from(*length);
@@ -68,15 +106,16 @@ fn six(ip: &[u8]) -> Option<(u8, Option<&[u8]>)> {
             44 => {
                 let offset = more.first_chunk().map_or(0, |offset| u16::from_be_bytes(*offset) >> 3);
                 if offset != 0 {
-                    return Some((*next, None));
+                    return Some(Ip { protocol: *next, end: end + 8, behind: None });
                 }
                 8
             }
             _ => break,
         };
-        (protocol, behind) = (*next, behind.and_then(|behind| behind.get(length..)));
+        end += length;
+        (protocol, behind) = (*next, ip.get(end..));
     }
-    Some((protocol, behind))
+    Some(Ip { protocol, end, behind })
 }
 
 #[cfg(test)]
@@ -114,9 +153,40 @@ mod tests {
             (frame(0x86DD, &[&v6(44), &[17, 0, 0, 0, 0, 0, 0, 0], &PORTS]), 17, ssh),
             (frame(0x86DD, &[&v6(44), &[17, 0, 0, 9, 0, 0, 0, 0], &PORTS]), 17, None),
         ] {
-            assert_eq!(read(&frame), Some(Headers { protocol, ports }), "{frame:?}");
+            let read = read(&frame).map(|headers| (headers.protocol, headers.ports));
+            assert_eq!(read, Some((protocol, ports)), "{frame:?}");
         }
         assert_eq!(read(&frame(0x0806, &[&[0; 28]])), None);
         assert_eq!((0..60).find_map(|end| read(&frame(0x0800, &[&[0; 60]])[..end.min(14)])), None);
+    }
+
+    #[test]
+    fn headers_end_before_what_was_said() {
+        const WORDS: &[u8] = b"Cookie: secret";
+        let v4 = |protocol: u8, offset: u8| {
+            let mut header = [0; 20];
+            (header[0], header[7], header[9]) = (0x45, offset, protocol);
+            header
+        };
+        let mut v6 = [0; 40];
+        (v6[0], v6[6]) = (0x60, 44);
+        let mut tcp = [0; 32];
+        tcp[12] = 0x80;
+        for (kind, headers) in [
+            (0x0800, vec![&v4(TCP, 0)[..], &tcp]),
+            (0x0800, vec![&v4(UDP, 0), &[0; 8]]),
+            (0x0800, vec![&v4(ICMP, 0), &[3, 1, 0, 0, 0, 0, 0, 0]]),
+            (0x0800, vec![&v4(TCP, 9)]),
+            (0x0800, vec![&v4(47, 0)]),
+            (0x86DD, vec![&v6, &[TCP, 0, 0, 0, 0, 0, 0, 0], &tcp]),
+            (0x86DD, vec![&v6, &[TCP, 0, 0, 9, 0, 0, 0, 0]]),
+            (0x0806, vec![]),
+        ] {
+            let before = frame(kind, &headers);
+            let whole = [&before[..], WORDS].concat();
+            assert_eq!(of(&whole), before, "{kind:x} {headers:?}");
+            // What is cut off before its end is all headers.
+            (0..before.len()).for_each(|end| assert!(of(&whole[..end]).len() <= end));
+        }
     }
 }

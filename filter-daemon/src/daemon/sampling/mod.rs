@@ -146,7 +146,8 @@ impl Sampling {
             if self.told > 0 {
                 self.sources.note(&told);
             }
-            self.watching.tell_drop(Arc::new(Seen { at: sample.at, told, frame: sample.frame }));
+            let headers = headers::of(&sample.frame).len();
+            self.watching.tell_drop(Arc::new(Seen { at: sample.at, told, headers, frame: sample.frame }));
         }
     }
 

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use aya::programs::links::{FdLink, LinkError, PinnedLink};
 
+use super::super::KernelError;
+use super::mending::Mending;
+use crate::text::printable;
+
 /// A link, and where the kernel describes it.
 #[derive(Debug)]
 pub struct Held {
@@ -33,15 +37,21 @@ impl Held {
         Ok(Self { _link: link, spare, id, description: None })
     }
 
-    /// Pins it again, where somebody has removed its pin. Tells whether it was missing; where the link itself is off its
-    /// interface, nothing is.
-    pub fn mend(&mut self, pin: &Path) -> Result<bool, String> {
-        if pin.exists() || self.seat().is_none() {
-            return Ok(false);
+    /// Pins it again, where somebody has removed or replaced its pin. Where the link itself is off its interface, nothing is
+    /// done.
+    pub fn mend(&mut self, pin: &Path, mending: &mut Mending) -> Result<(), KernelError> {
+        if self.seat().is_none() {
+            return Ok(());
         }
-        let spare = self.spare.take().ok_or("it could not be pinned again before")?;
-        self.spare = Some(spare.pin(pin).map_err(|error| error.to_string())?.into());
-        Ok(true)
+        let failed = |error| KernelError::load("look at the pin of a link", error);
+        let there =
+            || PinnedLink::from_pin(pin).and_then(|there| FdLink::from(there).info()).map(|there| there.id());
+        if mending.must_pin(pin, self.id, || there().map_err(failed))? {
+            let again = |why: &str| KernelError::refused(&format!("pin {} again", printable::path(pin)), why);
+            let spare = self.spare.take().ok_or_else(|| again("that could not be done before"))?;
+            self.spare = Some(spare.pin(pin).map_err(|error| again(&error.to_string()))?.into());
+        }
+        Ok(())
     }
 
     /// Where it sits; nowhere once somebody took it off, or its interface is gone.

@@ -24,6 +24,7 @@ pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/jud
 #[derive(Debug)]
 pub struct Judge {
     program: ProgramFd,
+    id: u32,
     blueprint: Blueprint,
     _lines: Option<Lines>,
 }
@@ -180,14 +181,20 @@ impl Judge {
             .and_then(|program| program.try_into().ok())
             .expect("the embedded object has these XDP programs");
         program.load().map_err(|error| failed(&error))?;
+        let id = program.info().map_err(|error| failed(&error))?.id();
         let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(|error| failed(&error))?;
         let lines = Lines::follow(&mut object);
-        Ok(Self { program, blueprint, _lines: lines })
+        Ok(Self { program, id, blueprint, _lines: lines })
     }
 
     /// The program.
     pub fn program(&self) -> &ProgramFd {
         &self.program
+    }
+
+    /// The kernel's number for it.
+    pub fn id(&self) -> u32 {
+        self.id
     }
 
     /// Does it tell any drop in full?

@@ -15,6 +15,7 @@ use super::super::error::errno_of;
 use super::super::interface::Interface;
 use super::super::{Attached, AttachedMode, KernelError, Link};
 use super::held::{Held, Seat};
+use super::mending::Mending;
 use super::occupied;
 use super::pins::Pins;
 use super::root::Root;
@@ -96,14 +97,9 @@ impl Links {
         Ok(())
     }
 
-    /// Pins those again whose pins somebody has removed. Tells whether there were any.
-    pub fn mend(&mut self, pins: &Pins) -> Result<bool, KernelError> {
-        let mut mended = false;
-        for (name, held) in &mut self.0 {
-            let what = format!("pin the link of {name} again");
-            mended |= held.mend(&pins.link(name)).map_err(|why| KernelError::Load { what, reason: why })?;
-        }
-        Ok(mended)
+    /// Pins those again whose pins somebody has removed or replaced.
+    pub fn mend(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
+        self.0.iter_mut().try_for_each(|(name, held)| held.mend(&pins.link(name), mending))
     }
 
     /// Is something attached under this name?

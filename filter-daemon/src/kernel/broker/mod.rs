@@ -14,6 +14,7 @@ pub mod leftovers;
 pub mod line;
 mod link;
 mod making;
+mod mending;
 pub mod occupied;
 mod pins;
 pub mod process;

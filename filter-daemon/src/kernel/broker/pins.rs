@@ -17,12 +17,14 @@ use filter_common::sets::SetName;
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
-use nix::unistd::geteuid;
+use nix::unistd::{Uid, geteuid};
 
 use super::super::KernelError;
 use super::request::{MapName, MapPart, MapUse};
+use crate::accounts;
 use crate::config::pin;
 use crate::lock::{Lock, NotLocked, Place};
+use crate::text::printable;
 
 /// The directory of one daemon's pins.
 #[derive(Clone, Debug)]
@@ -99,7 +101,8 @@ impl Pins {
     }
 
     fn at(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), tables: "tables", counters: "counters" }
+        // Without a slash at the end.
+        Self { directory: directory.components().collect(), tables: "tables", counters: "counters" }
     }
 
     /// Counts apart from the filterd before.
@@ -275,15 +278,23 @@ impl Pins {
     pub fn must_be_ours(&self, path: &Path) -> Result<(), KernelError> {
         let found =
             fs::symlink_metadata(path).map_err(|source| KernelError::no_bpffs(&self.directory, &source))?;
-        let ours = geteuid().as_raw();
-        let why = if found.uid() != ours {
-            format!("it belongs to user {}, and filterd runs as user {ours}", found.uid())
+        let (ours, owner) = (geteuid().as_raw(), found.uid());
+        let user = |uid| match accounts::user_of(Uid::from_raw(uid)) {
+            Some(user) => format!("user {} (uid {uid})", user.name),
+            None => format!("user {uid}"),
+        };
+        let why = if found.is_symlink() {
+            let to = fs::read_link(path).unwrap_or_default();
+            format!("it is a link to {}, made by {}", printable::path(&to), user(owner))
+        } else if owner != ours {
+            format!("it belongs to {}, and filterd runs as {}", user(owner), user(ours))
         } else if found.mode() & 0o077 != 0 {
             format!("others than its owner may use it (mode {:04o})", found.mode() & 0o7777)
         } else {
             return Ok(());
         };
-        Err(KernelError::Untrusted { path: path.to_owned(), why, pins: self.directory.clone() })
+        let is_ours = owner == ours && !found.is_symlink();
+        Err(KernelError::Untrusted { path: path.to_owned(), why, is_ours, pins: self.directory.clone() })
     }
 
     fn versions(&self) -> impl Iterator<Item = (String, PathBuf)> {
@@ -294,7 +305,12 @@ impl Pins {
     }
 
     fn make_ours(&self, part: &str) -> Result<(), KernelError> {
-        let path = self.directory.join(part);
+        // With a slash at its end a link would be followed before it is seen.
+        let path = if part.is_empty() { self.directory.clone() } else { self.directory.join(part) };
+        // What somebody else has laid there is told before it is looked into: it may lead anywhere.
+        if fs::symlink_metadata(&path).is_ok() {
+            self.must_be_ours(&path)?;
+        }
         make(&path).map_err(|source| KernelError::no_bpffs(&self.directory, &source))?;
         self.must_be_ours(&path)
     }

@@ -4,7 +4,7 @@
 use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Attached, KernelError, Link};
+use super::super::{Attached, KernelError, Link, Tampering};
 use super::counts::Counts;
 use crate::config::Mode;
 use filter_common::sets::SetName;
@@ -211,7 +211,7 @@ pub enum Request {
     Look,
     /// Give every link our program anew, for drivers that have forgotten it.
     Renew,
-    /// Put back pins that somebody has removed.
+    /// Put back pins that somebody has removed or replaced, and the judge into its slot.
     MendPins,
     /// Know a link by another name from now on. If one is known by that already, the two exchange their names.
     Rename {
@@ -260,6 +260,17 @@ pub struct Earlier {
     pub filters: bool,
 }
 
+/// What became of the pins and the judge's slot since this was asked last.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Mended {
+    /// The egress program was attached somewhere.
+    pub egress: bool,
+    /// What was not as it had been left, and is so again.
+    pub tampered: Vec<Tampering>,
+    /// The user who owns the pins.
+    pub owner: u32,
+}
+
 /// What is answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
@@ -268,10 +279,7 @@ pub enum Answer {
     /// Every link has the program of this number now.
     Renewed(u32),
     /// What is pinned is whole.
-    Mended {
-        /// The egress program was attached somewhere since this was asked last.
-        egress: bool,
-    },
+    Mended(Mended),
     /// Not yet.
     NotYet,
     /// How it was attached.

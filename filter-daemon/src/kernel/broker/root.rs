@@ -5,16 +5,17 @@
 
 use std::path::Path;
 
-use aya::maps::{Map, MapData, ProgramArray};
+use aya::maps::{Array, Map, MapData, MapError, ProgramArray};
 use aya::programs::links::{FdLink, PinnedLink};
 use aya::programs::xdp::XdpLink;
-use aya::programs::{ProgramInfo, Xdp};
+use aya::programs::{ProgramFd, ProgramInfo, Xdp};
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 use aya_obj::programs::XdpAttachType;
 use tracing::info;
 
-use super::super::KernelError;
+use super::super::{KernelError, Tampering};
 use super::judge::Judge;
+use super::mending::Mending;
 use super::pins::Pins;
 use super::storage;
 use crate::text::printable;
@@ -28,12 +29,21 @@ pub const NAME: &str = "filterd_root";
 pub struct Root {
     program: Xdp,
     next: ProgramArray<MapData>,
-    /// The same slot, to be pinned again.
+    /// The same slot, to be pinned again, and to be read: the kernel says the number of the program in it.
     slot: MapData,
+    seen: Array<MapData, u32>,
+    /// What was put into it last.
+    met: Option<Met>,
     /// The root of another version is still attached.
     succeeds: bool,
     /// None was pinned.
     is_new: bool,
+}
+
+/// A judge that packets meet.
+struct Met {
+    program: ProgramFd,
+    id: u32,
 }
 
 impl Root {
@@ -66,10 +76,11 @@ impl Root {
         pins.must_be_ours(&program)?;
         pins.must_be_ours(&next)?;
         let program = Xdp::from_pin(program, XdpAttachType::Interface).map_err(|error| failed(&error))?;
-        let slot = MapData::from_pin(&next).map_err(|error| failed(&error))?;
-        let next = MapData::from_pin(next).map_err(|error| failed(&error))?;
-        let next = ProgramArray::try_from(Map::ProgramArray(next)).map_err(|error| failed(&error))?;
-        Ok(Self { program, next, slot, succeeds, is_new })
+        let open = || MapData::from_pin(&next).map_err(|error| failed(&error));
+        let slot = open()?;
+        let seen = Array::try_from(Map::Array(open()?)).map_err(|error| failed(&error))?;
+        let next = ProgramArray::try_from(Map::ProgramArray(open()?)).map_err(|error| failed(&error))?;
+        Ok(Self { program, next, slot, seen, met: None, succeeds, is_new })
     }
 
     /// What gets attached.
@@ -96,9 +107,11 @@ impl Root {
 
     /// The same, with every pin left as it is: whoever was here before may come back.
     pub fn meet(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
-        self.next
-            .set(0, judge.program(), 0)
-            .map_err(|error| KernelError::load("publish the judge", error))?;
+        let failed =
+            |error: &(dyn std::error::Error + 'static)| KernelError::load_of("publish the judge", error);
+        let program = judge.program().try_clone().map_err(|error| failed(&error))?;
+        self.next.set(0, &program, 0).map_err(|error| failed(&error))?;
+        self.met = Some(Met { program, id: judge.id() });
         if self.succeeds { self.succeed(pins) } else { Ok(()) }
     }
 
@@ -140,20 +153,42 @@ impl Root {
         Ok(())
     }
 
-    /// Pins it, its slot and its version again where somebody has removed them. Tells whether anything was missing.
-    pub fn mend(&mut self, pins: &Pins) -> Result<bool, KernelError> {
-        let failed = |source| KernelError::no_bpffs(pins.directory(), &source);
-        let (has_root, has_next) = (pins.root().exists(), pins.next().exists());
-        if self.succeeds || has_root && has_next && pins.has_version(&version()) {
-            return Ok(false);
+    /// Puts the judge back into the slot, if somebody has emptied it or put another program there.
+    pub fn mend_slot(&mut self, mending: &mut Mending) -> Result<(), KernelError> {
+        let Some(met) = &self.met else { return Ok(()) };
+        let found = match self.seen.get(&0, 0) {
+            Ok(program) => Some(program),
+            Err(MapError::KeyNotFound) => None,
+            Err(error) => return Err(KernelError::load("look into the slot of the judge", error)),
+        };
+        if found == Some(met.id) {
+            return Ok(());
         }
-        if !has_root {
-            let pinned = self.program.pin(pins.root());
+        let put = self.next.set(0, &met.program, 0);
+        put.map_err(|error| KernelError::load("put the judge back into its slot", error))?;
+        mending.note(Tampering::Slot(found));
+        Ok(())
+    }
+
+    /// Pins it, its slot and its version again where somebody has removed or replaced them.
+    pub fn mend(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
+        if self.succeeds {
+            return Ok(());
+        }
+        let (path, ours) = (pins.root(), self.id()?);
+        let failed = |error| KernelError::load("look at the pin of the root program", error);
+        let there = || ProgramInfo::from_pin(&path).map(|there| there.id()).map_err(failed);
+        if mending.must_pin(&path, ours, there)? {
+            let pinned = self.program.pin(&path);
             pinned.map_err(|error| KernelError::load("pin the root program again", error))?;
         }
-        storage::pin_again(&self.slot, &pins.next())?;
-        pins.set_root_version(&version()).map_err(failed)?;
-        Ok(true)
+        storage::pin_again(&self.slot, &pins.next(), mending)?;
+        if !pins.has_version(&version()) {
+            mending.are_gone();
+            pins.set_root_version(&version())
+                .map_err(|source| KernelError::no_bpffs(pins.directory(), &source))?;
+        }
+        Ok(())
     }
 
     /// Gives a link that has somebody else's program its own again.

@@ -16,6 +16,7 @@ use super::judge::{Foreseen, Judge, Loader};
 use super::kept::Kept;
 use super::link::{Links, is_on_an_interface};
 use super::making::Making;
+use super::mending::Mending;
 use super::pins::Pins;
 use super::request::{Answer, Earlier, MapUse, Request};
 use super::root::Root;
@@ -34,6 +35,8 @@ pub struct Server {
     egress: Egress,
     kept: Kept,
     making: Making,
+    /// What was not as it had been left, until somebody is told.
+    mending: Mending,
     /// Those of `kept`, and the counters: to be pinned again if somebody removes their pins.
     tables: Vec<(MapUse, MapData)>,
     counters: Option<MapData>,
@@ -62,9 +65,15 @@ impl Server {
     /// until another is published.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
         version::check()?;
+        let is_new = directory.symlink_metadata().is_err();
         let (pins, lock) = Pins::open(directory)?;
-        counters::make_fit(&pins)?;
-        Self::with(pins, lock, false)
+        let root = counters::make_fit(&pins).and_then(|()| Root::open(&pins)).inspect_err(|_| {
+            // Nothing is left of a start that came to nothing. What refuses that, too, is told by what is returned.
+            if is_new {
+                _ = pins.remove();
+            }
+        })?;
+        Ok(Self::with(pins, root, lock, false))
     }
 
     /// The same beside a filterd that goes on: nothing of it is touched, and nothing is to be seen, until it makes way.
@@ -75,20 +84,22 @@ impl Server {
             tracing::warn!("the other filterd counts in another way: counters begin anew");
             pins.count_apart();
         }
-        Self::with(pins, lock, true)
+        let root = Root::open(&pins)?;
+        Ok(Self::with(pins, root, lock, true))
     }
 
-    fn with(pins: Pins, lock: Lock, is_apart: bool) -> Result<Self, KernelError> {
+    fn with(pins: Pins, root: Root, lock: Lock, is_apart: bool) -> Self {
         let found_at_work = is_apart || !pins.links().is_empty();
-        let root = Root::open(&pins)?;
         let (links, kept) = (Links::default(), Kept::behind(pins.latest_generation()));
-        Ok(Self {
+        let mending = Mending::of(pins.directory());
+        Self {
             pins,
             root,
             links,
             egress: Egress::default(),
             kept,
             making: Making::default(),
+            mending,
             tables: Vec::new(),
             counters: None,
             ring: None,
@@ -102,7 +113,7 @@ impl Server {
             is_apart,
             too_late: 0,
             lock,
-        })
+        }
     }
 
     /// Prepares aside what judges will be loaded with.
@@ -196,7 +207,7 @@ impl Server {
             }
             Request::MendPins => {
                 self.mend_pins()?;
-                Answer::Mended { egress: self.egress.was_attached() }
+                Answer::Mended(self.mended())
             }
             Request::Samples => {
                 let ring = self.ring.insert(storage::create_ring()?);

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use aya::maps::MapData;
+use aya::maps::{MapData, MapInfo};
 use aya_obj::Map;
 
 use super::super::KernelError;
+use super::mending::Mending;
 use super::request::MapName;
 
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
@@ -44,11 +45,13 @@ pub fn pin(made: &MapData, path: &Path) -> Result<(), KernelError> {
     made.pin(path).map_err(|error| KernelError::load("pin a table", error))
 }
 
-/// Pins a map again where its pin is gone. Tells whether it was.
-pub fn pin_again(held: &MapData, path: &Path) -> Result<bool, KernelError> {
-    if path.exists() {
-        return Ok(false);
+/// Pins a map again where its pin is gone, or leads elsewhere.
+pub fn pin_again(held: &MapData, path: &Path, mending: &mut Mending) -> Result<(), KernelError> {
+    let failed = |error| KernelError::load("look at the pin of a map", error);
+    let ours = held.info().map_err(failed)?.id();
+    let there = || MapInfo::from_pin(path).map(|there| there.id()).map_err(failed);
+    if mending.must_pin(path, ours, there)? {
+        held.pin(path).map_err(|error| KernelError::load("pin a map again", error))?;
     }
-    held.pin(path).map_err(|error| KernelError::load("pin a map again", error))?;
-    Ok(true)
+    Ok(())
 }

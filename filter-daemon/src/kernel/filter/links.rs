@@ -6,7 +6,7 @@ use filter_common::flow::KEY_WORDS;
 
 use super::Filter;
 use crate::config::Mode;
-use crate::kernel::broker::request::{Answer, Request};
+use crate::kernel::broker::request::{Answer, Mended, Request};
 use crate::kernel::{Attached, Interface, KernelError, Link};
 
 impl Filter {
@@ -59,11 +59,11 @@ impl Filter {
         }
     }
 
-    /// Puts back pins, and the egress program, that somebody has removed; fails where that cannot be. Tells whether the
-    /// egress program was attached somewhere since this was asked last.
-    pub fn mend_pins(&mut self) -> Result<bool, KernelError> {
+    /// Puts back pins, the judge in its slot and the egress program, where somebody has removed or replaced them; fails
+    /// where that cannot be.
+    pub fn mend_pins(&mut self) -> Result<Mended, KernelError> {
         match self.maps.broker().ask(Request::MendPins)? {
-            (Answer::Mended { egress }, _) => Ok(egress),
+            (Answer::Mended(mended), _) => Ok(mended),
             _ => Err(KernelError::broker_gone("it mixed up its answers")),
         }
     }

@@ -48,7 +48,7 @@ impl Filter {
         self.seen()?.label(source)
     }
 
-    fn seen(&self) -> Option<Seen<'_>> {
+    pub(super) fn seen(&self) -> Option<Seen<'_>> {
         let settings = self.published.as_ref()?.words();
         let sets = PerSet::from_fn(|name| self.sets[name].windows());
         let labels = PerSet::from_fn(|name| self.sets[name].labels());

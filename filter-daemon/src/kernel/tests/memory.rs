@@ -15,7 +15,7 @@ use filter_common::reason::{Outcome, Reason, Verdict};
 use filter_common::set::LabelView;
 use filter_common::sets::{PerSet, SetName};
 use filter_common::settings::{self, SetSettings, Settings};
-use filter_common::{levels, networks};
+use filter_common::{WordsMut, levels, networks};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::kernel::broker::Broker;
@@ -103,6 +103,16 @@ impl Memory {
     /// What they met around the last one, if there was any since.
     pub fn met(&self) -> Option<[Vec<Verdict>; 2]> {
         self.state().met.clone()
+    }
+
+    /// Writes over every map of this part that packets read.
+    pub fn overwrite(&self, part: MapPart, word: u64) {
+        let state = self.state();
+        for (map, window) in state.published.iter().flat_map(|published| &published.maps) {
+            if map.map.part == part {
+                (0..window.bytes() / 8).for_each(|at| window.store(at as u32, word));
+            }
+        }
     }
 
     /// How many requests there were.

@@ -5,6 +5,7 @@
 //! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
 
 mod aside;
+mod damage;
 mod growth;
 mod labels;
 mod levels;

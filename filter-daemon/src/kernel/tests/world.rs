@@ -172,6 +172,9 @@ impl World {
         if told != (Some(self.enforce.into()), self.enforce) {
             return Some(format!("enforcing is {told:?}, but {} was chosen", self.enforce));
         }
+        if let Some(damage) = self.protection.damage(self.kernel.requests() as usize) {
+            return Some(format!("nobody has touched the tables, but {damage}"));
+        }
         let one = universe::source(self.sources[self.blocked.entries().0 as usize % self.sources.len()]);
         (self.filter().judge(one) != self.kernel.judge(one)).then(|| "test and packets disagree".to_owned())
     }

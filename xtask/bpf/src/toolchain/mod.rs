@@ -57,6 +57,32 @@ pub fn ensure() -> Result<Toolchain> {
         .map_err(|error| anyhow!("cannot install what building for BPF needs: {error:#}\n{BRING_YOUR_OWN}"))
 }
 
+/// The toolchain of exactly these versions: one that is here, else the one that is installed where there is none.
+pub fn of_versions(wanted: &[String]) -> Result<Toolchain> {
+    must_be(wanted, install)
+}
+
+/// The same, installed so.
+pub(crate) fn must_be(wanted: &[String], install: impl FnOnce() -> Result<Toolchain>) -> Result<Toolchain> {
+    if let Some(toolchain) = search_for(wanted) {
+        return Ok(toolchain);
+    }
+    let installed = install();
+    search_for(wanted).ok_or_else(|| {
+        let here: Vec<_> = all().filter_map(|other| other.versions().ok()).map(|it| it.join(", ")).collect();
+        let refused = installed.err().map(|error| format!("\n       {error:#}")).unwrap_or_default();
+        anyhow!(
+            "no toolchain here is\n       {}\n       but{}{refused}",
+            wanted.join("\n       "),
+            if here.is_empty() {
+                " none at all".to_owned()
+            } else {
+                format!("\n       {}", here.join("\n       "))
+            }
+        )
+    })
+}
+
 /// A compiler that builds its own library for whatever it is asked for: the one that is there, else one installed now.
 pub fn compiler() -> Result<Compiler> {
     if let Some(compiler) = compiler::all().next() {
@@ -72,7 +98,15 @@ pub fn packages() -> Vec<String> {
 }
 
 fn search() -> Option<Toolchain> {
-    compiler::all().find_map(|compiler| {
+    all().next()
+}
+
+fn search_for(versions: &[String]) -> Option<Toolchain> {
+    all().find(|toolchain| toolchain.versions().is_ok_and(|its| its == versions))
+}
+
+fn all() -> impl Iterator<Item = Toolchain> {
+    compiler::all().filter_map(|compiler| {
         let linker = linker::find(compiler.llvm)?;
         Some(Toolchain { compiler, linker })
     })

@@ -8,7 +8,7 @@ use super::super::Reality;
 use super::{State, Waiting, Watched, Where};
 use crate::clock;
 use crate::config::Mode;
-use crate::kernel::{Attached, Filter, Interface, KernelError};
+use crate::kernel::{Attached, Filter, Interface, KernelError, Tampering};
 use crate::text::{Explain, Explanation};
 
 /// How often within an hour the filter is put back at once that somebody has taken off.
@@ -21,16 +21,20 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const SELDOM: Duration = Duration::from_secs(10 * 60);
 
 impl Watched {
-    /// Is what was attached still filtered?
-    pub(in crate::daemon::interfaces) fn compare(&mut self, reality: &Reality, filter: &mut Filter) {
+    /// Is what was attached still filtered? Tells what somebody has done to its link, if so.
+    pub(in crate::daemon::interfaces) fn compare(
+        &mut self,
+        reality: &Reality,
+        filter: &mut Filter,
+    ) -> Option<Tampering> {
         self.find_left(reality);
-        let State::Attached(attached, place) = &mut self.state else { return };
+        let State::Attached(attached, place) = &mut self.state else { return None };
         let (name, here) = (&self.name, reality.named(&self.name));
         match reality.link(name) {
             Some(link) if link.program != attached.program => {
                 let what = format!("somebody has given its link another program (id {})", link.program);
                 let number = here.map(|here| here.index);
-                self.was_taken_off(&what, number, reality.before);
+                return Some(self.was_taken_off(&what, number, reality.before));
             }
             Some(link) => {
                 attached.index = link.index;
@@ -52,7 +56,8 @@ impl Watched {
             }
             None if here.is_some_and(|here| here.index == attached.index) => {
                 let number = Some(attached.index);
-                self.was_taken_off("somebody has taken the filter off it", number, reality.before);
+                let what = "somebody has taken the filter off it";
+                return Some(self.was_taken_off(what, number, reality.before));
             }
             None => {
                 let index = attached.index;
@@ -63,6 +68,7 @@ impl Watched {
                 }
             }
         }
+        None
     }
 
     /// One that was asked for just now may have been filtered long ago, and have another name or place since.
@@ -76,7 +82,7 @@ impl Watched {
         }
     }
 
-    fn was_taken_off(&mut self, what: &str, number: Option<u32>, before: Instant) {
+    fn was_taken_off(&mut self, what: &str, number: Option<u32>, before: Instant) -> Tampering {
         self.taken_off.retain(|when| when.elapsed() < HOUR);
         self.taken_off.push(clock::instant());
         let mut waiting = Waiting { is_there: true, is_guess: true, ..Waiting::since(before, None) };
@@ -95,6 +101,7 @@ impl Watched {
         }
         self.gaps += 1;
         self.state = State::Waiting(waiting);
+        Tampering::Link(self.name.clone(), what.to_owned())
     }
 
     fn has_gone(&mut self, here: Option<&Interface>, filter: &mut Filter) {

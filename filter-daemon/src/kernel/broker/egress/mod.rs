@@ -19,6 +19,7 @@ use tracing::{info, warn};
 
 use super::super::{KernelError, Link};
 use super::held::Held;
+use super::mending::Mending;
 use super::pins::Pins;
 use super::storage;
 use crate::text::Explain;
@@ -135,16 +136,13 @@ impl Egress {
         }
     }
 
-    /// Pins again what somebody has removed the pin of. Tells whether there was any.
-    pub fn mend_pins(&mut self, pins: &Pins) -> Result<bool, KernelError> {
-        let Some(Made { pinned, ports, .. }) = &self.made else { return Ok(false) };
-        let mut mended = storage::pin_again(pinned, &pins.flows())?;
-        mended |= storage::pin_again(ports, &pins.ports())?;
+    /// Pins again what somebody has removed or replaced the pin of.
+    pub fn mend_pins(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
+        let Some(Made { pinned, ports, .. }) = &self.made else { return Ok(()) };
+        storage::pin_again(pinned, &pins.flows(), mending)?;
+        storage::pin_again(ports, &pins.ports(), mending)?;
         pins.make_egress()?;
-        for (name, hold) in &mut self.held {
-            mended |= hold.mend(name, pins)?;
-        }
-        Ok(mended)
+        self.held.iter_mut().try_for_each(|(name, hold)| hold.mend(name, pins, mending))
     }
 
     /// Was it attached anywhere since this was asked last?
@@ -182,14 +180,17 @@ impl Hold {
         }
     }
 
-    /// Puts its pin back, if it is missing. Tells whether it was.
-    fn mend(&mut self, name: &str, pins: &Pins) -> Result<bool, KernelError> {
+    /// Puts its pin back, if it is missing or another one.
+    fn mend(&mut self, name: &str, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
         let pin = pins.egress(name);
         match self {
-            Self::Tcx(held) => held
-                .mend(&pin)
-                .map_err(|why| KernelError::refused(&format!("pin the egress link of {name} again"), &why)),
-            Self::Clsact(note) => note.mend(&pin),
+            Self::Tcx(held) => held.mend(&pin, mending),
+            Self::Clsact(note) => {
+                if note.mend(&pin)? {
+                    mending.are_gone();
+                }
+                Ok(())
+            }
         }
     }
 }

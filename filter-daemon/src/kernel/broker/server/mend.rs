@@ -1,39 +1,44 @@
-//! Pins that somebody has removed are put back: without them the filter would go with this process, and no other judge
-//! could be loaded over its tables.
+//! Pins that somebody has removed or replaced are put back: without them the filter would go with this process, and no other
+//! judge could be loaded over its tables. So is the judge, where somebody has taken it out of its slot.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use aya::maps::MapData;
+use nix::unistd::geteuid;
 
+use super::super::request::Mended;
 use super::{Server, counters, storage};
 use crate::kernel::KernelError;
-use crate::text::printable;
 
 impl Server {
-    /// Looks whether every pin of ours is there. One that is about to take another's place has few, and not for long.
+    /// Looks whether the judge is in its slot, and every pin of ours is there. One that is about to take another's place has
+    /// few, and not for long.
     pub(super) fn mend_pins(&mut self) -> Result<(), KernelError> {
         if self.is_gone || self.is_apart {
             return Ok(());
         }
-        let mut mended = self.mend_directories()?;
-        mended |= self.root.mend(&self.pins)?;
+        self.root.mend_slot(&mut self.mending)?;
+        self.mend_directories()?;
+        self.root.mend(&self.pins, &mut self.mending)?;
         if let Some(counters) = &self.counters {
-            mended |= storage::pin_again(counters, &self.pins.counters())?;
+            storage::pin_again(counters, &self.pins.counters(), &mut self.mending)?;
         }
         for (map, held) in &self.tables {
-            mended |= storage::pin_again(held, &self.pins.table(*map))?;
+            storage::pin_again(held, &self.pins.table(*map), &mut self.mending)?;
         }
-        mended |= self.links.mend(&self.pins)?;
+        self.links.mend(&self.pins, &mut self.mending)?;
         if self.matches_new() {
-            mended |= self.egress.mend_pins(&self.pins)?;
+            self.egress.mend_pins(&self.pins, &mut self.mending)?;
             let links = self.links.look(&self.pins);
             self.egress.mend(&links, &self.pins);
         }
-        if mended {
-            let directory = printable::path(self.pins.directory());
-            tracing::warn!("somebody has removed pins of filterd's from {directory}: they are put back");
-        }
         Ok(())
+    }
+
+    /// What has been put right since this was asked last.
+    pub(super) fn mended(&mut self) -> Mended {
+        let (egress, tampered) = (self.egress.was_attached(), self.mending.take());
+        Mended { egress, tampered, owner: geteuid().as_raw() }
     }
 
     /// Gives every link our program anew. Some drivers forget it while the machine sleeps (virtio_net does), and the kernel
@@ -49,13 +54,18 @@ impl Server {
     }
 
     /// The lock is one for the directory that was there: whoever has locked the one that is there now keeps it.
-    fn mend_directories(&mut self) -> Result<bool, KernelError> {
-        let is_missing = self.pins.is_missing();
+    pub(super) fn mend_directories(&mut self) -> Result<(), KernelError> {
+        if self.is_gone || self.is_apart {
+            return Ok(());
+        }
+        if self.pins.is_missing() {
+            self.mending.are_gone();
+        }
         self.pins.make()?;
         if !self.lock.is_at(self.pins.directory()) {
             self.lock = self.pins.lock("")?;
         }
-        Ok(is_missing)
+        Ok(())
     }
 
     /// Our own hold on the counters, which are made for the first judge unless an earlier filterd has left some.

@@ -31,7 +31,7 @@ impl Server {
 
     /// Pins a map that has been made, for the judge to find, and gives another hold on it away.
     pub(super) fn hand_over(&mut self, map: MapUse, made: MapData) -> Result<OwnedFd, KernelError> {
-        self.mend_pins()?;
+        self.mend_directories()?;
         storage::pin(&made, &self.pins.table(map))?;
         let shared = mend::share(&made)?;
         self.tables.push((map, made));

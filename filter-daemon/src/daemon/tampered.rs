@@ -1,0 +1,146 @@
+//! What somebody has changed in the kernel that only filterd may change. It is put right at once, and told until an operator
+//! has looked at it.
+
+use nix::unistd::Uid;
+use tracing::{error, warn};
+
+use super::notices::id_of;
+use crate::accounts;
+use crate::blocklist::Timestamp;
+use crate::clock;
+use crate::control::wire::{About, Fault};
+use crate::kernel::Tampering;
+use crate::text::Explanation;
+
+/// More than so many at once tell nobody anything new.
+const MOST: usize = 8;
+
+const REMEDY: &str = "find out who did it (`bpftool prog`, `ausearch -m BPF`); then";
+
+/// The part of the owner's state that is about tampering.
+#[derive(Default)]
+pub struct Tampered {
+    seen: Vec<Noticed>,
+    /// Who owns the pins.
+    owner: u32,
+    /// How often the tables were looked at.
+    looks: usize,
+}
+
+struct Noticed {
+    since: Timestamp,
+    tampering: Tampering,
+    times: u64,
+}
+
+impl Tampered {
+    /// The pins belong to this user.
+    pub fn set_owner(&mut self, owner: u32) {
+        self.owner = owner;
+    }
+
+    /// A number that is another one at each look.
+    pub fn next_look(&mut self) -> usize {
+        self.looks = self.looks.wrapping_add(1);
+        self.looks
+    }
+
+    /// Something was not as it had been left, and has been put right.
+    pub fn note(&mut self, tampering: Tampering, now: Timestamp) {
+        let who = self.who_could();
+        match &tampering {
+            Tampering::PinsGone(_) => warn!("tampered with: {tampering}: they are put back ({who})"),
+            // What becomes of it is told where it is attached again.
+            Tampering::Link(..) => warn!("tampered with: {tampering} ({who})"),
+            Tampering::Slot(_) | Tampering::Pin(_) | Tampering::Tables(_) => {
+                error!("tampered with: {tampering}: it is put right ({who})");
+            }
+        }
+        if let Some(seen) = self.seen.iter_mut().find(|seen| seen.tampering == tampering) {
+            seen.times += 1;
+        } else if self.seen.len() < MOST {
+            self.seen.push(Noticed { since: now, tampering, times: 1 });
+        }
+    }
+
+    /// Forgets what somebody has looked at. Remarks have no id, so they go when `all` notices are acknowledged.
+    pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool, all: bool) {
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.retain(|seen| {
+            if seen.tampering.may_be_negligence() { !all } else { !is_meant(&self.fault(seen)) }
+        });
+        self.seen = seen;
+    }
+
+    /// What nobody does by negligence.
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        let seen = self.seen.iter().filter(|seen| !seen.tampering.may_be_negligence());
+        seen.map(|seen| self.fault(seen))
+    }
+
+    fn fault(&self, seen: &Noticed) -> Fault {
+        // The same however often it happens.
+        let id = id_of(seen.since.secs(), &seen.tampering.to_string());
+        let remedy = format!("{REMEDY} `filterd ack {id}` ends this notice");
+        let told = Explanation::new(self.message(seen), remedy);
+        // It is over, and may come again.
+        Fault { about: About::Durability, since: clock::on_the_wall(seen.since), told, id: Some(id) }
+    }
+
+    /// What a clean-up script may have done.
+    pub fn remarks(&self) -> impl Iterator<Item = Explanation> {
+        let seen = self.seen.iter().filter(|seen| seen.tampering.may_be_negligence());
+        seen.map(|seen| Explanation::new(self.message(seen), format!("{REMEDY} `filterd ack` ends this notice")))
+    }
+
+    fn message(&self, Noticed { tampering, times, .. }: &Noticed) -> String {
+        let times = if *times > 1 { format!(", {times} times") } else { String::new() };
+        format!("tampered with: {tampering}{times}; filterd has put it right. {}", self.who_could())
+    }
+
+    fn who_could(&self) -> String {
+        let owner = match self.owner {
+            0 => "root, who owns the pins".to_owned(),
+            owner => format!("root, and user {}, who owns the pins", accounts::name_of(Uid::from_raw(owner))),
+        };
+        format!("A process with CAP_BPF could do it, {owner}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u32) -> Timestamp {
+        Timestamp::from_secs(seconds)
+    }
+
+    #[test]
+    fn tampering_is_shown_until_it_is_acknowledged() {
+        let mut tampered = Tampered::default();
+        tampered.note(Tampering::Slot(None), at(7));
+        tampered.note(Tampering::Slot(None), at(9));
+        tampered.note(
+            Tampering::Link("eth0".to_owned(), "somebody has taken the filter off it".to_owned()),
+            at(9),
+        );
+        let faults: Vec<_> = tampered.faults().collect();
+        let [fault] = &faults[..] else { panic!("{faults:?}") };
+        assert!(fault.told.message.contains("the slot of the judge was empty"), "{}", fault.told.message);
+        assert!(fault.told.message.contains("2 times"), "{}", fault.told.message);
+        assert!(fault.told.message.contains("CAP_BPF"), "{}", fault.told.message);
+        assert_eq!(tampered.remarks().count(), 1, "links may be taken off by chance");
+        let id = fault.id.clone();
+        tampered.acknowledge(|fault| fault.id == id, false);
+        assert_eq!((tampered.faults().count(), tampered.remarks().count()), (0, 1));
+        tampered.acknowledge(|_| true, true);
+        assert_eq!((tampered.faults().count(), tampered.remarks().count()), (0, 0));
+    }
+
+    #[test]
+    fn much_tampering_is_told_in_few_words() {
+        let mut tampered = Tampered::default();
+        (0..100).for_each(|program| tampered.note(Tampering::Slot(Some(program)), at(7)));
+        assert_eq!(tampered.faults().count(), MOST);
+    }
+}
