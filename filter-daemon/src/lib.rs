@@ -28,6 +28,7 @@ pub mod metrics;
 pub mod net_namespace;
 pub mod netlink;
 pub mod notify;
+pub mod seccomp;
 pub mod source;
 pub mod state_directory;
 pub mod text;

@@ -32,6 +32,7 @@ impl Owner {
         faults.extend(self.feeds.faults(self.protection.blocklist()));
         faults.extend(self.refreshing.fault());
         faults.extend(self.http.faults());
+        faults.extend(self.privileges.fault());
         let has_deadlines = self.protection.blocklist().next_deadline().is_some();
         faults.extend(self.time.fault(has_deadlines));
         faults.sort_by_key(|fault| (fault.about, fault.since));
@@ -52,7 +53,7 @@ impl Owner {
                 format!("{message}; with `enforce: false` it is so anyway, and the pause changes nothing");
             Explanation { message, remedy }
         });
-        paused.into_iter().chain(self.config.metrics.warnings()).collect()
+        paused.into_iter().chain(self.config.metrics.warnings()).chain(self.privileges.remarks()).collect()
     }
 
     /// One line for the log once everything is in place.

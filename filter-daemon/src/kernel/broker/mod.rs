@@ -3,6 +3,7 @@
 //! what it does.
 
 pub mod client;
+mod confine;
 mod counters;
 pub mod counts;
 mod debug;
@@ -18,6 +19,7 @@ pub mod occupied;
 mod pins;
 pub mod process;
 pub mod processors;
+mod ration;
 pub mod request;
 pub mod root;
 mod server;
