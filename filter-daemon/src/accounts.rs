@@ -9,13 +9,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::unistd::{Gid, Uid, geteuid, setfsuid, setgid, setgroups, setuid};
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use rustix::thread::{self, CapabilitySet, CapabilitySets, set_capabilities};
 
 const USERS: &str = "/etc/passwd";
 const GROUPS: &str = "/etc/group";
 
-/// Whom the daemon becomes if nobody says otherwise, and if there is such a user.
+/// Whom root's daemon becomes if nobody says otherwise.
 pub const OWN: &str = "filterd";
+
+/// The number of that user and of its group where /etc/passwd has no such user. It is in no range from which users, systemd's
+/// dynamic users, or containers get theirs, and fits in 16 bits, as containers with few users want it.
+pub const UNLISTED: u32 = 65_525;
 
 /// Somebody whom the daemon can become.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,16 +37,38 @@ pub fn user(name: &str) -> io::Result<Option<User>> {
     Ok(user_in(&read(USERS)?, name))
 }
 
-/// Whom a daemon is to become that is not told: root becomes who was there before, if anybody was, or else a user of its
-/// own, where there is one.
+/// Whom a daemon is to become that is not told: root becomes who was there before, if anybody was, or else the daemon's own
+/// user. It stays root only where a root was before.
 pub fn default_user(before: Option<u32>) -> Option<User> {
     if !geteuid().is_root() {
         return None;
     }
     match before {
+        Some(UNLISTED) => Some(unlisted()),
         Some(uid) => user_of(Uid::from_raw(uid)).filter(|user| !user.uid.is_root()),
-        None => user(OWN).ok().flatten(),
+        None => Some(own()),
     }
+}
+
+/// The daemon's own user: `filterd`, or a number that nobody has.
+pub fn own() -> User {
+    user(OWN).ok().flatten().unwrap_or_else(unlisted)
+}
+
+fn unlisted() -> User {
+    User { name: OWN.to_owned(), uid: Uid::from_raw(UNLISTED), gid: Gid::from_raw(UNLISTED) }
+}
+
+/// Is this the daemon's own user on a machine that does not list it?
+pub fn is_unlisted(uid: Uid) -> bool {
+    uid.as_raw() == UNLISTED && user_of(uid).is_none()
+}
+
+/// Who else on this machine has the number that only filterd should have: a user or a group.
+pub fn holder_of_unlisted() -> Option<String> {
+    let user = user_of(Uid::from_raw(UNLISTED)).map(|user| user.name).filter(|name| name != OWN);
+    let group = || group_of(Gid::from_raw(UNLISTED)).filter(|name| name != OWN);
+    user.map(|name| format!("user {name}")).or_else(|| Some(format!("group {}", group()?)))
 }
 
 /// The user of this number.
@@ -61,10 +87,29 @@ pub fn name_of(uid: Uid) -> String {
 
 /// What the group of this number is called: the number, if it has no name.
 pub fn group_name_of(gid: Gid) -> String {
+    group_of(gid).unwrap_or_else(|| gid.to_string())
+}
+
+fn group_of(gid: Gid) -> Option<String> {
     let groups = read(GROUPS).unwrap_or_default();
     let number = gid.as_raw().to_string();
-    let line = groups.lines().find(|line| line.split(':').nth(2) == Some(&number));
-    line.and_then(|line| line.split(':').next()).map_or(number.clone(), ToOwned::to_owned)
+    let line = groups.lines().find(|line| line.split(':').nth(2) == Some(&number))?;
+    line.split(':').next().map(ToOwned::to_owned)
+}
+
+/// Does something on a thread that is this user, with the user's groups; to be called by root.
+pub fn on_a_thread_of<T: Send>(user: &User, act: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let groups: Vec<_> = groups_of(user)?.iter().map(|gid| thread::Gid::from_raw(gid.as_raw())).collect();
+    let (uid, gid) = (thread::Uid::from_raw(user.uid.as_raw()), thread::Gid::from_raw(user.gid.as_raw()));
+    std::thread::scope(|threads| {
+        let done = threads.spawn(move || {
+            thread::set_thread_groups(&groups)?;
+            thread::set_thread_res_gid(gid, gid, gid)?;
+            thread::set_thread_res_uid(uid, uid, uid)?;
+            Ok(act())
+        });
+        done.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Becomes this user, without any capability, and never anybody else again.

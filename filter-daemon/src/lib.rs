@@ -29,6 +29,7 @@ pub mod mount_namespace;
 pub mod net_namespace;
 pub mod netlink;
 pub mod notify;
+pub mod seccomp;
 pub mod source;
 pub mod state_directory;
 pub mod text;

@@ -12,7 +12,9 @@ fn main() -> ExitCode {
         Invocation::Detach(leftovers) => daemon::detach(&leftovers),
         Invocation::Completions(shell) => shell.tell(),
         Invocation::Keep { pin_dir, beside, log } => daemon::keep(&pin_dir, beside, log),
-        Invocation::StartFetches { user, log } => daemon::start_fetches(user.as_deref(), log),
+        Invocation::StartFetches { user, named_by, log } => {
+            daemon::start_fetches(user.as_deref(), named_by, log)
+        }
         Invocation::Fetch { spawner } => daemon::fetch(spawner),
     }
 }

@@ -20,6 +20,16 @@ pub fn own() -> u64 {
     field(&read("/proc/self/status"), "VmRSS:").unwrap_or_default()
 }
 
+/// Memory that the machine has, in bytes.
+pub fn of_the_machine() -> Option<u64> {
+    field(&read("/proc/meminfo"), "MemTotal:")
+}
+
+/// Memory that is free on the machine, in bytes, whatever limits this process.
+pub fn free_on_the_machine() -> Option<u64> {
+    field(&read("/proc/meminfo"), "MemAvailable:")
+}
+
 /// Memory that is free for this process: the machine's, or the least that any of its cgroups leaves. None where nothing is
 /// told.
 pub fn available() -> Option<Available> {
@@ -28,8 +38,7 @@ pub fn available() -> Option<Available> {
 
 /// The same for another process.
 pub fn available_to(process: Option<u32>) -> Option<Available> {
-    let machine = field(&read("/proc/meminfo"), "MemAvailable:");
-    let machine = machine.map(|bytes| Available { bytes, limit: None });
+    let machine = free_on_the_machine().map(|bytes| Available { bytes, limit: None });
     let groups = cgroups(process);
     let limited = groups.iter().filter_map(|group| {
         let name = group.strip_prefix(GROUPS).unwrap_or(group);

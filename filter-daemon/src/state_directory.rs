@@ -70,6 +70,11 @@ impl Explain for StateError {
                 Some(Errno::EMFILE | Errno::ENFILE) => {
                     "let filterd have more files open (`ulimit -n`, `LimitNOFILE=` of its unit)".to_owned()
                 }
+                Some(Errno::EPERM) => {
+                    "filterd gives it to its own user, which takes CAP_CHOWN (a container: `--cap-add CHOWN`); or stay root \
+                     with `--user root`"
+                        .to_owned()
+                }
                 _ => "give filterd another directory with --state-dir".to_owned(),
             },
         })
@@ -125,11 +130,12 @@ impl<'a> StateDirectory<'a> {
         DirBuilder::new().mode(0o700).create(self.path)
     }
 
-    /// Whose things are filterd's: those of whom it becomes, of root, and of the user that it is where nobody says otherwise.
-    /// Whatever belongs to anybody else, that one has laid there, or may still change.
+    /// Whose things are filterd's: those of whom it becomes, of root, and of the user that it is where nobody says otherwise,
+    /// also from before that user was listed. Whatever belongs to anybody else, that one has laid there, or may still change.
     fn trusted(&self) -> Vec<Uid> {
-        let own = accounts::user(accounts::OWN).ok().flatten().map(|user| user.uid);
-        [self.user, Uid::from_raw(0)].into_iter().chain(own).collect()
+        let own = accounts::own().uid;
+        let before = Some(Uid::from_raw(accounts::UNLISTED)).filter(|_| accounts::holder_of_unlisted().is_none());
+        [self.user, Uid::from_raw(0), own].into_iter().chain(before).collect()
     }
 
     /// Shows everything that is filterd's to `visit`, each after it was looked at, the directory itself last.

@@ -37,6 +37,8 @@ impl Home {
         });
         let name = leftovers::unique_name();
         let directory = tempfile::Builder::new().prefix(&name).tempdir().expect("/tmp can be written");
+        // The daemon is another user, and reads configuration and lists here.
+        fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("it is ours");
         Self { directory, pins: Path::new(BPFFS).join(name), is_patient: AtomicBool::new(false) }
     }
 
@@ -63,12 +65,11 @@ impl Home {
         path
     }
 
-    /// The words that make any filterd a daemon of this home. It stays root, whoever else there is on this machine.
+    /// The words that make any filterd a daemon of this home. It becomes whom it becomes on this machine: never root.
     pub fn daemon_arguments(&self) -> Vec<String> {
         let word = |flag: &str, path: &Path| [flag.to_owned(), path.display().to_string()];
         let state = word("--state-dir", &self.path("state"));
-        let user = word("--user", Path::new("root"));
-        [word("--socket", &self.socket()), state, word("--pin-dir", &self.pins), user].concat()
+        [word("--socket", &self.socket()), state, word("--pin-dir", &self.pins)].concat()
     }
 
     /// From here on nobody gives up after the usual five seconds: for stories that ask for much on machines that do much else.

@@ -10,6 +10,8 @@ mod expect;
 mod foreign;
 mod frame;
 pub mod home;
+#[cfg(target_arch = "x86_64")]
+pub mod injection;
 mod ip;
 mod leftovers;
 pub mod life;

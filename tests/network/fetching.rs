@@ -3,6 +3,7 @@
 
 mod broken;
 mod confined;
+mod named;
 mod private;
 mod real;
 pub mod site;

@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use harness::{ATTACKER, BYSTANDER, Net, Reply, home, program, until};
 
 const RECIPE: &str = include_str!("../../configs/container/Containerfile");
+const PASSWD: &str = include_str!("../../configs/container/passwd");
+const GROUP: &str = include_str!("../../configs/container/group");
 const DAEMON_SET: &str = include_str!("../../configs/kubernetes/daemonset.yaml");
 
 /// What a container is given besides its image: processes, devices and a part of the host's BPF file system. SYS_CHROOT is for
@@ -38,6 +40,9 @@ impl Container {
         let filterd = words(RECIPE, "COPY filterd ").remove(0);
         program::copied(home::binary(), &root.join(filterd.trim_start_matches('/')));
         fs::write(root.join("etc/filterd/filterd.yaml"), configuration).expect("there is room");
+        for (name, text) in [("passwd", PASSWD), ("group", GROUP)] {
+            fs::write(root.join("etc").join(name), text).expect("there is room");
+        }
         if !Reply::of(Command::new("chroot").arg(&root).args([filterd.as_str(), "--version"])).is_success() {
             println!("SKIPPED an image: this filterd needs libraries beside it");
             return None;
@@ -88,7 +93,7 @@ fn an_image_of_one_binary_filters_with_the_capabilities_of_the_daemonset() {
     container.asked(&["add", ATTACKER]).succeeds();
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
-    container.asked(&["status", "--quiet"]).succeeds();
+    container.asked(&["status"]).succeeds().says("runs as filterd, ");
     container.asked(&["ping", "--quiet"]).succeeds();
     let log = said(&log);
     assert!(!log.contains("ERROR") && !log.contains("WARN"), "nothing is missing in there: {log}");

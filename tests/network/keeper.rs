@@ -85,18 +85,25 @@ fn the_keeper_makes_no_maps_without_end() {
 }
 
 /// A keeper without its daemon.
-struct Keeper {
+pub struct Keeper {
     process: Child,
     line: OwnedFd,
 }
 
 impl Keeper {
-    fn start(net: &Net, home: &Home) -> Self {
+    pub fn start(net: &Net, home: &Home) -> Self {
+        Self::start_through(net, home, &[])
+    }
+
+    /// One that is started by these words.
+    pub fn start_through(net: &Net, home: &Home, words: &[&str]) -> Self {
         let none = SockFlag::SOCK_CLOEXEC;
         let (line, theirs) =
             socketpair(AddressFamily::Unix, SockType::SeqPacket, None, none).expect("two ends of a line");
-        let mut command = net.host().command(&binary().display().to_string());
-        command.arg("broker").arg(home.pins()).stdin(Stdio::from(theirs));
+        let program = binary().display().to_string();
+        let mut words = words.iter().copied().chain([program.as_str()]);
+        let mut command = net.host().command(words.next().expect("there is a program"));
+        command.args(words).arg("broker").arg(home.pins()).stdin(Stdio::from(theirs));
         let process = command.spawn().expect("filterd can be run");
         drop(command);
         let mut keeper = Self { process, line };
@@ -105,10 +112,19 @@ impl Keeper {
         keeper
     }
 
-    fn ask(&mut self, request: &Value) -> Value {
-        let request = request.to_string();
-        send(self.line.as_raw_fd(), request.as_bytes(), MsgFlags::MSG_NOSIGNAL).expect("it listens");
+    pub fn ask(&mut self, request: &Value) -> Value {
+        self.say(&request.to_string());
         self.hear()
+    }
+
+    /// Says anything at all.
+    pub fn say(&mut self, message: &str) {
+        send(self.line.as_raw_fd(), message.as_bytes(), MsgFlags::MSG_NOSIGNAL).expect("it listens");
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn wait_for_the_end(&mut self) {
+        self.process.limited_wait().expect("it is our child");
     }
 
     /// Asks for what it must not do; tells why it does not.
@@ -121,7 +137,7 @@ impl Keeper {
     }
 
     #[track_caller]
-    fn does(&mut self, request: &Value) {
+    pub fn does(&mut self, request: &Value) {
         let answer = self.ask(request);
         assert!(answer.get("Failed").is_none(), "{request}: {answer}");
     }

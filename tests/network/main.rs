@@ -5,6 +5,12 @@ mod allow;
 mod as_sent;
 mod asked;
 mod attach;
+#[path = "../attack/broker.rs"]
+mod attack_broker;
+#[path = "../attack/injected.rs"]
+mod attack_injected;
+#[path = "../attack/local_user.rs"]
+mod attack_local_user;
 mod bad_input;
 mod belongs_to_others;
 mod bulk;

@@ -7,19 +7,22 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use harness::home::binary;
-use harness::{ATTACKER, BYSTANDER, Daemon, Net, Refusal, Reply, keeper_of, without};
+use harness::{ATTACKER, BYSTANDER, Daemon, Net, Refusal, Reply, fetcher_of, keeper_of, without};
 use landlock::{AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetError};
 use nix::sys::signal::Signal;
 
 /// A number that no user of any machine has.
 const FILTERD: u32 = 990_917;
 
+/// The number of the daemon where there is no user filterd.
+const UNLISTED: u32 = filterd::accounts::UNLISTED;
+
 #[test]
 fn root_becomes_filterd_where_there_is_such_a_user() {
     let mut net = Net::new();
     net.readable_by_all();
     // What root has left is taken over.
-    net.start("");
+    net.start_with("", &["--user", "root"]);
     net.filterd(["add", ATTACKER]).succeeds();
     net.stop();
     let daemon = Daemon::start(&mut with_a_user(&net, "block: [203.0.113.8]"), net.home());
@@ -36,6 +39,54 @@ fn root_becomes_filterd_where_there_is_such_a_user() {
     let back = Daemon::start(with_a_user(&net, "").args(["--user", "root"]), net.home());
     assert!(status(back.id(), "Uid").starts_with("0\t"), "`--user root` stays root");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+#[test]
+fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
+    let mut net = Net::new();
+    let list = net.file("secret.txt", BYSTANDER);
+    let config = "lists: [{name: secret, path: $HOME/secret.txt}]";
+    fs::set_permissions(&list, Permissions::from_mode(0o600)).expect("it is ours");
+    // A filterd of before ran as root, and read what only root may read.
+    net.start_with(config, &["--user", "root"]);
+    net.filterd(["status"]).exits(7).says("the daemon runs as root").says("without `--user root`");
+    net.filterd(["doctor"]).says("the daemon runs as root");
+    net.filterd(["add", ATTACKER]).succeeds();
+    net.stop();
+    let unlisted = UNLISTED.to_string();
+    let mend = format!("chgrp {unlisted} {0} && chmod g+r {0}", list.display());
+    let file = net.home().path("filterd.yaml");
+    let check = |words: &[&str]| Reply::of(of_a_machine_with(&net, "", &[]).arg("check").arg(&file).args(words));
+    check(&[]).succeeds().complains(&format!("filterd becomes user {unlisted}, who may not read ")).complains(&mend);
+    let daemon = Daemon::start(&mut without_a_user(&net, config), net.home());
+    for (process, who) in [(daemon.id(), "the daemon"), (fetcher_of(daemon.id()), "who starts fetches")] {
+        assert!(status(process, "Uid").starts_with(&format!("{unlisted}\t{unlisted}\t{unlisted}")), "{who}");
+        assert_eq!(status(process, "Groups"), unlisted, "{who}");
+    }
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+    let told = net.filterd(["status"]).exits(7).says("list secret is held back").says(&mend);
+    told.says(&format!("runs as {unlisted}, ")).says("this machine has no user filterd").says("useradd");
+    let journal = fs::metadata(net.home().path("state/live.redb")).expect("it is there");
+    assert_eq!((journal.uid(), journal.mode() & 0o777), (UNLISTED, 0o600));
+    daemon.end(Signal::SIGTERM);
+    // Somebody makes the user: what the number had is its own.
+    let daemon = Daemon::start(&mut with_a_user(&net, config), net.home());
+    assert!(status(daemon.id(), "Uid").starts_with(&format!("{FILTERD}\t")));
+    net.expect_each([ATTACKER, BYSTANDER]).dropped();
+}
+
+#[test]
+fn a_number_that_somebody_has_is_not_taken() {
+    let net = Net::new();
+    let words = net.arguments("");
+    for (file, line) in [("passwd", format!("ann:x:{UNLISTED}:1::/:/bin/sh")), ("group", format!("ann:x:{UNLISTED}:"))] {
+        let machine = with_accounts(&net, [("passwd", ""), ("group", "")].map(|(name, none)| {
+            (name, if name == file { line.as_str() } else { none })
+        }));
+        let told = Reply::of(started_by(machine, &["timeout", "--signal=KILL", "30"]).args(&words).env("NO_COLOR", "1"));
+        told.exits(3).complains(&format!("its number {UNLISTED} belongs to ")).complains("useradd --system");
+        assert!(!fs::exists(net.home().path("state")).unwrap_or(true), "nothing is made");
+    }
 }
 
 #[test]
@@ -199,45 +250,61 @@ fn has_landlock() -> bool {
     matches!(asked, Ok(LandlockStatus::Available { .. }))
 }
 
-/// A filterd on `eth0`, without a word of whom to be, on a machine that has a user `filterd`.
+/// A filterd on `eth0`, on a machine that has a user `filterd`.
 fn with_a_user(net: &Net, config: &str) -> Command {
-    let own = net.arguments(config);
-    let own = own.chunks(2).filter(|pair| pair[0] != "--user").flatten();
-    let mut command = of_a_machine(net, &["setpriv", "--pdeathsig", "KILL"]);
-    command.args(own).env("NO_COLOR", "1");
+    daemon_of(of_a_machine(net, &["setpriv", "--pdeathsig", "KILL"]), net, config)
+}
+
+/// The same on a machine that has none.
+fn without_a_user(net: &Net, config: &str) -> Command {
+    daemon_of(of_a_machine_with(net, "", &["setpriv", "--pdeathsig", "KILL"]), net, config)
+}
+
+fn daemon_of(mut command: Command, net: &Net, config: &str) -> Command {
+    command.args(net.arguments(config)).env("NO_COLOR", "1");
     command
 }
 
 /// How does it end?
 fn refused(net: &Net, config: &str) -> Reply {
-    let own = net.arguments(config);
-    let own = own.chunks(2).filter(|pair| pair[0] != "--user").flatten();
-    Reply::of(of_a_machine(net, &["timeout", "--signal=KILL", "30"]).args(own).env("NO_COLOR", "1"))
+    Reply::of(&mut daemon_of(of_a_machine(net, &["timeout", "--signal=KILL", "30"]), net, config))
 }
 
-/// filterd, on that machine, started by this.
+/// filterd, on a machine that has a user `filterd`, started by this.
 fn of_a_machine(net: &Net, by: &[&str]) -> Command {
-    let mut command = with_passwd(net);
-    command.args(by).arg(binary());
-    command
+    started_by(with_passwd(net), by)
 }
 
-/// What is to be done on that machine, which differs from ours in two files.
+/// filterd, on a machine where this line of /etc/passwd is in that user's place.
+fn of_a_machine_with(net: &Net, line: &str, by: &[&str]) -> Command {
+    started_by(with_accounts(net, [("passwd", line), ("group", "")]), by)
+}
+
+fn started_by(mut machine: Command, by: &[&str]) -> Command {
+    machine.args(by).arg(binary());
+    machine
+}
+
+/// What is to be done on a machine that has a user `filterd`.
 fn with_passwd(net: &Net) -> Command {
-    let with = |name: &str, line: String| -> PathBuf {
+    let user = format!("filterd:x:{FILTERD}:{FILTERD}::/nonexistent:/bin/false");
+    with_accounts(net, [("passwd", &user), ("group", &format!("filterd:x:{FILTERD}:"))])
+}
+
+/// What is to be done on a machine that differs from ours in two files: each has this line in place of filterd's.
+fn with_accounts(net: &Net, lines: [(&str, &str); 2]) -> Command {
+    let files = lines.map(|(name, line)| -> PathBuf {
         let text = fs::read_to_string(format!("/etc/{name}")).expect("every machine has it");
         let others = text.lines().filter(|line| !line.starts_with("filterd:"));
-        let path = net.file(name, &(others.collect::<Vec<_>>().join("\n") + "\n" + &line + "\n"));
+        let path = net.file(name, &(others.collect::<Vec<_>>().join("\n") + "\n" + line + "\n"));
         fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("it is ours");
         path
-    };
-    let passwd = with("passwd", format!("filterd:x:{FILTERD}:{FILTERD}::/nonexistent:/bin/false"));
-    let group = with("group", format!("filterd:x:{FILTERD}:"));
+    });
     let mut command = net.host().command("unshare");
     command.args(["--mount", "sh", "-c"]);
     command
         .arg("mount --bind \"$1\" /etc/passwd && mount --bind \"$2\" /etc/group && shift 2 && exec \"$@\"");
-    command.arg("sh").arg(passwd).arg(group);
+    command.arg("sh").args(files);
     command
 }
 

@@ -23,7 +23,8 @@ fn the_daemon_has_no_capabilities_and_its_keeper_three() {
             assert_eq!(number(process, set), expected, "{set} of {who}");
         }
         assert_eq!(line(process, "NoNewPrivs"), "1", "{who}");
-        assert!(line(process, "Uid").starts_with("0\t"), "{who}: tests name their user");
+        assert_eq!(line(process, "Uid").starts_with("0\t"), process == keeper, "{who}");
+        assert_eq!(line(process, "Seccomp"), "2", "{who}");
         let limits = fs::read_to_string(format!("/proc/{process}/limits")).expect("it runs");
         let cores =
             limits.lines().find(|line| line.starts_with("Max core file size")).expect("it is limited");

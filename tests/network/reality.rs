@@ -239,6 +239,8 @@ fn an_emptied_judge_slot_is_filled_and_told() {
         .says("CAP_BPF");
     net.expect(ATTACKER).dropped();
     net.filterd(["reload"]).succeeds();
+    net.filterd(["status"]).exits(7).says("tampered with");
+    net.filterd(["ack"]).succeeds().says("tampered with");
     net.filterd(["status"]).succeeds().is_silent_about("tampered");
     // Nobody asks.
     empty();

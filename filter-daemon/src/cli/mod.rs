@@ -27,7 +27,7 @@ use crate::text::printable;
 pub use completion::Shell;
 pub use everywhere::{Everywhere, With};
 use run::RunArguments;
-pub use run::{ConfigFile, Log, LogFormat, Run, interface_name, user};
+pub use run::{ConfigFile, Log, LogFormat, Run, interface_name, user_or_own};
 
 /// What filterd was started for.
 #[derive(Debug)]
@@ -53,6 +53,8 @@ pub enum Invocation {
     StartFetches {
         /// As whom, if we are root.
         user: Option<String>,
+        /// Only those that this configuration names.
+        named_by: Option<PathBuf>,
         /// To log as the daemon does.
         log: Log,
     },
@@ -130,7 +132,11 @@ enum Command {
         beside: bool,
     },
     #[command(name = fetch::SPAWNER, hide = true)]
-    StartFetches { user: Option<String> },
+    StartFetches {
+        user: Option<String>,
+        #[arg(long)]
+        named_by: Option<PathBuf>,
+    },
     #[command(name = fetch::CHILD, hide = true)]
     Fetch { spawner: u32 },
     #[command(flatten)]
@@ -281,8 +287,8 @@ fn read(
         Some(Command::Keep { pin_dir, beside }) => {
             return Ok(Invocation::Keep { pin_dir, beside, log: run.log(quiet, false) });
         }
-        Some(Command::StartFetches { user }) => {
-            return Ok(Invocation::StartFetches { user, log: run.log(quiet, false) });
+        Some(Command::StartFetches { user, named_by }) => {
+            return Ok(Invocation::StartFetches { user, named_by, log: run.log(quiet, false) });
         }
         Some(Command::Fetch { spawner }) => return Ok(Invocation::Fetch { spawner }),
         Some(Command::Run(further)) => run.and(further.own),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use nix::unistd::geteuid;
 
 use super::places;
 use crate::accounts::{self, User};
@@ -36,7 +37,7 @@ pub struct RunArguments {
     /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
-    /// Be this user once everything is open [default for root: filterd, if there is such a user]
+    /// Be this user once everything is open [default for root: filterd, or a number that nobody has]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
     /// What becomes of the filter when this ends; over the configuration's `on_exit`
@@ -126,6 +127,13 @@ impl ConfigFile {
             Self::Named(path) | Self::Usual(path) => Some(path),
             Self::None => None,
         }
+    }
+}
+
+impl Run {
+    /// Is the daemon root, and to be root from then on, too?
+    pub fn stays_root(&self) -> bool {
+        self.user.as_ref().map_or_else(geteuid, |user| user.uid).is_root()
     }
 }
 
@@ -252,6 +260,11 @@ pub fn interface_name(name: &str) -> Result<String, String> {
 pub fn user(name: &str) -> Result<User, String> {
     let found = accounts::user(name).map_err(|error| error.to_string())?;
     found.ok_or_else(|| "there is no such user in /etc/passwd".to_owned())
+}
+
+/// A user of this machine, or the daemon's own where that is not listed.
+pub fn user_or_own(name: &str) -> Result<User, String> {
+    if name == accounts::OWN { Ok(accounts::own()) } else { user(name) }
 }
 
 fn on_exit(word: &str) -> Result<OnExit, String> {

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::commit::NotDone;
 use super::not_succeeded::SuccessionError;
+use super::privilege::MAKE_USER;
 use crate::accounts;
 use crate::blocklist::{NoSlot, Refusal, TooManyLists};
 use crate::command::render::figure::counted_as;
@@ -110,6 +111,12 @@ pub enum DaemonError {
         /// As many as it needs.
         least: u64,
     },
+    /// There is no user `filterd`, and the number that the daemon would take is somebody's.
+    #[error("there is no user filterd, and its number {} belongs to {holder}", accounts::UNLISTED)]
+    NumberTaken {
+        /// The user or group.
+        holder: String,
+    },
     /// The user to become cannot be become.
     #[error("cannot become user {name}: {source}")]
     User {
@@ -191,6 +198,12 @@ impl Explain for DaemonError {
                  for its container"
                     .to_owned(),
             ),
+            Self::NumberTaken { .. } => Some(format!("make that user: `{MAKE_USER}`")),
+            Self::User { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Some(
+                "it takes CAP_SETUID, CAP_SETGID and CAP_CHOWN (a container: `--cap-add SETUID,SETGID,CHOWN`); or stay root \
+                 with `--user root`"
+                    .to_owned(),
+            ),
             Self::User { .. } | Self::TooManyLists | Self::TooManyClauses | Self::System(_) => None,
         }
     }
@@ -231,6 +244,7 @@ impl From<&DaemonError> for Exit {
             | DaemonError::NoInterface
             | DaemonError::LeavesNoInterface { .. }
             | DaemonError::OtherNamespace
+            | DaemonError::NumberTaken { .. }
             | DaemonError::State(_)
             | DaemonError::ListIsLive { .. }
             | DaemonError::TooManyLists

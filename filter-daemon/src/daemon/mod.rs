@@ -33,6 +33,7 @@ mod open_files;
 mod owner;
 mod pages;
 mod pause;
+mod permits;
 mod persistence;
 mod pinned;
 mod privilege;
@@ -59,7 +60,7 @@ mod trying;
 mod turns;
 mod unreadable;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -120,9 +121,9 @@ pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
 }
 
 /// Is the process that starts fetches for another one.
-pub fn start_fetches(user: Option<&str>, log: Log) -> ExitCode {
+pub fn start_fetches(user: Option<&str>, named_by: Option<PathBuf>, log: Log) -> ExitCode {
     log::start_beside(log);
-    match fetch::be_spawner(user) {
+    match fetch::be_spawner(user, named_by.map(permits::read_from)) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
             tracing::error!("the process that fetches lists has ended: {error}");

@@ -16,21 +16,80 @@ use super::confine::{Confinement, confine};
 use super::error::DaemonError;
 use crate::accounts::{self, User};
 use crate::cli::Run;
+use crate::blocklist::Timestamp;
+use crate::clock;
 use crate::control::give_socket;
+use crate::control::wire::{About, Fault};
+use crate::seccomp::{self, Process};
 use crate::state_directory::StateDirectory;
+use crate::text::Explanation;
 
 /// What is left to the daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Privileges {
-    /// Whom it is, by name.
+    /// Its user, by name.
     pub user: String,
+    /// It is root, and since when.
+    pub root_since: Option<Timestamp>,
+    /// Its user is a number that /etc/passwd does not list.
+    pub is_unlisted: bool,
     /// Where it may write.
     pub confinement: Confinement,
+    /// Are system calls refused that it has no use for?
+    pub has_seccomp: bool,
+}
+
+impl Privileges {
+    /// A daemon that stays root is not as it should be, although somebody asked for it.
+    pub fn fault(&self) -> Option<Fault> {
+        let since = clock::on_the_wall(self.root_since?);
+        let message = "the daemon runs as root: whoever breaks into it owns what root owns (files, other programs' pins of \
+                       BPF, processes), as far as Landlock and seccomp do not prevent it";
+        let remedy = format!(
+            "start filterd without `--user root`, and let user {} read its lists: `filterd check --as filterd` shows \
+             what that user may not read",
+            accounts::name_of(accounts::own().uid)
+        );
+        Some(Fault { about: About::Confinement, since, told: Explanation::new(message, remedy) })
+    }
+
+    /// What an operator should know of it.
+    pub fn remarks(&self) -> impl Iterator<Item = Explanation> {
+        // A user with a name is easier to let read files.
+        let unlisted = self.is_unlisted.then(|| {
+            let message = format!(
+                "this machine has no user filterd: the daemon runs as user {}, which nobody else has",
+                accounts::UNLISTED
+            );
+            Explanation::new(message, format!("`{MAKE_USER}`, then restart filterd"))
+        });
+        let unrestricted = (!self.has_seccomp).then(|| {
+            let message = "this kernel has no seccomp: system calls that the daemon has no use for are not refused";
+            Explanation::new(message, "use a kernel with CONFIG_SECCOMP_FILTER")
+        });
+        unlisted.into_iter().chain(unrestricted)
+    }
 }
 
 impl fmt::Display for Privileges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, without capabilities; {}", self.user, self.confinement)
+        let seccomp = if self.has_seccomp { "seccomp" } else { "no seccomp" };
+        write!(f, "{}, without capabilities; {}, {seccomp}", self.user, self.confinement)
+    }
+}
+
+/// The command that makes the daemon's own user.
+pub const MAKE_USER: &str = "useradd --system --shell /usr/sbin/nologin filterd";
+
+/// The number that the daemon takes where there is no user `filterd` must be nobody else's.
+pub fn must_be_nobodys(run: &Run) -> Result<(), DaemonError> {
+    let is_unlisted = |user: &User| accounts::user(&user.name).is_ok_and(|listed| listed.is_none());
+    if !run.user.as_ref().is_some_and(is_unlisted) {
+        return Ok(());
+    }
+    match accounts::holder_of_unlisted() {
+        Some(holder) => Err(DaemonError::NumberTaken { holder }),
+        None => Ok(()),
     }
 }
 
@@ -56,7 +115,14 @@ pub fn drop_privileges(run: &Run, state: &StateDirectory<'_>) -> Result<Privileg
         None => accounts::drop_capabilities()?,
     }
     keep_nothing()?;
-    Ok(Privileges { user: accounts::name_of(geteuid()), confinement: confined(run) })
+    let user = geteuid();
+    Ok(Privileges {
+        user: accounts::name_of(user),
+        root_since: user.is_root().then(clock::now),
+        is_unlisted: accounts::is_unlisted(user),
+        confinement: confined(run),
+        has_seccomp: is_restricted(),
+    })
 }
 
 fn become_user(user: &User, socket: &Path) -> io::Result<()> {
@@ -85,4 +151,11 @@ fn confined(run: &Run) -> Confinement {
         warn!("cannot be confined by Landlock: {error}");
         Confinement::Nothing
     })
+}
+
+/// It works without, as on a kernel that has no seccomp.
+fn is_restricted() -> bool {
+    seccomp::restrict(Process::Daemon)
+        .inspect_err(|error| warn!("cannot be confined by seccomp: {error}"))
+        .is_ok()
 }

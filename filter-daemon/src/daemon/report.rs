@@ -34,6 +34,7 @@ impl Owner {
         faults.extend(self.refreshing.fault());
         faults.extend(self.http.faults());
         faults.extend(self.clock_fault());
+        faults.extend(self.privileges.fault());
         faults.sort_by_key(|fault| (fault.about, fault.since));
         faults
     }
@@ -52,7 +53,8 @@ impl Owner {
                 format!("{message}; with `enforce: false` it is so anyway, and the pause changes nothing");
             Explanation { message, remedy }
         });
-        paused.into_iter().chain(self.tampered.remarks()).chain(self.config.metrics.warnings()).collect()
+        let remarks = paused.into_iter().chain(self.tampered.remarks()).chain(self.config.metrics.warnings());
+        remarks.chain(self.privileges.remarks()).collect()
     }
 
     /// One line for the log once everything is in place.

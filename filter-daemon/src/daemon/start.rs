@@ -24,7 +24,7 @@ use super::persistence::{self, Before};
 use super::pinned::Attached;
 use super::reload::{Loaded, Sources};
 use super::succession::{self, Predecessor};
-use super::{privilege, unreadable};
+use super::{permits, privilege, unreadable};
 use crate::accounts::as_user;
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
@@ -34,7 +34,6 @@ use crate::control::client::Client;
 use crate::control::client::ClientError;
 use crate::control::wire::{HandOver, Ping};
 use crate::control::{Call, Handle, Server, SocketError, Watching, pins_note, told_by_whom};
-use crate::fetch::Fetcher;
 use crate::journal::JournalError;
 use crate::kernel::broker::Broker;
 use crate::kernel::{KernelError, interface};
@@ -161,6 +160,7 @@ async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
 }
 
 async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
+    privilege::must_be_nobodys(run)?;
     let directory = privilege::state_directory(run);
     directory.inspect()?;
     let server = listen(run).await?;
@@ -177,9 +177,7 @@ async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     if broker.found_at_work() && attached.is_some_and(|attached| attached.is_elsewhere()) {
         return Err(DaemonError::OtherNamespace);
     }
-    let fetcher = meanwhile::told("starting the process that fetches lists", || {
-        Fetcher::start(run.user.as_ref(), &run.log.words())
-    });
+    let fetcher = meanwhile::told("starting the process that fetches lists", || permits::start_fetcher(run));
     let means = Means::of(fetcher?);
     // Whatever thread has told anything by now has ended.
     let privileges = privilege::drop_privileges(run, &directory)?;
@@ -206,7 +204,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     directory.inspect()?;
     let broker = Broker::beside(&run.pin_dir, &run.log.words()).map_err(pins_are_taken)?;
     let are_private = mount_namespace::ends_with_ours(Path::new("/proc"), &run.pin_dir, true);
-    let means = Means::of(Fetcher::start(run.user.as_ref(), &run.log.words())?);
+    let means = Means::of(permits::start_fetcher(run)?);
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
     let live = predecessor.live_entries()?;

@@ -54,7 +54,11 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
                 let (message, remedy) = (told.message.clone(), told.remedy.clone());
                 match about {
                     About::Protection => findings.fail(CHECK, message, remedy),
-                    About::Durability | About::Time | About::Lists | About::Configuration => {
+                    About::Durability
+                    | About::Time
+                    | About::Lists
+                    | About::Configuration
+                    | About::Confinement => {
                         findings.warn(CHECK, message, remedy);
                     }
                 }

@@ -20,6 +20,7 @@ mod kernel;
 mod landlock;
 mod memory;
 mod processes;
+mod seccomp;
 mod state;
 mod xdp;
 
@@ -86,6 +87,7 @@ pub fn examine(subject: &Subject) -> Findings {
     state::check(subject, &mut findings);
     blocklists::check(subject, &mut findings);
     landlock::check(&mut findings);
+    seccomp::check(subject, &mut findings);
     daemon::check(subject, &mut findings);
     findings.unseen();
     findings

@@ -1,4 +1,5 @@
-//! The process that fetches once: it reads an order, restricts itself, asks the network, and says what comes.
+//! The process that fetches once: it reads an order, restricts itself, asks the network, and says what comes. Its standard input
+//! is what it may fetch, from the process that started it; its standard output is the socket of the one that orders.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,6 +14,7 @@ use super::authorities;
 use super::client;
 use super::message::{self, Head};
 use super::order::Order;
+use super::permits::Permits;
 use super::restrict;
 
 /// The verb that makes a filterd this process; nobody types it.
@@ -26,8 +28,12 @@ pub fn be(spawner: u32) -> io::Result<()> {
     if u32::try_from(getppid().as_raw()) != Ok(spawner) {
         return Err(io::Error::other("whoever started it has ended"));
     }
-    let mut line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let permits: Permits = serde_json::from_reader(io::stdin().lock())?;
+    let mut line = UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
     let order: Order = message::receive(&mut line)?;
+    if let Err(error) = permits.check(&order) {
+        return message::send(&mut line, &Head::Failed(error));
+    }
     let authorities = authorities::read();
     match restrict::child(&order) {
         Ok(()) => client::fetch(&order, &authorities, &mut line),

@@ -117,6 +117,9 @@ pub enum FetchError {
     /// Too many at once.
     #[error("too much is fetched at once already")]
     Busy,
+    /// The configuration's file does not name it, or not so.
+    #[error("the configuration's file does not name {}", printable::word(.0))]
+    NotNamed(String),
     /// Nobody is left who could start one.
     #[error("the process that starts fetches is gone: {}", printable::sentence(.0))]
     Gone(String),
@@ -192,6 +195,9 @@ impl Explain for FetchError {
             }
             Self::InTheClear(_) => "use https, or say `insecure: true` on the list",
             Self::NoAuthorities(_) => "install the package ca-certificates",
+            Self::NotNamed(_) => {
+                "see whether the file is valid (`filterd check`), and reload it (`filterd reload`); the list keeps what it has"
+            }
             Self::Gone(_) => "restart filterd; lists keep what they have",
             Self::NotReached { .. }
             | Self::Status(..)

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -21,17 +22,30 @@ pub struct Fetcher(Arc<Line>);
 
 impl Fetcher {
     /// Starts the process, which becomes `user` if we are root, or `nobody` where that is to stay root. To be called while programs can still be
-    /// started; `log` is how the process is told to log.
+    /// started; `log` is how the process is told to log. It fetches whatever is ordered.
     pub fn start(user: Option<&User>, log: &[&str]) -> io::Result<Self> {
-        Self::begin(Command::new("/proc/self/exe"), user, log)
+        Self::begin(Command::new("/proc/self/exe"), None, user, log)
+    }
+
+    /// The same, which fetches only what this configuration names: that process reads it.
+    pub fn start_named_by(configuration: &Path, user: Option<&User>, log: &[&str]) -> io::Result<Self> {
+        Self::begin(Command::new("/proc/self/exe"), Some(configuration), user, log)
     }
 
     /// Starts it by this command, whose program must be a filterd.
-    pub fn begin(mut command: Command, user: Option<&User>, log: &[&str]) -> io::Result<Self> {
+    pub fn begin(
+        mut command: Command,
+        configuration: Option<&Path>,
+        user: Option<&User>,
+        log: &[&str],
+    ) -> io::Result<Self> {
         let (ours, theirs) = Line::pair()?;
         let user = user.filter(|user| !user.uid.is_root());
         // Whoever looks for filterd in `ps` is to find it.
         command.arg0("filterd").args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
+        if let Some(configuration) = configuration {
+            command.arg("--named-by").arg(configuration);
+        }
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null());
         // It is never waited for: it ends after us.
         command.spawn().map_err(|error| {

@@ -1,9 +1,8 @@
 //! What the two processes take from themselves. Of the one that fetches nothing is left but to ask the network: it reads
 //! what turns names into addresses, writes to the socket it was given, and talks to ports where lists are.
 //!
-//! Three ways, because none is on every kernel or tells everything apart: limits, Landlock (`files`), seccomp (`calls`).
+//! Three ways, because none is on every kernel or tells everything apart: limits, Landlock (`files`), seccomp.
 
-mod calls;
 mod files;
 
 use std::io;
@@ -14,6 +13,7 @@ use rustix::thread::set_no_new_privs;
 
 use super::error::FetchError;
 use super::order::Order;
+use crate::seccomp::{self, Process};
 
 /// What a fetch takes of memory, with room: a few buffers, the authorities, and the program.
 const MOST_MEMORY: u64 = 512 << 20;
@@ -21,9 +21,14 @@ const MOST_MEMORY: u64 = 512 << 20;
 /// A connection, a name server or two, a file that says who they are, and what it began with.
 const MOST_DESCRIPTORS: u64 = 32;
 
-/// Whoever starts fetches writes nothing, and listens to nobody. Does the kernel know of ports, too?
+/// The process that starts fetches writes nothing, and listens to nobody. Does the kernel know of ports, too?
 pub fn spawner() -> io::Result<bool> {
-    files::spawner().map_err(io::Error::other)
+    let knows_ports = files::spawner().map_err(io::Error::other)?;
+    // Each fetch restricts itself, and nothing is fetched where it cannot.
+    if let Err(error) = seccomp::restrict(Process::Fetcher) {
+        tracing::warn!("the process that starts fetches of lists is not confined by seccomp: {error}");
+    }
+    Ok(knows_ports)
 }
 
 /// Everything but fetching this is given up.
@@ -52,7 +57,7 @@ fn limit(patience: Duration) -> io::Result<()> {
 fn this_thread(port: u16) -> io::Result<()> {
     set_no_new_privs(true)?;
     files::child(port).map_err(io::Error::other)?;
-    calls::restrict().map_err(io::Error::other)
+    seccomp::restrict(Process::Fetch).map_err(io::Error::other)
 }
 
 #[cfg(test)]

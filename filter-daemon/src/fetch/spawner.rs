@@ -1,7 +1,8 @@
 //! The process that starts fetches. It is filterd too, started by filterd before that confines itself, without any
 //! capability; it reads nothing that comes from the network. When its line closes, it ends, and the fetches with it.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -12,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Gid, Uid, geteuid};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_name, set_no_new_privs};
 
@@ -19,6 +21,7 @@ use super::child;
 use super::error::FetchError;
 use super::line::Line;
 use super::message::{self, Head};
+use super::permits::{Permits, Reader, Versions};
 use super::restrict;
 use crate::accounts::{self, User};
 use crate::clock;
@@ -47,8 +50,8 @@ struct Fetch {
     latest: Instant,
 }
 
-/// Is that process.
-pub fn be(user: Option<&str>) -> io::Result<()> {
+/// Is that process. With a reader only what the configuration names is fetched.
+pub fn be(user: Option<&str>, reader: Option<Reader>) -> io::Result<()> {
     set_name(c"filterd-fetcher")?;
     set_no_new_privs(true)?;
     for capability in CapabilitySet::all() {
@@ -64,14 +67,18 @@ pub fn be(user: Option<&str>) -> io::Result<()> {
             "this kernel's Landlock (from Linux 6.7 on, if switched on) does not limit which ports fetches of lists ask"
         );
     }
-    serve(&line)
+    serve(&line, &mut Versions::begin(reader))
 }
 
 fn become_nobody_in_particular(user: Option<&str>) -> io::Result<()> {
     if !geteuid().is_root() {
         return accounts::drop_capabilities();
     }
-    let user = match accounts::user(user.unwrap_or(NOBODY))? {
+    let found = match user {
+        Some(accounts::OWN) => Some(accounts::own()),
+        user => accounts::user(user.unwrap_or(NOBODY))?,
+    };
+    let user = match found {
         Some(user) if !user.uid.is_root() => user,
         None if user.is_none() => User {
             name: NOBODY.to_owned(),
@@ -87,7 +94,7 @@ fn become_nobody_in_particular(user: Option<&str>) -> io::Result<()> {
 }
 
 /// Starts what is asked for and ends what takes too long, until the line closes.
-fn serve(line: &Line) -> io::Result<()> {
+fn serve(line: &Line, versions: &mut Versions) -> io::Result<()> {
     let mut fetches: Vec<Fetch> = Vec::new();
     loop {
         let is_asked = wait(line, &fetches)?;
@@ -97,7 +104,7 @@ fn serve(line: &Line) -> io::Result<()> {
         }
         let Some((patience, socket)) = line.receive()? else { break };
         let Some(socket) = socket else { continue };
-        match start(patience, &socket, fetches.len()) {
+        match start(patience, &socket, &versions.permits(), fetches.len()) {
             Ok(fetch) => fetches.push(fetch),
             Err(error) => _ = message::send(&mut UnixStream::from(socket), &Head::Failed(error)),
         }
@@ -149,21 +156,26 @@ fn end(fetch: &mut Fetch) {
     _ = fetch.child.wait();
 }
 
-fn start(patience: Duration, socket: &OwnedFd, under_way: usize) -> Result<Fetch, FetchError> {
+fn start(
+    patience: Duration,
+    socket: &OwnedFd,
+    permits: &Permits,
+    under_way: usize,
+) -> Result<Fetch, FetchError> {
     if under_way >= MOST {
         return Err(FetchError::Busy);
     }
-    spawn(patience, socket).map_err(|error| FetchError::Interrupted(format!("it cannot be started: {error}")))
+    spawn(patience, socket, permits).map_err(|error| FetchError::Interrupted(format!("it cannot be started: {error}")))
 }
 
-fn spawn(patience: Duration, socket: &OwnedFd) -> io::Result<Fetch> {
+fn spawn(patience: Duration, socket: &OwnedFd, permits: &Permits) -> io::Result<Fetch> {
     let (given, socket) = (socket.try_clone()?, socket.try_clone()?);
     let mut command = Command::new("/proc/self/exe");
     command.arg0("filterd").arg(child::VERB).arg(std::process::id().to_string()).current_dir("/").env_clear();
     // Where an operator keeps the authorities to be trusted, if not where the system does.
     let authorities = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter();
     command.envs(authorities.filter_map(|name| Some((name, std::env::var_os(name)?))));
-    command.stdin(Stdio::from(given));
+    command.stdin(Stdio::from(written(permits)?)).stdout(Stdio::from(given));
     let mut child = command.spawn()?;
     let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).inspect_err(|_| {
         _ = child.kill();
@@ -172,4 +184,12 @@ fn spawn(patience: Duration, socket: &OwnedFd) -> io::Result<Fetch> {
     let now = clock::instant();
     let latest = now.checked_add(patience.saturating_add(LATEST)).unwrap_or(now);
     Ok(Fetch { child, ended, socket, latest })
+}
+
+/// In memory, to be read from its beginning.
+fn written(permits: &Permits) -> io::Result<File> {
+    let mut file = File::from(memfd_create(c"permits", MemfdFlags::CLOEXEC)?);
+    serde_json::to_writer(&file, permits)?;
+    file.rewind()?;
+    Ok(file)
 }

@@ -90,6 +90,7 @@ fn faults(snapshot: &Snapshot, series: &mut Exposition) {
         (About::Time, "time"),
         (About::Lists, "lists"),
         (About::Configuration, "configuration"),
+        (About::Confinement, "confinement"),
     ];
     for (about, word) in kinds {
         let count = snapshot.faults.iter().filter(|fault| fault.about == about).count();

@@ -74,23 +74,16 @@ impl Site {
             "link set lo up\naddr add 9.9.9.9/32 dev lo\naddr add 9.9.9.10/32 dev lo\naddr add 9.9.9.11/32 dev lo\n\
              addr add 10.9.9.9/32 dev lo\naddr add 169.254.169.254/32 dev lo\n",
         );
-        let hosts = home.write("hosts", HOSTS);
+        home.write("hosts", HOSTS);
         // Nobody answers there, and says so at once.
-        let resolv = home.write("resolv.conf", "nameserver 9.9.9.11\noptions timeout:1 attempts:1\n");
-        let fetcher = namespace.inside(|| {
-            unshare(CloneFlags::CLONE_NEWNS).expect("root may make a namespace");
-            let none = None::<&str>;
-            mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("root may mount");
-            for (ours, theirs) in [(&hosts, "/etc/hosts"), (&resolv, "/etc/resolv.conf")] {
-                // A guest has none.
-                File::options().append(true).create(true).open(theirs).expect("root may write there");
-                mount(Some(ours), theirs, none, MsFlags::MS_BIND, none).expect("root may mount");
-            }
-            let mut command = Command::new(harness::home::binary());
-            command.env("SSL_CERT_FILE", &trusted).env_remove("SSL_CERT_DIR");
-            Fetcher::begin(command, None, &[]).expect("it can be started")
-        });
+        home.write("resolv.conf", "nameserver 9.9.9.11\noptions timeout:1 attempts:1\n");
+        let fetcher = begin(&namespace, &home, None);
         Self { namespace, fetcher, authority, home }
+    }
+
+    /// From here on nothing is fetched but what this configuration names.
+    pub fn fetches_only_what_is_named_by(&mut self, configuration: &Path) {
+        self.fetcher = begin(&self.namespace, &self.home, Some(configuration));
     }
 
     /// A program among these servers.
@@ -180,6 +173,24 @@ impl Site {
         }
         panic!("nobody starts fetches here");
     }
+}
+
+/// Starts a fetcher that finds the names of this home, and trusts whom it trusts.
+fn begin(namespace: &Namespace, home: &Home, configuration: Option<&Path>) -> Fetcher {
+    let [hosts, resolv, trusted] = ["hosts", "resolv.conf", "trusted.pem"].map(|name| home.path(name));
+    namespace.inside(|| {
+        unshare(CloneFlags::CLONE_NEWNS).expect("root may make a namespace");
+        let none = None::<&str>;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("root may mount");
+        for (ours, theirs) in [(&hosts, "/etc/hosts"), (&resolv, "/etc/resolv.conf")] {
+            // A guest has none.
+            File::options().append(true).create(true).open(theirs).expect("root may write there");
+            mount(Some(ours), theirs, none, MsFlags::MS_BIND, none).expect("root may mount");
+        }
+        let mut command = Command::new(harness::home::binary());
+        command.env("SSL_CERT_FILE", &trusted).env_remove("SSL_CERT_DIR");
+        Fetcher::begin(command, configuration, None, &[]).expect("it can be started")
+    })
 }
 
 /// All that was asked for, and nothing wrong with it.

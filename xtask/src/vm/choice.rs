@@ -5,8 +5,9 @@
 type Stories = (&'static str, &'static str);
 
 /// Told on every kernel: what they show, kernels could do differently.
-const EVERYWHERE: [Stories; 18] = [
+const EVERYWHERE: [Stories; 19] = [
     ("add_remove::the_", "packets meet each change of a map in use"),
+    ("attack_injected::", "seccomp and Landlock, and what each refuses"),
     ("attach::", "links of XDP, native and generic, and what is attached there already"),
     ("bulk::while", "maps of many words, written while they are read"),
     ("crash::a_killed", "what is pinned goes on when its process is gone"),

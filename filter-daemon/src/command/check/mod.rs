@@ -1,5 +1,6 @@
 //! `filterd check`: would this configuration be taken? Needs no daemon; one that runs is asked what it has.
 
+mod denied;
 mod fetching;
 mod known;
 mod list;
@@ -15,7 +16,7 @@ use super::ask::waiting;
 use super::render::console::Console;
 use super::render::figure::{count, counted};
 use crate::accounts::{self, User};
-use crate::cli::{places, user};
+use crate::cli::{places, user_or_own};
 use crate::config::{self, Config, Mode};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Failure, status};
@@ -43,7 +44,7 @@ pub struct Check {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Look with the eyes of this user: what may it not read?
-    #[arg(long = "as", value_name = "USER", value_parser = user)]
+    #[arg(long = "as", value_name = "USER", value_parser = user_or_own)]
     user: Option<User>,
     /// Where filterd keeps what must survive: lists are compared with their last good copies, if you may read these
     #[arg(long, value_name = "DIR", default_value = places::STATE)]
@@ -108,6 +109,9 @@ impl Check {
         wide.chain(well_known::told("`block:`", &block))
             .for_each(|told| console.note(&format!("warning: {told}")));
         checked.warnings.iter().for_each(|told| console.note(&format!("warning: {told}")));
+        if self.user.is_none() {
+            denied::to_the_daemon(&file, &config).iter().for_each(|told| console.note(&format!("warning: {told}")));
+        }
         checked.lists.iter().for_each(|list| warn(list, console));
         let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();
         if told.is_empty() {

@@ -35,4 +35,6 @@ pub enum About {
     Lists,
     /// The configuration in force is not the one in the file.
     Configuration,
+    /// Whoever breaks into filterd could do more than it should.
+    Confinement,
 }

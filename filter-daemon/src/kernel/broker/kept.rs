@@ -47,8 +47,7 @@ impl Kept {
         if self.maps.iter().filter(|kept| kept.name.map == map.map).count() >= MOST_OF_A_PART {
             return refused(&format!("there are {MOST_OF_A_PART} already"));
         }
-        let all = self.maps.iter().map(|kept| kept.bytes).sum::<u64>();
-        if all.saturating_add(bytes) > MOST_BYTES {
+        if self.bytes().saturating_add(bytes) > MOST_BYTES {
             return refused(&format!("all tables would have more than {MOST_BYTES} bytes"));
         }
         Ok(())
@@ -88,6 +87,11 @@ impl Kept {
     pub fn published(&mut self, uses: &[MapUse]) {
         self.maps.retain(|kept| uses.contains(&kept.name) || !self.used.contains(&kept.name));
         self.used = uses.to_vec();
+    }
+
+    /// Bytes of all that are kept.
+    pub fn bytes(&self) -> u64 {
+        self.maps.iter().map(|kept| kept.bytes).sum()
     }
 
     /// Those to keep.

@@ -3,6 +3,7 @@
 //! what it does.
 
 pub mod client;
+mod confine;
 mod counters;
 pub mod counts;
 mod debug;
@@ -19,6 +20,7 @@ pub mod occupied;
 mod pins;
 pub mod process;
 pub mod processors;
+mod ration;
 pub mod request;
 pub mod root;
 mod server;

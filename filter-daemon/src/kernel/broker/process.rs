@@ -18,10 +18,12 @@ use rustix::thread::{
 
 use super::super::KernelError;
 use super::client::{Answered, Place};
+use super::confine;
 use super::line::Line;
 use super::request::{Answer, Earlier, Request};
 use super::server::Server;
 use crate::clock;
+use crate::seccomp;
 
 /// The verb that makes a filterd the broker; nobody types it.
 pub const VERB: &str = "broker";
@@ -125,11 +127,22 @@ pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
     let told = match server {
         Ok(server) => {
             keep(NEEDED)?;
+            confine(directory);
             serve(server, &mut line)
         }
         Err(error) => line.send(&Answer::Failed(error), None),
     };
     told.map_err(io::Error::other)
+}
+
+/// It works without, as on a kernel that has neither.
+fn confine(directory: &Path) {
+    if let Err(error) = confine::to_pins(directory) {
+        tracing::warn!("the broker is not confined by Landlock: {error}");
+    }
+    if let Err(error) = seccomp::restrict(seccomp::Process::Broker) {
+        tracing::warn!("the broker is not confined by seccomp: {error}");
+    }
 }
 
 fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {

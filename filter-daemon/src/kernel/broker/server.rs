@@ -18,6 +18,7 @@ use super::link::{Links, is_on_an_interface};
 use super::making::Making;
 use super::mending::Mending;
 use super::pins::Pins;
+use super::ration::Ration;
 use super::request::{Answer, Earlier, MapUse, Request};
 use super::root::Root;
 use super::storage;
@@ -25,6 +26,7 @@ use super::surroundings::{self, Neighbours};
 use crate::clock;
 use crate::config::check_interface_name;
 use crate::lock::Lock;
+use crate::memory;
 use aya::maps::MapData;
 
 /// Everything of one daemon's that is in the kernel.
@@ -34,6 +36,7 @@ pub struct Server {
     links: Links,
     egress: Egress,
     kept: Kept,
+    ration: Ration,
     making: Making,
     /// What was not as it had been left, until somebody is told.
     mending: Mending,
@@ -98,6 +101,7 @@ impl Server {
             links,
             egress: Egress::default(),
             kept,
+            ration: Ration::begin(memory::of_the_machine(), clock::instant()),
             making: Making::default(),
             mending,
             tables: Vec::new(),
@@ -131,19 +135,25 @@ impl Server {
         }
     }
 
-    /// Does what is asked.
+    /// Does what is asked, and counts what became of maps.
     pub fn serve(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
+        let answer = self.carry_out(request);
+        self.ration.count(self.kept.bytes(), clock::instant());
+        answer
+    }
+
+    fn carry_out(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
         let answer = match request {
             Request::Make { map, generation, words } => {
                 let name = MapUse { map, generation };
-                self.kept.may_make(name, words)?;
+                self.may_make(name, words)?;
                 let made = storage::create(map, words)?;
                 self.kept.made(name, words);
                 return Ok((Answer::Done, Some(self.hand_over(name, made)?)));
             }
             Request::Begin { map, generation, words } => {
                 let name = MapUse { map, generation };
-                self.kept.may_make(name, words)?;
+                self.may_make(name, words)?;
                 // It counts from now on, lest more be begun than there may be.
                 self.kept.made(name, words);
                 self.making.begin(name, words);
@@ -210,7 +220,9 @@ impl Server {
                 Answer::Mended(self.mended())
             }
             Request::Samples => {
+                self.may_make_bytes("samples", storage::RING.into())?;
                 let ring = self.ring.insert(storage::create_ring()?);
+                self.ration.made_aside(storage::RING.into());
                 return Ok((Answer::Done, Some(mend::share(ring)?)));
             }
             Request::Ports => return Ok((Answer::Done, Some(self.egress.ports()?))),
@@ -246,6 +258,16 @@ impl Server {
             }
         };
         Ok((answer, None))
+    }
+
+    fn may_make(&mut self, map: MapUse, words: u32) -> Result<(), KernelError> {
+        self.kept.may_make(map, words)?;
+        self.may_make_bytes(map.map.name(), u64::from(words) * 8)
+    }
+
+    fn may_make_bytes(&mut self, name: &str, bytes: u64) -> Result<(), KernelError> {
+        self.ration.count(self.kept.bytes(), clock::instant());
+        self.ration.may_make(name, bytes, memory::free_on_the_machine())
     }
 
     /// What is dropped on this interface counts for it from the first packet on.

@@ -15,7 +15,7 @@ const BPF_MAP_TYPE_RINGBUF: u32 = 27;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
 /// Bytes of the ring of samples.
-const RING: u32 = 1 << 20;
+pub const RING: u32 = 1 << 20;
 
 /// Makes a map of zeroed words.
 pub fn create(map: MapName, words: u32) -> Result<MapData, KernelError> {

@@ -1,0 +1,30 @@
+//! Which fetches a configuration names: read by the process that starts fetches, which does not ask the daemon.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::Run;
+use crate::config;
+use crate::fetch::{Fetcher, Permit, Reader};
+
+/// Without a configuration there are no feeds.
+const NO_CONFIGURATION: &str = "/dev/null";
+
+/// Reads this file each time.
+pub fn read_from(configuration: PathBuf) -> Reader {
+    Box::new(move || {
+        let config = config::load(&configuration).ok()?;
+        let feeds = config.lists.into_iter().filter_map(|list| list.feed);
+        Some(feeds.map(|feed| Permit { url: feed.url, insecure: feed.insecure, allow_private: feed.allow_private }).collect())
+    })
+}
+
+/// Starts the process that starts fetches. One whose daemon stays root becomes `nobody`, who may not be able to read the
+/// configuration: that one fetches whatever the daemon orders.
+pub fn start_fetcher(run: &Run) -> std::io::Result<Fetcher> {
+    let (user, log) = (run.user.as_ref(), run.log.words());
+    if run.stays_root() {
+        return Fetcher::start(user, &log);
+    }
+    let configuration = std::path::absolute(run.config.path().unwrap_or(Path::new(NO_CONFIGURATION)))?;
+    Fetcher::start_named_by(&configuration, user, &log)
+}

@@ -1,0 +1,144 @@
+//! What may be fetched: what the configuration names. The process that starts fetches reads the file itself, and a daemon that
+//! fell into other hands cannot write that file.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::FetchError;
+use super::order::Order;
+use super::url::Url;
+
+/// A rollback puts an earlier configuration in force while the file says something else. So many versions are remembered.
+const REMEMBERED: usize = 4;
+
+/// One fetch that a configuration names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permit {
+    /// From where.
+    pub url: Url,
+    /// May credentials be sent in the clear, and may https lead to http?
+    pub insecure: bool,
+    /// May an address be asked that not everybody can reach?
+    pub allow_private: bool,
+}
+
+impl Permit {
+    fn covers(&self, order: &Order) -> bool {
+        self.url.as_text() == order.url.as_text()
+            && (self.insecure || !order.insecure)
+            && (self.allow_private || !order.allow_private)
+    }
+}
+
+/// What a process that fetches may fetch.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Permits {
+    /// Whatever is ordered: an operator orders it, with `filterd check`.
+    All,
+    /// These.
+    Named(Vec<Permit>),
+}
+
+impl Permits {
+    /// Is this one of them?
+    pub fn check(&self, order: &Order) -> Result<(), FetchError> {
+        match self {
+            Self::Named(permits) if !permits.iter().any(|permit| permit.covers(order)) => {
+                Err(FetchError::NotNamed(order.url.to_string()))
+            }
+            Self::All | Self::Named(_) => Ok(()),
+        }
+    }
+}
+
+/// Reads the configuration as it is now; none where it is missing or not valid.
+pub type Reader = Box<dyn FnMut() -> Option<Vec<Permit>>>;
+
+/// The versions of a configuration since the process began.
+pub struct Versions {
+    reader: Option<Reader>,
+    /// The newest last.
+    read: VecDeque<Vec<Permit>>,
+}
+
+impl Versions {
+    /// Of this configuration. Without one everything is permitted.
+    pub fn begin(reader: Option<Reader>) -> Self {
+        let mut versions = Self { reader, read: VecDeque::new() };
+        versions.read_again();
+        versions
+    }
+
+    /// What may be fetched now.
+    pub fn permits(&mut self) -> Permits {
+        self.read_again();
+        if self.reader.is_none() { Permits::All } else { Permits::Named(self.read.iter().flatten().cloned().collect()) }
+    }
+
+    fn read_again(&mut self) {
+        let Some(version) = self.reader.as_mut().and_then(|read| read()) else { return };
+        self.read.retain(|known| *known != version);
+        self.read.push_back(version);
+        if self.read.len() > REMEMBERED {
+            self.read.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::super::order::tests::order;
+    use super::*;
+
+    fn permit(url: &str) -> Permit {
+        Permit { url: url.parse().unwrap(), insecure: false, allow_private: false }
+    }
+
+    #[test]
+    fn only_what_the_configuration_names_is_fetched() {
+        let permits = Permits::Named(vec![permit("https://a.example/list?key=1")]);
+        assert_eq!(permits.check(&order("https://a.example/list?key=1")), Ok(()));
+        for other in ["https://a.example/list?key=2", "https://a.example/", "http://a.example/list?key=1", "https://b.example/"] {
+            assert!(matches!(permits.check(&order(other)), Err(FetchError::NotNamed(_))), "{other}");
+        }
+        assert_eq!(Permits::All.check(&order("http://anything.example/")), Ok(()));
+    }
+
+    #[test]
+    fn no_order_is_bolder_than_its_permit() {
+        let named = permit("https://a.example/");
+        let bold = [
+            Order { allow_private: true, ..order("https://a.example/") },
+            Order { insecure: true, ..order("https://a.example/") },
+        ];
+        for order in &bold {
+            assert!(Permits::Named(vec![named.clone()]).check(order).is_err());
+            let all = Permit { allow_private: true, insecure: true, ..named.clone() };
+            assert_eq!(Permits::Named(vec![all]).check(order), Ok(()));
+        }
+    }
+
+    #[test]
+    fn earlier_versions_stay_permitted_for_rollbacks() {
+        let file = Rc::new(RefCell::new(Some(vec![permit("http://first.example/")])));
+        let its = Rc::clone(&file);
+        let mut versions = Versions::begin(Some(Box::new(move || its.borrow().clone())));
+        *file.borrow_mut() = Some(vec![permit("http://second.example/")]);
+        let permits = versions.permits();
+        for url in ["http://first.example/", "http://second.example/"] {
+            assert_eq!(permits.check(&order(url)), Ok(()), "{url}");
+        }
+        // While the file cannot be read, what it said before stands.
+        *file.borrow_mut() = None;
+        assert_eq!(versions.permits().check(&order("http://second.example/")), Ok(()));
+        for number in 0..REMEMBERED {
+            *file.borrow_mut() = Some(vec![permit(&format!("http://{number}.example/"))]);
+            versions.permits();
+        }
+        assert!(versions.permits().check(&order("http://second.example/")).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! How much memory the broker makes. A map lives on as long as its descriptor does: a daemon that fell into other hands could
+//! have maps made and discarded again and again, and keep them all. So what was discarded counts for a while as if it were there.
+
+use std::time::{Duration, Instant};
+
+use super::super::KernelError;
+use super::size::MOST_BYTES;
+
+/// So much a minute of what was discarded is taken for freed, or as much as is in use, whichever is more: each minute every table can
+/// be made anew.
+const LEAST_A_MINUTE: u64 = 64 << 20;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Of the memory of the machine maps may take so many quarters together.
+const QUARTERS: u64 = 3;
+
+/// And a sixteenth stays free. To take the last of it would end other programs.
+const STAYS_FREE: u64 = 16;
+
+/// What was discarded, and is not known to be freed.
+#[derive(Debug)]
+pub struct Ration {
+    /// Bytes of maps that are kept, as they were when this was told last.
+    kept: u64,
+    /// Bytes of maps that were discarded.
+    discarded: u64,
+    since: Instant,
+    /// Bytes of both together.
+    most: u64,
+    /// Bytes that are to stay free.
+    floor: u64,
+}
+
+impl Ration {
+    /// Of a machine with so much memory; where that is not known, of the largest.
+    pub fn begin(machine: Option<u64>, now: Instant) -> Self {
+        let most = machine.map_or(MOST_BYTES, |bytes| MOST_BYTES.min(bytes / 4 * QUARTERS));
+        Self { kept: 0, discarded: 0, since: now, most, floor: machine.unwrap_or(0) / STAYS_FREE }
+    }
+
+    /// So many bytes are kept now. What is fewer than before was discarded.
+    pub fn count(&mut self, kept: u64, now: Instant) {
+        let minutes = now.saturating_duration_since(self.since).as_secs_f64() / MINUTE.as_secs_f64();
+        let freed = (minutes * self.kept.max(LEAST_A_MINUTE) as f64) as u64;
+        self.since = now;
+        self.discarded = self.discarded.saturating_sub(freed) + self.kept.saturating_sub(kept);
+        self.kept = kept;
+    }
+
+    /// These bytes were made, and are not kept.
+    pub fn made_aside(&mut self, bytes: u64) {
+        self.discarded += bytes;
+    }
+
+    /// May so many bytes more be made, where so many are free?
+    pub fn may_make(&self, name: &str, bytes: u64, free: Option<u64>) -> Result<(), KernelError> {
+        let what = format!("make {name}");
+        if self.kept.saturating_add(self.discarded).saturating_add(bytes) > self.most {
+            let why = format!(
+                "maps of {} bytes are there or were discarded in the last minutes, and {} may be",
+                self.kept + self.discarded,
+                self.most
+            );
+            return Err(KernelError::refused(&what, &why));
+        }
+        match free {
+            Some(free) if free < bytes.saturating_add(self.floor) => Err(KernelError::NoMemory {
+                name: name.to_owned(),
+                bytes,
+                reason: format!("{free} bytes are free, of which {} are left to others", self.floor),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEBIBYTE: u64 = 1 << 20;
+
+    fn ration() -> (Ration, Instant) {
+        let now = Instant::now();
+        (Ration::begin(Some(1024 * MEBIBYTE), now), now)
+    }
+
+    #[test]
+    fn maps_made_and_discarded_again_and_again_end() {
+        let (mut ration, now) = ration();
+        let map = 32 * MEBIBYTE;
+        let made = (0..).take_while(|_| {
+            let may = ration.may_make("addresses", map, None).is_ok();
+            ration.count(map, now);
+            ration.count(0, now);
+            may
+        });
+        assert_eq!(made.count(), 24, "768 MiB of a machine with 1,024");
+        // A minute later two more.
+        ration.count(0, now + MINUTE);
+        assert!(ration.may_make("addresses", map, None).is_ok());
+        ration.count(2 * map, now + MINUTE);
+        assert!(ration.may_make("addresses", map, None).is_err());
+    }
+
+    #[test]
+    fn all_tables_can_be_made_anew_each_minute() {
+        let (mut ration, mut now) = ration();
+        let all = 300 * MEBIBYTE;
+        ration.count(all, now);
+        for _ in 0..100 {
+            ration.may_make("addresses", all, None).unwrap();
+            ration.count(2 * all, now);
+            ration.count(all, now);
+            now += MINUTE;
+            ration.count(all, now);
+        }
+    }
+
+    #[test]
+    fn the_last_memory_of_a_machine_is_left_to_others() {
+        let (ration, _) = ration();
+        ration.may_make("addresses", MEBIBYTE, Some(65 * MEBIBYTE)).unwrap();
+        let refused = ration.may_make("addresses", MEBIBYTE, Some(65 * MEBIBYTE - 1)).unwrap_err();
+        assert!(matches!(refused, KernelError::NoMemory { .. }), "{refused}");
+    }
+
+    #[test]
+    fn what_is_made_aside_counts_too() {
+        let (mut ration, now) = ration();
+        (0..768).for_each(|_| ration.made_aside(MEBIBYTE));
+        assert!(ration.may_make("samples", MEBIBYTE, None).is_err());
+        ration.count(0, now + MINUTE);
+        ration.may_make("samples", MEBIBYTE, None).unwrap();
+    }
+}

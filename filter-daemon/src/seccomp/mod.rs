@@ -1,0 +1,120 @@
+//! seccomp: which system calls each process of filterd may make. `table` says it, and SECURITY.md shows that table.
+//!
+//! The process that fetches may make only the calls of the table that say so: it lives for seconds, and does one thing. For the
+//! others a list of all that they may make would end a daemon at night because a C library or a kernel does an old thing in a
+//! new way. They may make every call but those that the table refuses; a call that is newer than [`NEWEST`] answers as a kernel
+//! that does not know it. A refused call fails with EPERM, and the process continues.
+
+mod table;
+
+use std::collections::BTreeMap;
+
+use nix::libc;
+use seccompiler::{
+    BackendError, BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, apply_filter, sock_filter,
+};
+
+use table::{DEEDS, Rule, Test};
+
+/// The newest call of Linux 6.1, the oldest kernel that filterd is tested on. Numbers from 424 on are the same on all processors.
+const NEWEST: u32 = 450;
+
+/// A process of filterd: a column of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// The daemon, which reads lists and talks to clients.
+    Daemon,
+    /// The broker, which holds the kernel.
+    Broker,
+    /// The process that starts fetches. Its children inherit its filter, so it refuses nothing that they need.
+    Fetcher,
+    /// A process that fetches once.
+    Fetch,
+}
+
+impl Process {
+    const fn column(self) -> usize {
+        match self {
+            Self::Daemon => 0,
+            Self::Broker => 1,
+            Self::Fetcher => 2,
+            Self::Fetch => 3,
+        }
+    }
+
+    const fn refuses_what_is_not_listed(self) -> bool {
+        matches!(self, Self::Fetch)
+    }
+}
+
+/// Restricts this thread, and all that come after it. There is no way back.
+pub fn restrict(process: Process) -> Result<(), Error> {
+    apply_filter(&filter(process)?)?;
+    if process.refuses_what_is_not_listed() {
+        return Ok(());
+    }
+    // Of two filters that refuse a call the newest says how.
+    apply_filter(&unknown_calls())
+}
+
+/// Tells how a call is answered: it may be made, or is refused. An architecture that is not known is one that is not restricted.
+fn filter(process: Process) -> Result<BpfProgram, Error> {
+    let refuse = SeccompAction::Errno(libc::EPERM as u32);
+    let architecture = std::env::consts::ARCH.try_into()?;
+    Ok(SeccompFilter::new(allowed(process)?, refuse, SeccompAction::Allow, architecture)?.try_into()?)
+}
+
+/// The calls that a process may make, each with the cases in which it may: none means in all.
+fn allowed(process: Process) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let mut allowed = BTreeMap::new();
+    if !process.refuses_what_is_not_listed() {
+        allowed.extend((0..=i64::from(NEWEST)).map(|call| (call, Vec::new())));
+    }
+    for deed in DEEDS {
+        for call in deed.calls {
+            match deed.rules[process.column()] {
+                Rule::Yes => _ = allowed.insert(*call, Vec::new()),
+                Rule::No => _ = allowed.remove(call),
+                Rule::Only(_, cases) => {
+                    let cases: Result<Vec<_>, _> = cases.iter().map(|case| rule(case)).collect();
+                    allowed.insert(*call, cases?);
+                }
+            }
+        }
+    }
+    Ok(allowed)
+}
+
+fn rule(case: &[Test]) -> Result<SeccompRule, BackendError> {
+    SeccompRule::new(case.iter().map(|test| condition(*test)).collect::<Result<_, _>>()?)
+}
+
+fn condition(test: Test) -> Result<SeccompCondition, BackendError> {
+    let (argument, operator, value) = match test {
+        Test::Is(argument, value) => (argument, SeccompCmpOp::Eq, value),
+        Test::IsNot(argument, value) => (argument, SeccompCmpOp::Ne, value),
+        Test::Without(argument, bits) => (argument, SeccompCmpOp::MaskedEq(bits), 0),
+        Test::Bits(argument, mask, value) => (argument, SeccompCmpOp::MaskedEq(mask), value),
+        Test::IsOwnProcess(argument) => (argument, SeccompCmpOp::Eq, u64::from(std::process::id())),
+    };
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+}
+
+/// Answers with ENOSYS to calls that are newer than filterd, to those of another numbering (x32), and to clone3, whose flags no
+/// filter can read: the C library then takes clone instead.
+fn unknown_calls() -> BpfProgram {
+    let step = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
+    let (load, number) = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0);
+    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    vec![
+        step(load, 0, 0, number),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 2, 0, libc::SYS_clone3 as u32),
+        step(libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K, 1, 0, NEWEST),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, unknown),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,445 @@
+//! The table: what system calls do, which calls do it, and which process of filterd may make them.
+
+use nix::libc;
+
+/// May a process do it? A call that stands in no line may be made by every process but the one that fetches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    Yes,
+    No,
+    /// In these cases, which the words name. A case holds if all its tests do.
+    Only(&'static str, &'static [&'static [Test]]),
+}
+
+/// A test of an argument, by its position, in its lower 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    Is(u8, u64),
+    IsNot(u8, u64),
+    /// It has none of these bits.
+    Without(u8, u64),
+    /// Its bits under this mask are these.
+    Bits(u8, u64, u64),
+    /// It is the number of this process.
+    IsOwnProcess(u8),
+}
+
+/// A line of the table.
+#[derive(Debug)]
+pub struct Deed {
+    /// What the calls do, for SECURITY.md.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test holds SECURITY.md to it"))]
+    pub name: &'static str,
+    pub calls: &'static [i64],
+    /// Of the daemon, the broker, filterd-fetcher and filterd-fetch.
+    pub rules: [Rule; 4],
+}
+
+use Rule::{No, Only, Yes};
+use Test::{Bits, Is, IsNot, IsOwnProcess, Without};
+
+const NAMESPACES: u64 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWCGROUP) as u64;
+
+const THREADS: Rule = Only(
+    "threads",
+    &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]],
+);
+
+const PROCESSES: Rule = Only("in its own namespaces", &[&[Without(0, NAMESPACES)]]);
+
+/// The kind of a socket is in the lowest bits, flags are above.
+const KIND: u64 = 0xf;
+
+const STREAM: Test = Bits(1, KIND, libc::SOCK_STREAM as u64);
+const DATAGRAM: Test = Bits(1, KIND, libc::SOCK_DGRAM as u64);
+
+/// Neither MPTCP nor SCTP, which no Landlock limits.
+const USUAL: Test = Is(2, 0);
+const TCP: Test = Is(2, libc::IPPROTO_TCP as u64);
+const UDP: Test = Is(2, libc::IPPROTO_UDP as u64);
+
+const INET: Test = Is(0, libc::AF_INET as u64);
+const INET6: Test = Is(0, libc::AF_INET6 as u64);
+const NETLINK: Test = Is(0, libc::AF_NETLINK as u64);
+const ROUTES: Test = Is(2, libc::NETLINK_ROUTE as u64);
+const SOCKETS: Test = Is(2, libc::NETLINK_SOCK_DIAG as u64);
+
+const LISTENERS_SOCKETS: Rule = Only(
+    "TCP to listen, the kernel's netlink (routes, sockets)",
+    &[
+        &[INET, STREAM, USUAL],
+        &[INET, STREAM, TCP],
+        &[INET6, STREAM, USUAL],
+        &[INET6, STREAM, TCP],
+        &[NETLINK, ROUTES],
+        &[NETLINK, SOCKETS],
+    ],
+);
+
+const CLIENTS_SOCKETS: Rule = Only(
+    "TCP, UDP, the kernel's netlink (routes)",
+    &[
+        &[INET, STREAM, USUAL],
+        &[INET, STREAM, TCP],
+        &[INET, DATAGRAM, USUAL],
+        &[INET, DATAGRAM, UDP],
+        &[INET6, STREAM, USUAL],
+        &[INET6, STREAM, TCP],
+        &[INET6, DATAGRAM, USUAL],
+        &[INET6, DATAGRAM, UDP],
+        &[NETLINK, ROUTES],
+    ],
+);
+
+const NETLINK_SOCKETS: Rule = Only("the kernel's netlink (routes)", &[&[NETLINK, ROUTES]]);
+
+/// The length of an address of the kernel's own (`sockaddr_nl`). An address of the internet is longer, and the kernel refuses one
+/// that is too short.
+const NETLINK_ADDRESS: u64 = 12;
+
+const TO_THE_KERNEL: Rule = Only("to the kernel's netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
+const BOUND_TO_THE_KERNEL: Rule = Only("as the kernel's client", &[&[Is(2, NETLINK_ADDRESS)]]);
+
+/// A message that opens a connection (TCP Fast Open).
+const SLOWLY: Rule = Only("over connections that stand", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
+const SLOWLY_IN_PARTS: Rule = Only("over connections that stand", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
+
+const NO_CODE: Rule = Only("none that can be run", &[&[Without(2, libc::PROT_EXEC as u64)]]);
+
+const WRITING: u64 =
+    (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
+
+const READING: Rule = Only("to read", &[&[Without(2, WRITING)]]);
+
+/// Not those by which a file runs as its owner.
+const PLAIN_MODES: Rule = Only("without set-user-id, of files it holds", &[&[Without(1, 0o7000)]]);
+
+const INTO_NO_TERMINAL: Rule =
+    Only("but into no terminal", &[&[IsNot(1, libc::TIOCSTI), IsNot(1, libc::TIOCLINUX)]]);
+
+const WAITING: Rule = Only("to wait and to count", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
+
+/// `BPF_OBJ_GET_INFO_BY_FD`: what a descriptor is that the broker has handed over.
+const ABOUT_A_DESCRIPTOR: Rule = Only("to ask what a descriptor is", &[&[Is(0, 15)]]);
+
+/// Of `enum bpf_cmd`: maps and their elements (0–4, 21, 22), programs (5), pins (6, 7), descriptions (15), types (18), links (28, 29,
+/// 34). Not: programs and maps of others by number, attachments that no link holds, test runs, tracing, iterators, statistics, tokens.
+const MAPS_PROGRAMS_LINKS: Rule = Only(
+    "maps, programs, pins and links, none by number",
+    &[
+        &[Is(0, 0)],
+        &[Is(0, 1)],
+        &[Is(0, 2)],
+        &[Is(0, 3)],
+        &[Is(0, 4)],
+        &[Is(0, 5)],
+        &[Is(0, 6)],
+        &[Is(0, 7)],
+        &[Is(0, 15)],
+        &[Is(0, 18)],
+        &[Is(0, 21)],
+        &[Is(0, 22)],
+        &[Is(0, 28)],
+        &[Is(0, 29)],
+        &[Is(0, 34)],
+    ],
+);
+
+/// Signal 0. The records of logins name processes.
+const IS_IT_THERE: Rule = Only("none, but ask whether a process is there", &[&[Is(1, 0)]]);
+
+const OWN_PROCESS: Rule = Only("to itself", &[&[IsOwnProcess(0)]]);
+
+pub const DEEDS: &[Deed] = &[
+    Deed {
+        name: "run a program",
+        calls: &[libc::SYS_execve, libc::SYS_execveat],
+        rules: [No, No, Yes, No],
+    },
+    Deed { name: "start threads and processes", calls: &[libc::SYS_clone], rules: [THREADS, THREADS, PROCESSES, No] },
+    Deed {
+        name: "start a process",
+        calls: &[
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_fork,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_vfork,
+        ],
+        rules: [No, No, Yes, No],
+    },
+    Deed {
+        name: "enter or make namespaces",
+        calls: &[libc::SYS_unshare, libc::SYS_setns],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "mount, change the root",
+        calls: &[
+            libc::SYS_mount,
+            libc::SYS_umount2,
+            libc::SYS_pivot_root,
+            libc::SYS_chroot,
+            libc::SYS_move_mount,
+            libc::SYS_open_tree,
+            libc::SYS_fsopen,
+            libc::SYS_fsconfig,
+            libc::SYS_fsmount,
+            libc::SYS_fspick,
+            libc::SYS_mount_setattr,
+            libc::SYS_swapon,
+            libc::SYS_swapoff,
+            libc::SYS_quotactl,
+            libc::SYS_acct,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "change the mode of a file by its name",
+        calls: &[
+            libc::SYS_fchmodat,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_chmod,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed { name: "change the mode of an open file", calls: &[libc::SYS_fchmod], rules: [PLAIN_MODES, No, No, No] },
+    Deed {
+        name: "change the owner or attributes of a file",
+        calls: &[
+            libc::SYS_fchown,
+            libc::SYS_fchownat,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_chown,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_lchown,
+            libc::SYS_setxattr,
+            libc::SYS_lsetxattr,
+            libc::SYS_fsetxattr,
+            libc::SYS_removexattr,
+            libc::SYS_lremovexattr,
+            libc::SYS_fremovexattr,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "make devices and pipes in directories",
+        calls: &[
+            libc::SYS_mknodat,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mknod,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "become another user, change capabilities",
+        calls: &[
+            libc::SYS_setuid,
+            libc::SYS_setgid,
+            libc::SYS_setreuid,
+            libc::SYS_setregid,
+            libc::SYS_setresuid,
+            libc::SYS_setresgid,
+            libc::SYS_setfsuid,
+            libc::SYS_setfsgid,
+            libc::SYS_setgroups,
+            libc::SYS_capset,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "read, write or trace other processes",
+        calls: &[
+            libc::SYS_ptrace,
+            libc::SYS_process_vm_readv,
+            libc::SYS_process_vm_writev,
+            libc::SYS_process_madvise,
+            libc::SYS_process_mrelease,
+            libc::SYS_pidfd_getfd,
+            libc::SYS_kcmp,
+            libc::SYS_perf_event_open,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "take hold of other processes",
+        calls: &[libc::SYS_pidfd_open],
+        rules: [No, No, Yes, No],
+    },
+    Deed { name: "send signals", calls: &[libc::SYS_kill], rules: [IS_IT_THERE, No, Yes, No] },
+    Deed {
+        name: "send signals in other ways",
+        calls: &[
+            libc::SYS_tkill,
+            libc::SYS_rt_sigqueueinfo,
+            libc::SYS_rt_tgsigqueueinfo,
+            libc::SYS_pidfd_send_signal,
+        ],
+        rules: [No, No, Yes, No],
+    },
+    Deed { name: "send signals to threads", calls: &[libc::SYS_tgkill], rules: [OWN_PROCESS, OWN_PROCESS, Yes, No] },
+    Deed {
+        name: "use io_uring",
+        calls: &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "handle page faults, share memory by key",
+        calls: &[libc::SYS_userfaultfd, libc::SYS_shmget, libc::SYS_shmat],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "use the kernel's keys",
+        calls: &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "load modules or kernels, restart the machine",
+        calls: &[
+            libc::SYS_init_module,
+            libc::SYS_finit_module,
+            libc::SYS_delete_module,
+            libc::SYS_kexec_load,
+            libc::SYS_kexec_file_load,
+            libc::SYS_reboot,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "set the clock, the host's name, the kernel's log",
+        calls: &[
+            libc::SYS_settimeofday,
+            libc::SYS_clock_settime,
+            libc::SYS_clock_adjtime,
+            libc::SYS_adjtimex,
+            libc::SYS_sethostname,
+            libc::SYS_setdomainname,
+            libc::SYS_syslog,
+            libc::SYS_vhangup,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "change how the processor runs it",
+        calls: &[
+            libc::SYS_personality,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_modify_ldt,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_ioperm,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_iopl,
+        ],
+        rules: [No, No, No, No],
+    },
+    Deed {
+        name: "open files by number, watch all files",
+        calls: &[libc::SYS_open_by_handle_at, libc::SYS_fanotify_init],
+        rules: [No, No, No, No],
+    },
+    Deed { name: "bpf", calls: &[libc::SYS_bpf], rules: [ABOUT_A_DESCRIPTOR, MAPS_PROGRAMS_LINKS, No, No] },
+    Deed {
+        name: "open a socket",
+        calls: &[libc::SYS_socket],
+        rules: [LISTENERS_SOCKETS, NETLINK_SOCKETS, CLIENTS_SOCKETS, CLIENTS_SOCKETS],
+    },
+    Deed { name: "connect", calls: &[libc::SYS_connect], rules: [TO_THE_KERNEL, TO_THE_KERNEL, Yes, Yes] },
+    Deed {
+        name: "send",
+        calls: &[libc::SYS_sendto, libc::SYS_sendmmsg],
+        rules: [SLOWLY, SLOWLY, Yes, Yes],
+    },
+    Deed { name: "send in parts", calls: &[libc::SYS_sendmsg], rules: [SLOWLY_IN_PARTS, SLOWLY_IN_PARTS, Yes, Yes] },
+    Deed {
+        name: "bind a socket",
+        calls: &[libc::SYS_bind],
+        rules: [Yes, BOUND_TO_THE_KERNEL, BOUND_TO_THE_KERNEL, BOUND_TO_THE_KERNEL],
+    },
+    Deed {
+        name: "listen",
+        calls: &[
+            libc::SYS_listen,
+            libc::SYS_accept4,
+            libc::SYS_accept,
+        ],
+        rules: [Yes, No, No, No],
+    },
+    Deed { name: "have memory", calls: &[libc::SYS_mmap, libc::SYS_mprotect], rules: [NO_CODE, NO_CODE, Yes, NO_CODE] },
+    Deed { name: "have memory with keys", calls: &[libc::SYS_pkey_mprotect], rules: [No, No, No, No] },
+    Deed { name: "open a file", calls: &[libc::SYS_openat], rules: [Yes, Yes, Yes, READING] },
+    Deed {
+        name: "control a descriptor",
+        calls: &[libc::SYS_ioctl],
+        rules: [INTO_NO_TERMINAL, INTO_NO_TERMINAL, INTO_NO_TERMINAL, WAITING],
+    },
+    Deed {
+        name: "talk over the sockets it has",
+        calls: &[
+            libc::SYS_getpeername,
+            libc::SYS_getsockname,
+            libc::SYS_getsockopt,
+            libc::SYS_setsockopt,
+            libc::SYS_shutdown,
+            libc::SYS_recvfrom,
+            libc::SYS_recvmsg,
+            libc::SYS_read,
+            libc::SYS_readv,
+            libc::SYS_write,
+            libc::SYS_writev,
+            libc::SYS_close,
+            libc::SYS_ppoll,
+            libc::SYS_fcntl,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_poll,
+        ],
+        rules: [Yes; 4],
+    },
+    Deed {
+        name: "read an open file from its beginning to its end",
+        calls: &[libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek],
+        rules: [Yes; 4],
+    },
+    Deed {
+        name: "know the time, itself, and numbers that nobody can guess",
+        calls: &[
+            libc::SYS_clock_gettime,
+            libc::SYS_clock_nanosleep,
+            libc::SYS_gettimeofday,
+            libc::SYS_getrandom,
+            libc::SYS_getpid,
+            libc::SYS_gettid,
+            libc::SYS_getuid,
+            libc::SYS_geteuid,
+            libc::SYS_getgid,
+            libc::SYS_getegid,
+            libc::SYS_uname,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_time,
+        ],
+        rules: [Yes; 4],
+    },
+    Deed {
+        name: "give memory back, wait for itself, end",
+        calls: &[
+            libc::SYS_brk,
+            libc::SYS_munmap,
+            libc::SYS_mremap,
+            libc::SYS_madvise,
+            libc::SYS_futex,
+            libc::SYS_sched_yield,
+            libc::SYS_rt_sigaction,
+            libc::SYS_rt_sigprocmask,
+            libc::SYS_rt_sigreturn,
+            libc::SYS_sigaltstack,
+            libc::SYS_restart_syscall,
+            libc::SYS_exit,
+            libc::SYS_exit_group,
+        ],
+        rules: [Yes; 4],
+    },
+];
