@@ -97,7 +97,7 @@ fn inline_entries_are_restored_on_a_fresh_machine() {
     net.expect(BYSTANDER).passes();
     net.filterd(["flush"]).succeeds();
     net.filterd(["flush", "--list", "manual-allow"]).succeeds();
-    let lines = net.path("lines.yaml");
+    let lines = net.home().path("lines.yaml");
     let path = lines.display().to_string();
     let as_config = ["import", "-", "--as-config", &path];
     net.filterd_reading(["import", "-", "--as-config", &path, "--dry-run"], &export)

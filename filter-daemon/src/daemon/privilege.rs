@@ -50,7 +50,7 @@ impl Privileges {
              what that user may not read",
             accounts::name_of(accounts::own().uid)
         );
-        Some(Fault { about: About::Confinement, since, told: Explanation::new(message, remedy) })
+        Some(Fault { about: About::Confinement, since, told: Explanation::new(message, remedy), id: None })
     }
 
     /// What an operator should know of it.
