@@ -2,7 +2,7 @@
 
 use harness::limited::LimitedChild;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -147,6 +147,7 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
     site.has(&format!("{ATTACKER}\n"));
     let key = net.file("key", "abracadabra\n");
     fs::set_permissions(&key, Permissions::from_mode(0o640)).expect("it is ours");
+    chown(&key, None, Some(filterd::accounts::own().gid.as_raw())).expect("we are root");
     let config = config().replace("refresh", "insecure: true, auth: {basic: ann, file: key}, refresh");
     net.start(&config);
     wait_for(&net, "it is fetched", |list| list["entries"] == 1);

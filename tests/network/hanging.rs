@@ -21,7 +21,7 @@ impl Silent {
         let directory = net.home().path("silent");
         fs::create_dir(&directory).expect("a home can be written");
         let server = File::options().read(true).write(true).open("/dev/fuse").expect("the kernel has FUSE");
-        let words = format!("fd={},rootmode=40000,user_id=0,group_id=0", server.as_raw_fd());
+        let words = format!("fd={},rootmode=40000,user_id=0,group_id=0,allow_other", server.as_raw_fd());
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
         mount(Some("silent"), &directory, Some("fuse"), flags, Some(words.as_str())).expect("root may mount");
         Self { directory, _server: server }

@@ -18,19 +18,24 @@ pub struct Handle(OwnedFd);
 impl Handle {
     /// Holds the socket that we have just made there.
     pub fn of_our_socket(path: &Path) -> io::Result<Self> {
-        Self::of(path, SFlag::S_IFSOCK)
+        Self::of(path, SFlag::S_IFSOCK, geteuid())
+    }
+
+    /// Holds the socket there, which is this user's already, or that we have just made.
+    pub fn of_socket_for(path: &Path, user: Uid) -> io::Result<Self> {
+        Self::of(path, SFlag::S_IFSOCK, user).or_else(|_| Self::of_our_socket(path))
     }
 
     /// Holds the directory that we have just made there.
     pub fn of_our_directory(path: &Path) -> io::Result<Self> {
-        Self::of(path, SFlag::S_IFDIR)
+        Self::of(path, SFlag::S_IFDIR, geteuid())
     }
 
-    fn of(path: &Path, kind: SFlag) -> io::Result<Self> {
+    fn of(path: &Path, kind: SFlag, owner: Uid) -> io::Result<Self> {
         let handle = open(path, OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty())?;
         let found = fstat(&handle)?;
         let found_kind = SFlag::from_bits_truncate(found.st_mode & SFlag::S_IFMT.bits());
-        if found_kind != kind || found.st_uid != geteuid().as_raw() {
+        if found_kind != kind || found.st_uid != owner.as_raw() {
             return Err(io::Error::other("somebody else has put something in its place"));
         }
         Ok(Self(handle))

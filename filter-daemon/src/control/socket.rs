@@ -234,7 +234,8 @@ fn give_to(socket: &Handle, path: &Path, group: Gid) -> io::Result<()> {
 
 /// Makes the socket that we listen at this user's.
 pub fn give_socket(path: &Path, user: Uid) -> io::Result<()> {
-    Ok(Handle::of_our_socket(path)?.give(Some(user), None)?)
+    // One that takes the place of another finds that one's socket, which is given already.
+    Ok(Handle::of_socket_for(path, user)?.give(Some(user), None)?)
 }
 
 #[cfg(test)]

@@ -326,7 +326,8 @@ fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
     let owner = fs::metadata(directory).map_or_else(|_| geteuid(), |found| Uid::from_raw(found.uid()));
     match as_user(owner, || Lock::directory(Place::State, directory)) {
         Ok(lock) => Ok(Some(lock)),
-        Err(NotLocked::Taken(taken)) => Err(taken.into()),
+        // What others have open only root sees.
+        Err(NotLocked::Taken(taken)) => Err(Taken::by_holder_of(&taken.path, taken.place, &taken.path).into()),
         Err(NotLocked::Failed(_)) => Ok(None),
     }
 }

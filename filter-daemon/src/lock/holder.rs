@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use nix::sys::stat::{major, minor};
 use serde::{Deserialize, Serialize};
 
 /// The filterd that uses a place.
@@ -31,7 +32,7 @@ impl Holder {
     pub fn of(path: &Path) -> Option<Self> {
         let file = fs::metadata(path).ok()?;
         let identity = (file.dev(), file.ino());
-        let pid = processes().find(|pid| holds(*pid, identity))?;
+        let pid = processes().find(|pid| holds(*pid, identity)).or_else(|| has_locked(identity))?;
         let is_broker = name(pid) == BROKER;
         // Whoever has lost its parent is given another one, which is no filterd.
         let owner = parent(pid).filter(|parent| is_broker && runs_the_same(*parent, pid));
@@ -80,6 +81,20 @@ fn holds(pid: u32, identity: (u64, u64)) -> bool {
             && fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}"))
                 .is_ok_and(|told| told.lines().any(|line| line.starts_with("lock:")))
     })
+}
+
+/// The process that locked it, which the kernel shows also to those who may not look into that process, as under Landlock.
+fn has_locked(identity: (u64, u64)) -> Option<u32> {
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| locked(line, identity)).filter(|pid| !name(*pid).is_empty())
+}
+
+/// A line of that table: its process, if it is of this file.
+fn locked(line: &str, (device, inode): (u64, u64)) -> Option<u32> {
+    let fields: Vec<_> = line.split_whitespace().collect();
+    let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
+    let [_, "FLOCK", _, _, pid, found, ..] = fields[..] else { return None };
+    pid.parse().ok().filter(|_| found == place)
 }
 
 fn name(pid: u32) -> String {
@@ -156,6 +171,16 @@ mod tests {
         for nothing in [&b"filterd\0run\0"[..], b"filterd\0--socket\0a.sock\0", b"filterd\0--socket", b""] {
             assert_eq!(said(nothing), None);
         }
+    }
+
+    #[test]
+    fn a_lock_is_known_by_device_and_number_of_its_file() {
+        let line = "17: FLOCK  ADVISORY  WRITE 7556 00:1e:24601 0 EOF";
+        let device = nix::sys::stat::makedev(0, 0x1e);
+        assert_eq!(locked(line, (device, 24601)), Some(7556));
+        assert_eq!(locked(line, (device, 2460)), None);
+        assert_eq!(locked(&line.replace("FLOCK", "POSIX"), (device, 24601)), None);
+        assert_eq!(locked(&line.replace("17: ", "17: -> "), (device, 24601)), None, "it waits");
     }
 
     #[test]

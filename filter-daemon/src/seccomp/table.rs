@@ -70,8 +70,11 @@ const NETLINK: Test = Is(0, libc::AF_NETLINK as u64);
 const ROUTES: Test = Is(2, libc::NETLINK_ROUTE as u64);
 const SOCKETS: Test = Is(2, libc::NETLINK_SOCK_DIAG as u64);
 
+/// What drivers can.
+const GENERIC: Test = Is(2, libc::NETLINK_GENERIC as u64);
+
 const LISTENERS_SOCKETS: Rule = Only(
-    "TCP to listen, the kernel's netlink (routes, sockets)",
+    "TCP to listen, the kernel's netlink (routes, sockets, drivers)",
     &[
         &[INET, STREAM, USUAL],
         &[INET, STREAM, TCP],
@@ -79,6 +82,7 @@ const LISTENERS_SOCKETS: Rule = Only(
         &[INET6, STREAM, TCP],
         &[NETLINK, ROUTES],
         &[NETLINK, SOCKETS],
+        &[NETLINK, GENERIC],
     ],
 );
 
@@ -97,7 +101,11 @@ const CLIENTS_SOCKETS: Rule = Only(
     ],
 );
 
-const NETLINK_SOCKETS: Rule = Only("the kernel's netlink (routes)", &[&[NETLINK, ROUTES]]);
+/// The C library looks up the number of an interface by any socket of datagrams. This one connects to nobody.
+const NETLINK_SOCKETS: Rule = Only(
+    "the kernel's netlink (routes), Unix datagrams",
+    &[&[NETLINK, ROUTES], &[Is(0, libc::AF_UNIX as u64), DATAGRAM, USUAL]],
+);
 
 /// The length of an address of the kernel's own (`sockaddr_nl`). An address of the internet is longer, and the kernel refuses one
 /// that is too short.
