@@ -393,11 +393,14 @@ impl Reading {
 async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
     // Before the journal is made: what names no interface leaves nothing behind.
     let reading = read(run)?.strictly(run, |_| 0)?;
+    reading.tell(run);
+    let is_as_said = reading.configuration.not_taken().is_none();
     let begun = clock::instant();
     // Whoever blocked anything had a journal.
     let left_at_work = broker.found_blocked();
     let (mut persistence, mut blocklist) = loop {
-        match persistence::restore(&run.state_dir, Before { left_at_work, unsaved }) {
+        let restore = || persistence::restore(&run.state_dir, Before { left_at_work, unsaved });
+        match meanwhile::told("reading the journal", restore) {
             Err(DaemonError::Journal(JournalError::InUse(_)))
                 if run.take_over && begun.elapsed() < PATIENCE =>
             {
@@ -407,7 +410,9 @@ async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> 
         }
     };
     let reading = reading.strictly(run, |name| blocklist.lists().live_entries(name))?;
-    reading.tell(run);
+    if is_as_said && reading.configuration.not_taken().is_some() {
+        reading.tell(run);
+    }
     let Reading { sources, configuration, loaded } = reading;
     persistence.free_names(&loaded.config, &mut blocklist)?;
     let facts = (blocklist, Guard::begin(&run.state_dir).await);
