@@ -19,8 +19,8 @@ const SERVER: &str = "9.9.9.9";
 /// Where it likes to lead.
 const ACCOMPLICE: &str = "9.9.9.10";
 
-/// Entries of each list before its server turns hostile.
-const ENTRIES: usize = 200;
+/// Entries of each list before its server turns hostile: so few may become fewer, as far as counts go.
+const ENTRIES: usize = 60;
 
 /// What the server does to one list.
 struct Mood {
@@ -217,21 +217,21 @@ const MOODS: [Mood; 67] = [
     mood("archive", Bytes("", || b"PK\x03\x04\x14\0\0\0".to_vec()), HeldBack, "it looks compressed"),
     mood("one-line", Bytes("", || vec![b'1'; 1 << 19]), HeldBack, "not taken"),
     // It sends a list, of a kind.
-    mood("empty", Body(""), HeldBack, "is empty, and had 200 targets"),
-    mood("comments", Body("# nothing today\n"), HeldBack, "is empty, and had 200 targets"),
+    mood("empty", Body(""), HeldBack, "is empty, and had 60 targets"),
+    mood("comments", Body("# nothing today\n"), HeldBack, "is empty, and had 60 targets"),
     mood("everything", Body("0.0.0.0/0\n::/0\n0.0.0.0/1\n128.0.0.0/1\n"), HeldBack, "not taken"),
     mood(
         "own-networks",
         Body("10.0.0.0/8\n127.0.0.0/8\n192.168.0.0/16\n"),
         HeldBack,
-        "is empty, and had 200 targets",
+        "is empty, and had 60 targets",
     ),
     mood("shrunk", Bytes("", || list_of(99).into_bytes()), HeldBack, "has 99 targets, and had 200"),
     mood(
         "cut-line",
         Bytes("", cut_list),
         HeldBack,
-        "ends in the middle of a line, has 149 targets, and had 200",
+        "ends in the middle of a line, has 49 targets, and had 60",
     ),
 ];
 
@@ -266,6 +266,17 @@ fn a_hostile_list_server_changes_nothing() {
         net.expect_each(of_each.iter().map(String::as_str)).dropped();
         net.expect_each([ATTACKER, BYSTANDER, "11.200.0.1"]).passes();
     };
+    nothing_changed(&net);
+
+    // Lists that are new get nothing of it either, not even the part that could be read.
+    let pages: Vec<_> = MOODS.iter().filter(|mood| mood.is_never_a_list()).collect();
+    net.configure(&format!("{config}{}", pages.iter().map(|mood| mood.key("new")).collect::<String>()));
+    net.filterd(["reload"]).exits(7);
+    let lists = net.filterd(["lists", "--json"]).exits(7).json();
+    let is_new = |list: &&Value| list["name"].as_str().is_some_and(|name| name.starts_with("new-"));
+    let new: Vec<_> = lists["lists"].as_array().expect("lists").iter().filter(is_new).collect();
+    assert_eq!(new.len(), pages.len());
+    assert!(new.iter().all(|list| list["entries"] == 0 && !list["fault"].is_null()), "{new:?}");
     nothing_changed(&net);
 
     // A start reads what was sent last once more.
@@ -379,12 +390,30 @@ impl Mood {
         };
         let message = list["told"]["message"].as_str().unwrap_or_default();
         let is_told = message.contains(self.why) && message.contains("in force");
-        let is_refused = list["outcome"] == outcome && list["entries"] == ENTRIES && is_told;
+        let is_refused = list["outcome"] == outcome && list["entries"] == self.entries() && is_told;
         (!is_refused).then(|| format!("{name} should be {outcome} for {:?}: {list}", self.why))
     }
 
     fn list(&self) -> String {
         format!("m-{}", self.name)
+    }
+
+    /// Its list in the configuration, by a name that begins so.
+    fn key(&self, begin: &str) -> String {
+        let (name, timeout) = (self.name, self.timeout());
+        format!(
+            "  - {{name: {begin}-{name}, url: 'http://{SERVER}/{name}', refresh: 1d, timeout: {timeout}, \
+             max_entries: 5000}}\n"
+        )
+    }
+
+    fn entries(&self) -> usize {
+        if self.name == "shrunk" { 200 } else { ENTRIES }
+    }
+
+    /// Is it refused the first time, too?
+    fn is_never_a_list(&self) -> bool {
+        matches!(self.refusal, HeldBack) && !["shrunk", "cut-line"].contains(&self.name)
     }
 
     /// Only slow servers need a short time.
@@ -405,11 +434,7 @@ impl Mood {
 }
 
 fn config() -> String {
-    let lists = MOODS.iter().map(|mood| {
-        let (list, name, timeout) = (mood.list(), mood.name, mood.timeout());
-        format!("  - {{name: {list}, url: 'http://{SERVER}/{name}', refresh: 1d, timeout: {timeout}, max_entries: 5000}}\n")
-    });
-    format!("lists:\n{}", lists.collect::<String>())
+    format!("lists:\n{}", MOODS.iter().map(|mood| mood.key("m")).collect::<String>())
 }
 
 fn serve(net: &Net, at: &str, answer: impl Fn(&Asked, &mut dyn Write) + Send + Sync + 'static) -> Web {
@@ -433,7 +458,7 @@ fn be_hostile(asked: &Asked, to: &mut dyn Write) {
 /// What each list was before: addresses that nobody else has.
 fn list_at(asked: &Asked) -> String {
     let number = number_of(asked).expect("a list is asked for");
-    (1..=ENTRIES).map(|last| entry(number, last) + "\n").collect()
+    (1..=MOODS[number].entries()).map(|last| entry(number, last) + "\n").collect()
 }
 
 fn entry(number: usize, last: usize) -> String {
@@ -448,9 +473,9 @@ fn list_entry(number: usize) -> String {
     format!("11.200.{}.{}", number / 250, number % 250)
 }
 
-/// Of 150 entries; the last one is cut, and names one of the others.
+/// Of 50 entries; the last one is cut, and names one of the others.
 fn cut_list() -> Vec<u8> {
-    let mut list = list_of(150).into_bytes();
+    let mut list = list_of(50).into_bytes();
     list.truncate(list.len() - 2);
     list
 }

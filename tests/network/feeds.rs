@@ -319,6 +319,16 @@ fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
     net.filterd(["confirm"]).succeeds();
 }
 
+#[test]
+fn check_names_the_key_that_allows_a_private_server() {
+    let net = Net::new();
+    let config = net.file("own.yaml", &format!("lists: [{{name: own, url: 'http://{GATEWAY}/list.txt'}}]"));
+    let check = || net.filterd(["check", config.to_str().expect("plain")]);
+    let told = net.host().entered(check).exits(7);
+    told.complains("`allow_private: true` on the list asks it nevertheless, then `filterd check` again")
+        .is_silent_about("curl");
+}
+
 /// It was told to wait for what could not come.
 #[test]
 fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_else() {
