@@ -134,7 +134,8 @@ impl<'a> StateDirectory<'a> {
     /// also from before that user was listed. Whatever belongs to anybody else, that one has laid there, or may still change.
     fn trusted(&self) -> Vec<Uid> {
         let own = accounts::own().uid;
-        let before = Some(Uid::from_raw(accounts::UNLISTED)).filter(|_| accounts::holder_of_unlisted().is_none());
+        let before =
+            Some(Uid::from_raw(accounts::UNLISTED)).filter(|_| accounts::holder_of_unlisted().is_none());
         [self.user, Uid::from_raw(0), own].into_iter().chain(before).collect()
     }
 

@@ -24,7 +24,8 @@ fn maps_made_and_discarded_for_ever_are_rationed() {
     let addresses = json!({"set": 0, "part": "Addresses"});
     let mut made = 0;
     let refused = (1..1000).find_map(|generation| {
-        let answer = keeper.ask(&json!({"Make": {"map": &addresses, "generation": generation, "words": words}}));
+        let answer =
+            keeper.ask(&json!({"Make": {"map": &addresses, "generation": generation, "words": words}}));
         if answer.get("Failed").is_some() {
             return Some(answer.to_string());
         }
@@ -44,7 +45,9 @@ fn maps_made_and_discarded_for_ever_are_rationed() {
 #[test]
 fn odd_messages_end_the_broker_and_nothing_else() {
     let (net, home) = (Net::new(), Home::new());
-    for message in ["", "{", "null", "[]", "{\"Attach\":7}", "{\"Mount\":{}}", "\u{0}\u{0}", &"[".repeat(4000)] {
+    for message in
+        ["", "{", "null", "[]", "{\"Attach\":7}", "{\"Mount\":{}}", "\u{0}\u{0}", &"[".repeat(4000)]
+    {
         let mut keeper = Keeper::start(&net, &home);
         keeper.say(message);
         keeper.wait_for_the_end();

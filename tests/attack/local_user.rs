@@ -25,7 +25,8 @@ fn kind<T>(result: Result<T, impl Into<io::Error>>) -> Option<ErrorKind> {
 #[test]
 fn a_local_user_gets_nowhere() {
     let net = Net::with_filterd(&format!("block: [{ATTACKER}]"));
-    let user = User { name: "stranger".to_owned(), uid: Uid::from_raw(STRANGER), gid: Gid::from_raw(STRANGER) };
+    let user =
+        User { name: "stranger".to_owned(), uid: Uid::from_raw(STRANGER), gid: Gid::from_raw(STRANGER) };
     let (home, pins) = (net.home(), net.home().pins().to_owned());
     let (state, socket, config) = (home.path("state"), home.socket(), home.path("filterd.yaml"));
     let daemon = net.daemon().id();

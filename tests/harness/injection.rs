@@ -66,8 +66,18 @@ impl Injection {
         let [rdi, rsi, rdx, r10, r8, r9] = values;
         // What was interrupted is not to begin anew before this.
         let (rax, orig_rax) = (number as u64, u64::MAX);
-        let registers =
-            user_regs_struct { rip: self.instruction, rax, orig_rax, rdi, rsi, rdx, r10, r8, r9, ..self.before };
+        let registers = user_regs_struct {
+            rip: self.instruction,
+            rax,
+            orig_rax,
+            rdi,
+            rsi,
+            rdx,
+            r10,
+            r8,
+            r9,
+            ..self.before
+        };
         ptrace::setregs(self.thread, registers).expect("it is stopped");
         ptrace::step(self.thread, None).expect("it is stopped");
         wait(self.thread, Signal::SIGTRAP);

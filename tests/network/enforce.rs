@@ -74,5 +74,8 @@ fn a_pause_changes_nothing_where_nothing_is_enforced() {
     // What is enforced during a pause is not dropped, which is another matter.
     net.configure("block: [203.0.113.7]");
     net.filterd(["reload"]).succeeds();
-    net.filterd(["status", "--json"]).exits(7).says("protection is paused until ").is_silent_about("changes nothing");
+    net.filterd(["status", "--json"])
+        .exits(7)
+        .says("protection is paused until ")
+        .is_silent_about("changes nothing");
 }

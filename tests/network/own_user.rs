@@ -56,8 +56,12 @@ fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
     let unlisted = UNLISTED.to_string();
     let mend = format!("chgrp {unlisted} {0} && chmod g+r {0}", list.display());
     let file = net.home().path("filterd.yaml");
-    let check = |words: &[&str]| Reply::of(of_a_machine_with(&net, "", &[]).arg("check").arg(&file).args(words));
-    check(&[]).succeeds().complains(&format!("filterd becomes user {unlisted}, who may not read ")).complains(&mend);
+    let check =
+        |words: &[&str]| Reply::of(of_a_machine_with(&net, "", &[]).arg("check").arg(&file).args(words));
+    check(&[])
+        .succeeds()
+        .complains(&format!("filterd becomes user {unlisted}, who may not read "))
+        .complains(&mend);
     let daemon = Daemon::start(&mut without_a_user(&net, config), net.home());
     for (process, who) in [(daemon.id(), "the daemon"), (fetcher_of(daemon.id()), "who starts fetches")] {
         assert!(status(process, "Uid").starts_with(&format!("{unlisted}\t{unlisted}\t{unlisted}")), "{who}");
@@ -79,11 +83,17 @@ fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
 fn a_number_that_somebody_has_is_not_taken() {
     let net = Net::new();
     let words = net.arguments("");
-    for (file, line) in [("passwd", format!("ann:x:{UNLISTED}:1::/:/bin/sh")), ("group", format!("ann:x:{UNLISTED}:"))] {
-        let machine = with_accounts(&net, [("passwd", ""), ("group", "")].map(|(name, none)| {
-            (name, if name == file { line.as_str() } else { none })
-        }));
-        let told = Reply::of(started_by(machine, &["timeout", "--signal=KILL", "30"]).args(&words).env("NO_COLOR", "1"));
+    for (file, line) in
+        [("passwd", format!("ann:x:{UNLISTED}:1::/:/bin/sh")), ("group", format!("ann:x:{UNLISTED}:"))]
+    {
+        let machine = with_accounts(
+            &net,
+            [("passwd", ""), ("group", "")]
+                .map(|(name, none)| (name, if name == file { line.as_str() } else { none })),
+        );
+        let told = Reply::of(
+            started_by(machine, &["timeout", "--signal=KILL", "30"]).args(&words).env("NO_COLOR", "1"),
+        );
         told.exits(3).complains(&format!("its number {UNLISTED} belongs to ")).complains("useradd --system");
         assert!(!fs::exists(net.home().path("state")).unwrap_or(true), "nothing is made");
     }

@@ -60,7 +60,7 @@ fn interfaces_alone_run_the_daemon() {
         socket: places::SOCKET.into(),
         state_dir: places::STATE.into(),
         pin_dir: places::PINS.into(),
-        user: None,
+        user: crate::accounts::default_user(None),
         on_exit: None,
         take_over: false,
         timeout: Some(TIMEOUT),

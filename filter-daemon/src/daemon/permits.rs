@@ -14,7 +14,15 @@ pub fn read_from(configuration: PathBuf) -> Reader {
     Box::new(move || {
         let config = config::load(&configuration).ok()?;
         let feeds = config.lists.into_iter().filter_map(|list| list.feed);
-        Some(feeds.map(|feed| Permit { url: feed.url, insecure: feed.insecure, allow_private: feed.allow_private }).collect())
+        Some(
+            feeds
+                .map(|feed| Permit {
+                    url: feed.url,
+                    insecure: feed.insecure,
+                    allow_private: feed.allow_private,
+                })
+                .collect(),
+        )
     })
 }
 

@@ -15,8 +15,8 @@ use tracing::warn;
 use super::confine::{Confinement, confine};
 use super::error::DaemonError;
 use crate::accounts::{self, User};
-use crate::cli::Run;
 use crate::blocklist::Timestamp;
+use crate::cli::Run;
 use crate::clock;
 use crate::control::give_socket;
 use crate::control::wire::{About, Fault};
@@ -64,7 +64,8 @@ impl Privileges {
             Explanation::new(message, format!("`{MAKE_USER}`, then restart filterd"))
         });
         let unrestricted = (!self.has_seccomp).then(|| {
-            let message = "this kernel has no seccomp: system calls that the daemon has no use for are not refused";
+            let message =
+                "this kernel has no seccomp: system calls that the daemon has no use for are not refused";
             Explanation::new(message, "use a kernel with CONFIG_SECCOMP_FILTER")
         });
         unlisted.into_iter().chain(unrestricted)

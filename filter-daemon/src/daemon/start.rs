@@ -327,7 +327,9 @@ fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
     match as_user(owner, || Lock::directory(Place::State, directory)) {
         Ok(lock) => Ok(Some(lock)),
         // What others have open only root sees.
-        Err(NotLocked::Taken(taken)) => Err(Taken::by_holder_of(&taken.path, taken.place, &taken.path).into()),
+        Err(NotLocked::Taken(taken)) => {
+            Err(Taken::by_holder_of(&taken.path, taken.place, &taken.path).into())
+        }
         Err(NotLocked::Failed(_)) => Ok(None),
     }
 }

@@ -134,6 +134,9 @@ fn without_a_daemon_the_configuration_alone_says_which_interfaces() {
 fn a_kernel_without_seccomp_is_warned_of() {
     let actions = "proc/sys/kernel/seccomp/actions_avail";
     let health = |files: &[(&str, &str)]| told(files, seccomp::check)[0].0;
-    assert_eq!(health(&[(actions, "kill_process kill_thread trap errno user_notif trace log allow\n")]), Health::Ok);
+    assert_eq!(
+        health(&[(actions, "kill_process kill_thread trap errno user_notif trace log allow\n")]),
+        Health::Ok
+    );
     assert_eq!(health(&[]), Health::Warn);
 }

@@ -73,7 +73,11 @@ impl Versions {
     /// What may be fetched now.
     pub fn permits(&mut self) -> Permits {
         self.read_again();
-        if self.reader.is_none() { Permits::All } else { Permits::Named(self.read.iter().flatten().cloned().collect()) }
+        if self.reader.is_none() {
+            Permits::All
+        } else {
+            Permits::Named(self.read.iter().flatten().cloned().collect())
+        }
     }
 
     fn read_again(&mut self) {
@@ -102,7 +106,12 @@ mod tests {
     fn only_what_the_configuration_names_is_fetched() {
         let permits = Permits::Named(vec![permit("https://a.example/list?key=1")]);
         assert_eq!(permits.check(&order("https://a.example/list?key=1")), Ok(()));
-        for other in ["https://a.example/list?key=2", "https://a.example/", "http://a.example/list?key=1", "https://b.example/"] {
+        for other in [
+            "https://a.example/list?key=2",
+            "https://a.example/",
+            "http://a.example/list?key=1",
+            "https://b.example/",
+        ] {
             assert!(matches!(permits.check(&order(other)), Err(FetchError::NotNamed(_))), "{other}");
         }
         assert_eq!(Permits::All.check(&order("http://anything.example/")), Ok(()));

@@ -165,7 +165,8 @@ fn start(
     if under_way >= MOST {
         return Err(FetchError::Busy);
     }
-    spawn(patience, socket, permits).map_err(|error| FetchError::Interrupted(format!("it cannot be started: {error}")))
+    spawn(patience, socket, permits)
+        .map_err(|error| FetchError::Interrupted(format!("it cannot be started: {error}")))
 }
 
 fn spawn(patience: Duration, socket: &OwnedFd, permits: &Permits) -> io::Result<Fetch> {

@@ -46,10 +46,8 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWNET
     | libc::CLONE_NEWCGROUP) as u64;
 
-const THREADS: Rule = Only(
-    "threads",
-    &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]],
-);
+const THREADS: Rule =
+    Only("threads", &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]]);
 
 const PROCESSES: Rule = Only("in its own namespaces", &[&[Without(0, NAMESPACES)]]);
 
@@ -116,7 +114,8 @@ const BOUND_TO_THE_KERNEL: Rule = Only("as the kernel's client", &[&[Is(2, NETLI
 
 /// A message that opens a connection (TCP Fast Open).
 const SLOWLY: Rule = Only("over connections that stand", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
-const SLOWLY_IN_PARTS: Rule = Only("over connections that stand", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
+const SLOWLY_IN_PARTS: Rule =
+    Only("over connections that stand", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
 
 const NO_CODE: Rule = Only("none that can be run", &[&[Without(2, libc::PROT_EXEC as u64)]]);
 
@@ -165,12 +164,12 @@ const IS_IT_THERE: Rule = Only("none, but ask whether a process is there", &[&[I
 const OWN_PROCESS: Rule = Only("to itself", &[&[IsOwnProcess(0)]]);
 
 pub const DEEDS: &[Deed] = &[
+    Deed { name: "run a program", calls: &[libc::SYS_execve, libc::SYS_execveat], rules: [No, No, Yes, No] },
     Deed {
-        name: "run a program",
-        calls: &[libc::SYS_execve, libc::SYS_execveat],
-        rules: [No, No, Yes, No],
+        name: "start threads and processes",
+        calls: &[libc::SYS_clone],
+        rules: [THREADS, THREADS, PROCESSES, No],
     },
-    Deed { name: "start threads and processes", calls: &[libc::SYS_clone], rules: [THREADS, THREADS, PROCESSES, No] },
     Deed {
         name: "start a process",
         calls: &[
@@ -216,7 +215,11 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed { name: "change the mode of an open file", calls: &[libc::SYS_fchmod], rules: [PLAIN_MODES, No, No, No] },
+    Deed {
+        name: "change the mode of an open file",
+        calls: &[libc::SYS_fchmod],
+        rules: [PLAIN_MODES, No, No, No],
+    },
     Deed {
         name: "change the owner or attributes of a file",
         calls: &[
@@ -274,11 +277,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed {
-        name: "take hold of other processes",
-        calls: &[libc::SYS_pidfd_open],
-        rules: [No, No, Yes, No],
-    },
+    Deed { name: "take hold of other processes", calls: &[libc::SYS_pidfd_open], rules: [No, No, Yes, No] },
     Deed { name: "send signals", calls: &[libc::SYS_kill], rules: [IS_IT_THERE, No, Yes, No] },
     Deed {
         name: "send signals in other ways",
@@ -290,7 +289,11 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, Yes, No],
     },
-    Deed { name: "send signals to threads", calls: &[libc::SYS_tgkill], rules: [OWN_PROCESS, OWN_PROCESS, Yes, No] },
+    Deed {
+        name: "send signals to threads",
+        calls: &[libc::SYS_tgkill],
+        rules: [OWN_PROCESS, OWN_PROCESS, Yes, No],
+    },
     Deed {
         name: "use io_uring",
         calls: &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register],
@@ -357,12 +360,12 @@ pub const DEEDS: &[Deed] = &[
         rules: [LISTENERS_SOCKETS, NETLINK_SOCKETS, CLIENTS_SOCKETS, CLIENTS_SOCKETS],
     },
     Deed { name: "connect", calls: &[libc::SYS_connect], rules: [TO_THE_KERNEL, TO_THE_KERNEL, Yes, Yes] },
+    Deed { name: "send", calls: &[libc::SYS_sendto, libc::SYS_sendmmsg], rules: [SLOWLY, SLOWLY, Yes, Yes] },
     Deed {
-        name: "send",
-        calls: &[libc::SYS_sendto, libc::SYS_sendmmsg],
-        rules: [SLOWLY, SLOWLY, Yes, Yes],
+        name: "send in parts",
+        calls: &[libc::SYS_sendmsg],
+        rules: [SLOWLY_IN_PARTS, SLOWLY_IN_PARTS, Yes, Yes],
     },
-    Deed { name: "send in parts", calls: &[libc::SYS_sendmsg], rules: [SLOWLY_IN_PARTS, SLOWLY_IN_PARTS, Yes, Yes] },
     Deed {
         name: "bind a socket",
         calls: &[libc::SYS_bind],
@@ -370,14 +373,14 @@ pub const DEEDS: &[Deed] = &[
     },
     Deed {
         name: "listen",
-        calls: &[
-            libc::SYS_listen,
-            libc::SYS_accept4,
-            libc::SYS_accept,
-        ],
+        calls: &[libc::SYS_listen, libc::SYS_accept4, libc::SYS_accept],
         rules: [Yes, No, No, No],
     },
-    Deed { name: "have memory", calls: &[libc::SYS_mmap, libc::SYS_mprotect], rules: [NO_CODE, NO_CODE, Yes, NO_CODE] },
+    Deed {
+        name: "have memory",
+        calls: &[libc::SYS_mmap, libc::SYS_mprotect],
+        rules: [NO_CODE, NO_CODE, Yes, NO_CODE],
+    },
     Deed { name: "have memory with keys", calls: &[libc::SYS_pkey_mprotect], rules: [No, No, No, No] },
     Deed { name: "open a file", calls: &[libc::SYS_openat], rules: [Yes, Yes, Yes, READING] },
     Deed {

@@ -43,11 +43,20 @@ fn neither_daemon_nor_broker_does_what_it_need_not() {
                 ("connect", kind(TcpStream::connect(address))),
                 ("send datagrams", kind(UdpSocket::bind("127.0.0.1:0"))),
                 ("have a raw socket", kind(socket(AddressFamily::PACKET, SocketType::RAW, None))),
-                ("talk to services of this host", kind(socket(AddressFamily::UNIX, SocketType::STREAM, None))),
-                ("ask the kernel's auditor", kind(socket(AddressFamily::NETLINK, SocketType::RAW, Some(netlink::AUDIT)))),
+                (
+                    "talk to services of this host",
+                    kind(socket(AddressFamily::UNIX, SocketType::STREAM, None)),
+                ),
+                (
+                    "ask the kernel's auditor",
+                    kind(socket(AddressFamily::NETLINK, SocketType::RAW, Some(netlink::AUDIT))),
+                ),
                 (
                     "run as the owner of a file",
-                    kind(File::open(&file).and_then(|file| file.set_permissions(fs::Permissions::from_mode(0o4755)))),
+                    kind(
+                        File::open(&file)
+                            .and_then(|file| file.set_permissions(fs::Permissions::from_mode(0o4755))),
+                    ),
                 ),
             ]
         });
@@ -96,7 +105,9 @@ fn filters_are_short_enough_for_the_kernel() {
 /// What SECURITY.md shows.
 #[test]
 fn the_table_is_the_one_in_security_md() {
-    let mut table = String::from("| system calls | daemon | broker | filterd-fetcher | filterd-fetch |\n|---|---|---|---|---|\n");
+    let mut table = String::from(
+        "| system calls | daemon | broker | filterd-fetcher | filterd-fetch |\n|---|---|---|---|---|\n",
+    );
     let word = |rule: &Rule| match rule {
         Rule::Yes => "yes",
         Rule::No => "no",

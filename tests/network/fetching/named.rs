@@ -34,7 +34,10 @@ fn only_what_the_file_names_is_fetched() {
     site.home.write("filterd.yaml", "lists: [");
     assert_eq!(site.text(site.order(A, "list")).as_deref(), Ok("1.2.3.4\n"));
     for lists in 0..4 {
-        site.home.write("filterd.yaml", &RENAMED.replace("one", &format!("list{lists}")).replace("/list", &format!("/{lists}")));
+        site.home.write(
+            "filterd.yaml",
+            &RENAMED.replace("one", &format!("list{lists}")).replace("/list", &format!("/{lists}")),
+        );
         assert!(site.text(site.order(A, "nothing")).is_err());
     }
     let told = site.text(site.order(A, "list"));

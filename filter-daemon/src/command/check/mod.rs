@@ -110,7 +110,9 @@ impl Check {
             .for_each(|told| console.note(&format!("warning: {told}")));
         checked.warnings.iter().for_each(|told| console.note(&format!("warning: {told}")));
         if self.user.is_none() {
-            denied::to_the_daemon(&file, &config).iter().for_each(|told| console.note(&format!("warning: {told}")));
+            denied::to_the_daemon(&file, &config)
+                .iter()
+                .for_each(|told| console.note(&format!("warning: {told}")));
         }
         checked.lists.iter().for_each(|list| warn(list, console));
         let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();

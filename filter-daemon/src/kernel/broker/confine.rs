@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, Scope,
 };
 
 /// What is asked for. An older kernel does of it what it can.
@@ -20,7 +21,8 @@ pub fn to_pins(directory: &Path) -> Result<(), RulesetError> {
         .scope(Scope::from_all(NEWEST))?
         .create()?;
     let places = [parent].into_iter().filter_map(|place| PathFd::new(place).ok());
-    let rules = places.map(|place| Ok::<_, RulesetError>(PathBeneath::new(place, AccessFs::from_write(NEWEST))));
+    let rules =
+        places.map(|place| Ok::<_, RulesetError>(PathBeneath::new(place, AccessFs::from_write(NEWEST))));
     ruleset.add_rules(rules)?.restrict_self()?;
     Ok(())
 }
