@@ -207,19 +207,19 @@ fn health_answers_under_a_thousand_idle_connections() {
     setrlimit(Resource::RLIMIT_NOFILE, 4096, 4096).expect("root may have more descriptors");
     let mut idle: Vec<_> = (0..1000).map(|_| caller(&net).expect("somebody listens")).collect();
     for _ in 0..10 {
-        is_healthy_at_once(&net);
+        answers_health_at_once(&net);
     }
     // 70 that stay, and 8 new ones between two questions.
     idle.truncate(70);
     for _ in 0..30 {
         idle.extend((0..8).map(|_| caller(&net).expect("somebody listens")));
-        is_healthy_at_once(&net);
+        answers_health_at_once(&net);
     }
 }
 
 /// Within the second that a supervisor waits.
 #[track_caller]
-fn is_healthy_at_once(net: &Net) {
+fn answers_health_at_once(net: &Net) {
     let begun = Instant::now();
     let told = answer(net, "GET /healthz");
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");

@@ -193,7 +193,7 @@ fn a_taken_pin_directory_is_told_with_its_owner() {
     let refused = || net.another_filterd_with("interfaces: [eth0]", &["--pin-dir", &shown]).exits(8);
     DirBuilder::new().mode(0o700).create(&pins).expect("we are root");
     chown(&pins, Some(65_534), None).expect("we are root");
-    let away = format!("mv -T {shown} {shown}.taken");
+    let away = format!("mv -T {shown} {shown}-taken");
     refused().complains("it belongs to user nobody (uid 65534)").complains(&away).is_silent_about("chown");
     std::fs::remove_dir(&pins).expect("it is empty");
     // A link, by which a chmod would reach what it leads to.
@@ -208,5 +208,5 @@ fn a_taken_pin_directory_is_told_with_its_owner() {
         shell.arg("-c").arg(&away).limited_status()
     };
     assert!(moved.expect("a shell can be run").success());
-    std::fs::remove_file(pins.with_extension("taken")).expect("it was moved there");
+    std::fs::remove_file(format!("{shown}-taken")).expect("it was moved there");
 }

@@ -99,7 +99,7 @@ fn judge_pins(place: &Path, owner: u32, mode: u32, findings: &mut Findings) {
         // A link that somebody has laid there would be followed to what it leads to.
         let is_theirs = owner != 0 || is_link;
         let remedy =
-            if is_theirs { format!("mv -T {shown} {shown}.taken") } else { format!("chmod 0700 {shown}") };
+            if is_theirs { format!("mv -T {shown} {shown}-taken") } else { format!("chmod 0700 {shown}") };
         return findings.fail(CHECK, told, Some(remedy));
     }
     findings.ok(CHECK, format!("mounted; pins of filterd at {shown}"));
@@ -118,7 +118,7 @@ mod tests {
             (findings.all()[0].health, findings.all()[0].remedy.clone())
         };
         let place = "/sys/fs/bpf/filterd";
-        let away = Some(format!("mv -T {place} {place}.taken"));
+        let away = Some(format!("mv -T {place} {place}-taken"));
         assert_eq!(told(0, 0o40700), (Health::Ok, None));
         assert_eq!(told(0, 0o40755), (Health::Fail, Some(format!("chmod 0700 {place}"))));
         assert_eq!(told(1000, 0o40700), (Health::Fail, away.clone()));

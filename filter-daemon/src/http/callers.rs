@@ -96,7 +96,7 @@ mod tests {
             self.admitted.lock().unwrap().get(before).cloned()
         }
 
-        fn is_served(&mut self, address: &str) {
+        fn serve(&mut self, address: &str) {
             self.comes(address).expect("there is room").0.works();
         }
 
@@ -130,10 +130,10 @@ mod tests {
     #[tokio::test]
     async fn health_is_offered_where_everybody_is_served() {
         let mut hall = Hall::new();
-        (0..OF_A_SOURCE).for_each(|_| hall.is_served("192.0.2.1"));
+        (0..OF_A_SOURCE).for_each(|_| hall.serve("192.0.2.1"));
         assert_eq!(hall.offer("192.0.2.1"), Some(Offer::Health), "his own places are taken");
         for source in 2..=CONNECTIONS / OF_A_SOURCE {
-            (0..OF_A_SOURCE).for_each(|_| hall.is_served(&format!("192.0.2.{source}")));
+            (0..OF_A_SOURCE).for_each(|_| hall.serve(&format!("192.0.2.{source}")));
         }
         let (reserved, offer) = hall.comes("198.51.100.1").unwrap();
         assert_eq!(offer, Offer::Health, "all places are taken");

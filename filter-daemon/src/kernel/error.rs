@@ -194,7 +194,7 @@ impl Explain for KernelError {
             }
             // Whoever changes its owner or mode may do that to what a link leads to.
             Self::Untrusted { path, pins, .. } if path == pins => format!(
-                "somebody else has taken this name, and nothing of filterd's is there: `mv -T {path} {path}.taken` moves it out \
+                "somebody else has taken this name, and nothing of filterd's is there: `mv -T {path} {path}-taken` moves it out \
                  of the way and follows no link; where others may write to {}, they can take it again: name another \
                  directory with --pin-dir, or mount that file system with mode=0700",
                 printable::path(path.parent().unwrap_or(path)),

@@ -46,7 +46,7 @@ impl Held {
         let failed = |error| KernelError::load("look at the pin of a link", error);
         let there =
             || PinnedLink::from_pin(pin).and_then(|there| FdLink::from(there).info()).map(|there| there.id());
-        if mending.must_pin(pin, self.id, || there().map_err(failed))? {
+        if mending.make_place(pin, self.id, || there().map_err(failed))? {
             let again = |why: &str| KernelError::refused(&format!("pin {} again", printable::path(pin)), why);
             let spare = self.spare.take().ok_or_else(|| again("that could not be done before"))?;
             self.spare = Some(spare.pin(pin).map_err(|error| again(&error.to_string()))?.into());

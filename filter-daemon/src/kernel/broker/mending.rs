@@ -23,14 +23,14 @@ impl Mending {
     }
 
     /// Is something to be pinned at `path`, whose number is `ours`? Then nothing is there any more, and it is noted why.
-    pub fn must_pin(
+    pub fn make_place(
         &mut self,
         path: &Path,
         ours: u32,
         there: impl FnOnce() -> Result<u32, KernelError>,
     ) -> Result<bool, KernelError> {
         let Ok(found) = fs::symlink_metadata(path) else {
-            self.are_gone();
+            self.note_missing();
             return Ok(true);
         };
         if !found.is_symlink() && there()? == ours {
@@ -42,7 +42,7 @@ impl Mending {
     }
 
     /// Some of the pins were not there.
-    pub fn are_gone(&mut self) {
+    pub fn note_missing(&mut self) {
         self.note(Tampering::PinsGone(self.directory.clone()));
     }
 

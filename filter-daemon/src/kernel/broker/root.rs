@@ -178,13 +178,13 @@ impl Root {
         let (path, ours) = (pins.root(), self.id()?);
         let failed = |error| KernelError::load("look at the pin of the root program", error);
         let there = || ProgramInfo::from_pin(&path).map(|there| there.id()).map_err(failed);
-        if mending.must_pin(&path, ours, there)? {
+        if mending.make_place(&path, ours, there)? {
             let pinned = self.program.pin(&path);
             pinned.map_err(|error| KernelError::load("pin the root program again", error))?;
         }
         storage::pin_again(&self.slot, &pins.next(), mending)?;
         if !pins.has_version(&version()) {
-            mending.are_gone();
+            mending.note_missing();
             pins.set_root_version(&version())
                 .map_err(|source| KernelError::no_bpffs(pins.directory(), &source))?;
         }

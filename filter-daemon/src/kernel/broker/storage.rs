@@ -50,7 +50,7 @@ pub fn pin_again(held: &MapData, path: &Path, mending: &mut Mending) -> Result<(
     let failed = |error| KernelError::load("look at the pin of a map", error);
     let ours = held.info().map_err(failed)?.id();
     let there = || MapInfo::from_pin(path).map(|there| there.id()).map_err(failed);
-    if mending.must_pin(path, ours, there)? {
+    if mending.make_place(path, ours, there)? {
         held.pin(path).map_err(|error| KernelError::load("pin a map again", error))?;
     }
     Ok(())

@@ -187,7 +187,7 @@ impl Hold {
             Self::Tcx(held) => held.mend(&pin, mending),
             Self::Clsact(note) => {
                 if note.mend(&pin)? {
-                    mending.are_gone();
+                    mending.note_missing();
                 }
                 Ok(())
             }

@@ -59,7 +59,7 @@ impl Server {
             return Ok(());
         }
         if self.pins.is_missing() {
-            self.mending.are_gone();
+            self.mending.note_missing();
         }
         self.pins.make()?;
         if !self.lock.is_at(self.pins.directory()) {
