@@ -3,6 +3,7 @@
 //! `start` brings it up, `owner` has the state and the loop, `serve` what each request does, `commit` the one way in,
 //! `reload` how the configuration becomes changes, `persistence` how what is added stays, `needs` how much room it takes.
 
+mod acknowledging;
 mod alarm;
 mod capacity;
 mod change;

@@ -1,0 +1,45 @@
+//! Somebody acknowledges notices: they end, each where it is kept.
+
+use super::owner::Owner;
+use crate::control::wire::{Failure, Fault, ack};
+use crate::text::{Explanation, printable};
+
+impl Owner {
+    /// Ends these notices, all if none is named; or none of them if one is not there.
+    pub(super) fn acknowledge(&mut self, ids: &[String]) -> Result<ack::Reply, Failure> {
+        let known: Vec<Fault> = self.notices().collect();
+        let is = |fault: &Fault, id: &String| fault.id.as_ref() == Some(id);
+        if let Some(unknown) = ids.iter().find(|id| !known.iter().any(|fault| is(fault, id))) {
+            return Err(no_notice(unknown));
+        }
+        let is_meant = |fault: &Fault| ids.is_empty() || ids.iter().any(|id| is(fault, id));
+        if self.pinned.gap().is_some_and(|fault| is_meant(&fault)) {
+            self.pinned.acknowledge();
+        }
+        if self.clock_fault().is_some_and(|fault| is_meant(&fault)) {
+            self.time.acknowledge();
+        }
+        self.tampered.acknowledge(is_meant, ids.is_empty());
+        let not_durable = self.persistence.acknowledge(&is_meant).err();
+        let acknowledged = known.into_iter().filter(is_meant).collect();
+        Ok(ack::Reply { acknowledged, not_durable })
+    }
+
+    fn notices(&self) -> impl Iterator<Item = Fault> {
+        let clock = self.clock_fault();
+        self.persistence.notices().chain(self.pinned.gap()).chain(clock).chain(self.tampered.faults())
+    }
+
+    /// What is told of the clock matters only while entries have deadlines.
+    pub(super) fn clock_fault(&self) -> Option<Fault> {
+        self.time.fault(self.protection.blocklist().next_deadline().is_some())
+    }
+}
+
+fn no_notice(id: &str) -> Failure {
+    let id = printable::excerpt(id);
+    Failure::Unparsable(Explanation::new(
+        format!("there is no trouble {id} to acknowledge, and none was acknowledged"),
+        "`filterd status` shows those there are, with their ids",
+    ))
+}
