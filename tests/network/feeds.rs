@@ -325,7 +325,7 @@ fn check_names_the_key_that_allows_a_private_server() {
     let config = net.file("own.yaml", &format!("lists: [{{name: own, url: 'http://{GATEWAY}/list.txt'}}]"));
     let check = || net.filterd(["check", config.to_str().expect("plain")]);
     let told = net.host().entered(check).exits(7);
-    told.complains("`allow_private: true` on the list asks it nevertheless, then `filterd check` again")
+    told.complains("set `allow_private: true` on the list if that is meant, then `filterd check` again")
         .is_silent_about("curl");
 }
 

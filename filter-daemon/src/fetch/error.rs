@@ -177,7 +177,7 @@ impl Explain for FetchError {
             Self::Refused { is_redirect: true, .. } => {
                 "the list's server redirects there, which may be an attack: ask those who publish it"
             }
-            Self::Refused { .. } => "`allow_private: true` on the list asks it nevertheless",
+            Self::Refused { .. } => "set `allow_private: true` on the list if that is meant",
             Self::Status(401 | 403, _) => "see whether the list's `auth` is right",
             Self::Status(404 | 410, _) => "see whether the list has moved",
             Self::TooLarge(_) => "if it is meant to be that large, raise the list's limit",

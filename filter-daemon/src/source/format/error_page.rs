@@ -53,7 +53,7 @@ const MESSAGE_KEYS: [&str; 4] = ["message", "msg", "detail", "title"];
 pub enum ErrorPage {
     /// HTML or XML.
     Markup,
-    /// One JSON object that reports an error.
+    /// One JSON fields that reports an error.
     Object,
     /// Nothing but this host's own addresses, the first of which is this: pages often name whoever asks.
     OwnAddress(IpAddr),
@@ -120,12 +120,12 @@ fn reports_error(head: &[u8]) -> bool {
     if !text.starts_with(b"{") {
         return false;
     }
-    let Ok(Value::Object(object)) = serde_json::from_slice(text) else { return false };
-    let object: Map<_, _> =
-        object.into_iter().map(|(key, value)| (key.to_ascii_lowercase(), value)).collect();
+    let Ok(Value::Object(fields)) = serde_json::from_slice(text) else { return false };
+    let fields: Map<_, _> =
+        fields.into_iter().map(|(key, value)| (key.to_ascii_lowercase(), value)).collect();
     let has =
-        |keys: &[&str], is_so: fn(&Value) -> bool| keys.iter().filter_map(|key| object.get(*key)).any(is_so);
-    let is_entry = LIST_KEYS.iter().any(|key| object.contains_key(*key));
+        |keys: &[&str], is_so: fn(&Value) -> bool| keys.iter().filter_map(|key| fields.get(*key)).any(is_so);
+    let is_entry = LIST_KEYS.iter().any(|key| fields.contains_key(*key));
     !is_entry
         && (has(&ERROR_KEYS, says_something)
             || has(&STATUS_KEYS, is_failure)
