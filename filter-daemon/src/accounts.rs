@@ -17,6 +17,9 @@ const GROUPS: &str = "/etc/group";
 /// Whom root's daemon becomes if nobody says otherwise.
 pub const OWN: &str = "filterd";
 
+/// The command that makes that user.
+pub const MAKE_USER: &str = "useradd --system --shell /usr/sbin/nologin filterd";
+
 /// The number of that user and of its group where /etc/passwd has no such user. It is in no range from which users, systemd's
 /// dynamic users, or containers get theirs, and fits in 16 bits, as containers with few users want it.
 pub const UNLISTED: u32 = 65_525;

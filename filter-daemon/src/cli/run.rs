@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use nix::unistd::geteuid;
 
 use super::places;
 use crate::accounts::{self, User};
@@ -127,13 +126,6 @@ impl ConfigFile {
             Self::Named(path) | Self::Usual(path) => Some(path),
             Self::None => None,
         }
-    }
-}
-
-impl Run {
-    /// Is the daemon root, and to be root from then on, too?
-    pub fn stays_root(&self) -> bool {
-        self.user.as_ref().map_or_else(geteuid, |user| user.uid).is_root()
     }
 }
 

@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use super::commit::NotDone;
 use super::not_succeeded::SuccessionError;
-use super::privilege::MAKE_USER;
 use crate::accounts;
 use crate::blocklist::{NoSlot, Refusal, TooManyLists};
 use crate::command::render::figure::counted_as;
@@ -198,7 +197,7 @@ impl Explain for DaemonError {
                  for its container"
                     .to_owned(),
             ),
-            Self::NumberTaken { .. } => Some(format!("make that user: `{MAKE_USER}`")),
+            Self::NumberTaken { .. } => Some(format!("make that user: `{}`", accounts::MAKE_USER)),
             Self::User { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Some(
                 "it takes CAP_SETUID, CAP_SETGID and CAP_CHOWN (a container: `--cap-add SETUID,SETGID,CHOWN`); or stay root \
                  with `--user root`"

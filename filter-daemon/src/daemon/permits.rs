@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::unistd::geteuid;
+
 use crate::cli::Run;
 use crate::config;
 use crate::fetch::{Fetcher, Permit, Reader};
@@ -30,7 +32,7 @@ pub fn read_from(configuration: PathBuf) -> Reader {
 /// configuration: that one fetches whatever the daemon orders.
 pub fn start_fetcher(run: &Run) -> std::io::Result<Fetcher> {
     let (user, log) = (run.user.as_ref(), run.log.words());
-    if run.stays_root() {
+    if user.map_or_else(geteuid, |user| user.uid).is_root() {
         return Fetcher::start(user, &log);
     }
     let configuration = std::path::absolute(run.config.path().unwrap_or(Path::new(NO_CONFIGURATION)))?;

@@ -61,7 +61,7 @@ impl Privileges {
                 "this machine has no user filterd: the daemon runs as user {}, which nobody else has",
                 accounts::UNLISTED
             );
-            Explanation::new(message, format!("`{MAKE_USER}`, then restart filterd"))
+            Explanation::new(message, format!("`{}`, then restart filterd", accounts::MAKE_USER))
         });
         let unrestricted = (!self.has_seccomp).then(|| {
             let message =
@@ -78,9 +78,6 @@ impl fmt::Display for Privileges {
         write!(f, "{}, without capabilities; {}, {seccomp}", self.user, self.confinement)
     }
 }
-
-/// The command that makes the daemon's own user.
-pub const MAKE_USER: &str = "useradd --system --shell /usr/sbin/nologin filterd";
 
 /// The number that the daemon takes where there is no user `filterd` must be nobody else's.
 pub fn must_be_nobodys(run: &Run) -> Result<(), DaemonError> {
