@@ -19,7 +19,7 @@ impl Owner {
         if self.clock_fault().is_some_and(|fault| is_meant(&fault)) {
             self.time.acknowledge();
         }
-        let not_durable = self.persistence.acknowledge(&is_meant).err();
+        let not_durable = self.persistence.acknowledge(is_meant).err();
         let acknowledged = known.into_iter().filter(is_meant).collect();
         Ok(ack::Reply { acknowledged, not_durable })
     }
