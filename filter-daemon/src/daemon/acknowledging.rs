@@ -20,7 +20,7 @@ impl Owner {
             self.time.acknowledge();
         }
         self.tampered.acknowledge(is_meant, ids.is_empty());
-        let not_durable = self.persistence.acknowledge(&is_meant).err();
+        let not_durable = self.persistence.acknowledge(is_meant).err();
         let acknowledged = known.into_iter().filter(is_meant).collect();
         Ok(ack::Reply { acknowledged, not_durable })
     }

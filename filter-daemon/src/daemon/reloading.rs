@@ -144,10 +144,8 @@ impl Owner {
         let possible =
             reload::must_be_possible(config, &self.run.interfaces, |name| lists.live_entries(name));
         let filtered: Vec<_> = self.interfaces.filtered().into_iter().map(|(_, name)| name).collect();
-        possible.map_err(|error| match error {
-            DaemonError::NoInterface if !filtered.is_empty() => DaemonError::LeavesNoInterface { filtered },
-            error => error,
-        })
+        let leaves_none = matches!(possible, Err(DaemonError::NoInterface)) && !filtered.is_empty();
+        if leaves_none { Err(DaemonError::LeavesNoInterface { filtered }) } else { possible }
     }
 
     /// Its last page is done, or it was undone. Whoever asked for it is told when the copies of the lists are on disk, too.

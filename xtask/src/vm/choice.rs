@@ -177,8 +177,11 @@ mod tests {
         let in_guests = EVERYWHERE.iter().chain(&ANOTHER_PROCESSOR).map(|(stories, _)| *stories);
         for stories in in_guests.chain(here_only()) {
             let (module, begin) = stories.rsplit_once("::").unwrap();
-            let file = workspace::root().join("tests/network").join(module.replace("::", "/"));
-            let file = file.with_extension("rs");
+            let file = match module.strip_prefix("attack_") {
+                Some(attack) => format!("tests/attack/{attack}.rs"),
+                None => format!("tests/network/{}.rs", module.replace("::", "/")),
+            };
+            let file = workspace::root().join(file);
             let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{stories}: {error}"));
             assert!(text.contains(&format!("#[test]\nfn {begin}")), "no story begins with {stories}");
         }
