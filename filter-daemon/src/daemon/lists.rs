@@ -341,7 +341,7 @@ impl Lists {
         for list in lists {
             let is_made = list.is_made_anew(&self.copies);
             let ToKeep { id, accepted, before, bytes, times } = list;
-            match bytes.or_else(|| is_made.then(|| Bytes::Before(accepted.clone()))) {
+            match bytes.or_else(|| is_made.then(|| Bytes::before(accepted.clone()))) {
                 Some(bytes) => {
                     ids.push((id, before.clone()));
                     wanted.push(copies::ToKeep { accepted, bytes, times, before });

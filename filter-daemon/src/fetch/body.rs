@@ -21,7 +21,7 @@ pub enum Fetched {
         from: Vec<IpAddr>,
     },
     /// Something else.
-    Body(Body),
+    Body(Box<Body>),
 }
 
 /// Bytes that are coming. Reading fails where they broke off, were too many or too slow, and [`FetchError::of`] tells why;

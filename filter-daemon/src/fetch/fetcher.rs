@@ -74,7 +74,8 @@ impl Fetcher {
             }
             Head::Body { etag, last_modified, content_type, from } => {
                 let most = order.most_bytes;
-                Ok(Fetched::Body(Body::begin(hearing, most, etag, last_modified, content_type, from)))
+                let body = Body::begin(hearing, most, etag, last_modified, content_type, from);
+                Ok(Fetched::Body(Box::new(body)))
             }
         }
     }

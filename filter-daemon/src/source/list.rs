@@ -96,12 +96,8 @@ impl ListFile {
     #[must_use]
     pub fn described(&self, doubt: Doubt, is_fetched: bool) -> Cow<'_, str> {
         let looks = if matches!(doubt, Doubt::NoList(_)) { "" } else { &*self.looks };
-        match doubt {
-            Doubt::NoList(_) | Doubt::Rejected { .. } if is_fetched => {
-                format!("{looks}; it begins with {}", self.beginning).into()
-            }
-            _ => looks.into(),
-        }
+        let is_quoted = is_fetched && matches!(doubt, Doubt::NoList(_) | Doubt::Rejected { .. });
+        if is_quoted { format!("{looks}; it begins with {}", self.beginning).into() } else { looks.into() }
     }
 }
 

@@ -47,7 +47,7 @@ pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
                 last_modified: body.last_modified.clone(),
                 content_type: body.content_type.clone(),
                 from: body.from.clone(),
-                bytes: Box::new(body),
+                bytes: body,
             }),
         })
     })

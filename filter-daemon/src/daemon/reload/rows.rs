@@ -358,7 +358,7 @@ fn note(
     let has_other_peaks = before.as_ref().is_some_and(|before| before.peaks != accepted.peaks);
     let bytes = match draft {
         Some(draft) => Some(Bytes::Draft(draft)),
-        None => (is_other(&read, &accepted) || has_other_peaks).then(|| Bytes::Before(read.clone())),
+        None => (is_other(&read, &accepted) || has_other_peaks).then(|| Bytes::before(read.clone())),
     };
     Some(ToKeep { id, accepted, before: before.or(Some(read)), bytes, times: None })
 }

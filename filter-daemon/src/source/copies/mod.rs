@@ -114,9 +114,17 @@ pub enum Bytes {
     /// They were written down as they were read.
     Draft(Draft),
     /// They are in the copy that was made when this was known of the list.
-    Before(Accepted),
+    Before(Box<Accepted>),
     /// They are in its own copy, which was on trial.
     Tried,
+}
+
+impl Bytes {
+    /// Those in the copy of this.
+    #[must_use]
+    pub fn before(accepted: Accepted) -> Self {
+        Self::Before(Box::new(accepted))
+    }
 }
 
 impl Copies {

@@ -18,15 +18,15 @@ impl Copies {
         let (mut kept, mut tried) = (self.find().copies, self.find_tried().copies);
         kept.retain(|accepted| is_old(accepted, &self.path(accepted)));
         tried.retain(|accepted| is_old(accepted, &self.tried(accepted)));
-        let mut failed = self.make_anew(kept, Bytes::Before, Self::path);
-        failed.extend(self.make_anew(tried, Bytes::Before, Self::tried));
+        let mut failed = self.make_anew(kept, Bytes::before, Self::path);
+        failed.extend(self.make_anew(tried, Bytes::before, Self::tried));
         failed
     }
 
     /// Writes these copies anew, which are of other files by now, with the same in them. Tells of which lists that failed.
     #[must_use]
     pub fn know_files(&self, lists: Vec<Accepted>) -> Vec<(Accepted, CopyError)> {
-        self.make_anew(lists, Bytes::Before, Self::path)
+        self.make_anew(lists, Bytes::before, Self::path)
     }
 }
 

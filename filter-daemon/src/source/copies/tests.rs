@@ -98,7 +98,7 @@ fn a_list_that_is_renamed_keeps_its_copy() {
     let before = place.keep("drop", "203.0.113.7\n");
     let accepted = Accepted { name: Arc::from("spamhaus"), ..before.clone() };
     let renamed =
-        ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), times: None, before: None };
+        ToKeep { accepted: accepted.clone(), bytes: Bytes::before(before), times: None, before: None };
     place.copies.keep(vec![renamed], Vec::new()).remove(0).unwrap();
     assert_eq!((place.names(), place.files()), (vec!["spamhaus".to_owned()], 1));
     assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
@@ -114,7 +114,7 @@ fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts()
         let before = place.keep("drop", "203.0.113.7\n");
         let accepted = Accepted { term, meaning, ..before.clone() };
         let told =
-            ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), times: None, before: None };
+            ToKeep { accepted: accepted.clone(), bytes: Bytes::before(before), times: None, before: None };
         place.copies.keep(vec![told], Vec::new()).remove(0).unwrap();
         assert_eq!((place.copies.find().copies, place.files()), (vec![accepted.clone()], 1));
         assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
@@ -176,7 +176,7 @@ fn a_copy_on_trial_lies_beside_that_of_before_until_it_has_stood_its_trial_or_no
     let tried = Accepted { meaning: "allow".parse().ok(), ..before.clone() };
     let read = |accepted: &Accepted| place.copies.read(accepted, &how).is_ok();
     let try_out = || {
-        let bytes = Bytes::Before(before.clone());
+        let bytes = Bytes::before(before.clone());
         let wanted = ToKeep { accepted: tried.clone(), bytes, times: None, before: Some(before.clone()) };
         place.copies.try_out(vec![wanted], Vec::new()).remove(0).unwrap();
         assert_eq!(place.copies.find().copies, std::slice::from_ref(&before));
@@ -356,7 +356,7 @@ fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_t
     let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
     let before = place.keep("drop", "203.0.113.7\n");
     let limited = Accepted { term, ..before.clone() };
-    let again = ToKeep { accepted: limited.clone(), bytes: Bytes::Before(before), times: None, before: None };
+    let again = ToKeep { accepted: limited.clone(), bytes: Bytes::before(before), times: None, before: None };
     let draft = place.draft("for good", "203.0.113.8\n");
     let for_good = draft.accepted.clone();
     let made = place.copies.keep(vec![again, draft], Vec::new());

@@ -35,7 +35,7 @@ impl Place {
 
     /// What was `before` goes on as this.
     fn goes_on(&self, before: Accepted, accepted: &Accepted, times: Option<Times>) {
-        let wanted = ToKeep { accepted: accepted.clone(), bytes: Bytes::Before(before), times, before: None };
+        let wanted = ToKeep { accepted: accepted.clone(), bytes: Bytes::before(before), times, before: None };
         self.copies.keep(vec![wanted], Vec::new()).remove(0).unwrap();
         assert_eq!(self.files(), 1);
         assert_eq!(self.copies.read(accepted, &How::default()).unwrap().targets.len(), 3);
@@ -76,7 +76,7 @@ fn what_is_on_trial_tells_its_own_and_what_was_before_stays_true() {
     let place = Place::new();
     let seen = place.keep_timed();
     let tried = Times { spent: Targets::default(), ..times() };
-    let bytes = Bytes::Before(seen.clone());
+    let bytes = Bytes::before(seen.clone());
     let before = Some(seen.clone());
     let wanted = ToKeep { accepted: seen.clone(), bytes, times: Some(tried.clone()), before };
     place.copies.try_out(vec![wanted], Vec::new()).remove(0).unwrap();
@@ -151,7 +151,7 @@ fn where_there_is_no_room_for_them_the_copy_of_before_stays() {
     let mut place = Place::new();
     let seen = place.keep_timed();
     place.copies.most = fs::metadata(place.copies.path(&seen)).unwrap().len() + header::LENGTH as u64 + 50;
-    let bytes = Bytes::Before(seen.clone());
+    let bytes = Bytes::before(seen.clone());
     let wanted = ToKeep { accepted: seen.clone(), bytes, times: Some(times()), before: Some(seen.clone()) };
     let outcome = place.copies.keep(vec![wanted], Vec::new()).remove(0);
     assert!(matches!(outcome, Err(CopyError::Full { .. })), "{outcome:?}");
