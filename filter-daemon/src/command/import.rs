@@ -148,7 +148,9 @@ impl Written {
         if is_dry_run {
             return format!("would write {entries} of `block:` and `allow:` to {path}");
         }
-        format!("wrote {entries} of `block:` and `allow:` to {path}: copy them into the configuration, then run `filterd reload`")
+        format!(
+            "wrote {entries} of `block:` and `allow:` to {path}: copy them into the configuration, then run `filterd reload`"
+        )
     }
 }
 
@@ -262,7 +264,11 @@ impl Import {
     fn create_configuration(&self) -> Result<Option<File>, Trouble> {
         let Some(path) = self.as_config.as_ref().filter(|_| !self.dry_run) else { return Ok(None) };
         File::create_new(path).map(Some).map_err(|error| {
-            let message = format!("cannot create {}: {}", printable::path(path), printable::sentence(&error.to_string()));
+            let message = format!(
+                "cannot create {}: {}",
+                printable::path(path),
+                printable::sentence(&error.to_string())
+            );
             Trouble::unparsable(Explanation::new(message, "name a new file in a directory that exists"))
         })
     }
@@ -276,7 +282,10 @@ impl Import {
         let Some(path) = &self.as_config else { return Ok(None) };
         if let Some(mut file) = file {
             let name = printable::excerpt(name);
-            writeln!(file, "# What `block:` and `allow:` had in the export that `filterd import` read from {name}.")?;
+            writeln!(
+                file,
+                "# What `block:` and `allow:` had in the export that `filterd import` read from {name}."
+            )?;
             writeln!(file, "# Copy these lines into the configuration, then run `filterd reload`.")?;
             file.write_all(inline.lines().as_bytes())?;
             file.sync_all()?;
@@ -380,7 +389,8 @@ fn render(imported: &Imported) -> String {
         Some(count) => lines.push(render_dry_run(imported, count)),
         None => lines.extend(render_done(imported)),
     }
-    lines.extend(imported.configuration.as_ref().map(|written| written.line(imported.would_import.is_some())));
+    lines
+        .extend(imported.configuration.as_ref().map(|written| written.line(imported.would_import.is_some())));
     lines.join("\n")
 }
 

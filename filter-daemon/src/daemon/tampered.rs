@@ -66,9 +66,11 @@ impl Tampered {
     /// Forgets what somebody has looked at. Remarks have no id, so they go when `all` notices are acknowledged.
     pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool, all: bool) {
         let mut seen = std::mem::take(&mut self.seen);
-        seen.retain(|seen| {
-            if seen.tampering.may_be_negligence() { !all } else { !is_meant(&self.fault(seen)) }
-        });
+        seen.retain(
+            |seen| {
+                if seen.tampering.may_be_negligence() { !all } else { !is_meant(&self.fault(seen)) }
+            },
+        );
         self.seen = seen;
     }
 
@@ -90,7 +92,9 @@ impl Tampered {
     /// What a clean-up script may have done.
     pub fn remarks(&self) -> impl Iterator<Item = Explanation> {
         let seen = self.seen.iter().filter(|seen| seen.tampering.may_be_negligence());
-        seen.map(|seen| Explanation::new(self.message(seen), format!("{REMEDY} `filterd ack` ends this notice")))
+        seen.map(|seen| {
+            Explanation::new(self.message(seen), format!("{REMEDY} `filterd ack` ends this notice"))
+        })
     }
 
     fn message(&self, Noticed { tampering, times, .. }: &Noticed) -> String {

@@ -11,6 +11,8 @@ pub mod json;
 mod list_of;
 pub mod lost;
 pub mod nft;
+#[cfg(test)]
+mod odd;
 pub mod plain;
 pub mod reading;
 pub mod row;
@@ -18,8 +20,6 @@ pub mod sending;
 mod set_name;
 pub mod sets;
 pub mod sifting;
-#[cfg(test)]
-mod odd;
 #[cfg(test)]
 mod tests;
 

@@ -45,8 +45,13 @@ fn samples() -> Vec<(&'static str, String)> {
             r#"{{"set": {{"family": "inet", "name": "{name}", "table": "fw", "type": "ipv4_addr", "elem": ["{address}"]}}}}"#
         )
     };
-    let nft = [set("bad", "45.66.0.1"), set("peers", "45.77.0.1"), rule("bad", "drop"), rule("peers", "accept")];
-    let ours = |allow: &str| format!("{{\"target\":\"45.66.0.2\",\"list\":\"ssh\",\"since\":1}}\n{{\"target\":\"45.77.0.2\",\"list\":\"x\",{allow}\"since\":1}}\n");
+    let nft =
+        [set("bad", "45.66.0.1"), set("peers", "45.77.0.1"), rule("bad", "drop"), rule("peers", "accept")];
+    let ours = |allow: &str| {
+        format!(
+            "{{\"target\":\"45.66.0.2\",\"list\":\"ssh\",\"since\":1}}\n{{\"target\":\"45.77.0.2\",\"list\":\"x\",{allow}\"since\":1}}\n"
+        )
+    };
     let texts = [
         ("nft ruleset", format!("{{\"nftables\": [{}]}}\n", nft.join(", "))),
         (
@@ -124,7 +129,9 @@ fn spoil(text: &str, numbers: &mut Numbers) -> Vec<u8> {
         let at = numbers.below(lines.len());
         let says_allow = |line: &[u8]| {
             let line = String::from_utf8_lossy(line).to_lowercase();
-            ["allow", "white", "nomatch", "accept", "action", "filterd", "type", "create"].iter().any(|word| line.contains(word))
+            ["allow", "white", "nomatch", "accept", "action", "filterd", "type", "create"]
+                .iter()
+                .any(|word| line.contains(word))
         };
         match numbers.below(7) {
             0 => lines.insert(at, JUNK[numbers.below(JUNK.len())].into()),
@@ -160,8 +167,13 @@ fn is_allowed(target: &Target) -> bool {
 fn import(bytes: &[u8]) -> Option<(Vec<Target>, usize)> {
     let mut reading = Reading::begin(bytes, None).ok()?;
     reading.choose(&SetChoice::default()).ok()?;
-    let asked =
-        Asked { list: None, until: None, special: Special::EXCLUDED, now: 1000, inline: InlineEntries::LeaveOut };
+    let asked = Asked {
+        list: None,
+        until: None,
+        special: Special::EXCLUDED,
+        now: 1000,
+        inline: InlineEntries::LeaveOut,
+    };
     let mut sifting = Sifting::new(asked, &[]);
     let (mut blocked, mut rejected) = (Vec::new(), 0);
     while let Some(row) = reading.row().expect("memory can be read") {
@@ -192,9 +204,11 @@ fn odd_inputs_never_turn_an_allow_into_a_block() {
                 let wrong: Vec<_> = blocked.iter().filter(|target| is_allowed(target)).collect();
                 assert!(wrong.is_empty(), "import of {name} would block {wrong:?}:\n{shown}");
             }
-            let list = list::parse(Path::new(name), &bytes[..], 1000, &How::default()).expect("memory can be read");
+            let list =
+                list::parse(Path::new(name), &bytes[..], 1000, &How::default()).expect("memory can be read");
             assert!(list.lines >= list.rejected_count && list.rejected_count >= list.rejected.len() as u64);
-            let is_held_back = matches!(Limits::default().judge(list.seen(), None, false), Verdict::HoldBack(_));
+            let is_held_back =
+                matches!(Limits::default().judge(list.seen(), None, false), Verdict::HoldBack(_));
             let wrong: Vec<_> = list.targets.iter().filter(is_allowed).collect();
             // A list does not judge the names of sets: see `docs/lists.md`.
             if !is_held_back && name != "ipset save" {
@@ -208,7 +222,17 @@ fn odd_inputs_never_turn_an_allow_into_a_block() {
 /// Each line of junk is one rejected line more, in each format that is read line by line.
 #[test]
 fn each_junk_line_is_counted() {
-    let of_lines = ["ipset save", "plain export", "plain", "csv", "json lines", "ipsum", "csf.deny", "ipset export", "nft export"];
+    let of_lines = [
+        "ipset save",
+        "plain export",
+        "plain",
+        "csv",
+        "json lines",
+        "ipsum",
+        "csf.deny",
+        "ipset export",
+        "nft export",
+    ];
     for (name, text) in samples().into_iter().filter(|(name, _)| of_lines.contains(name)) {
         let (_, before) = import(text.as_bytes()).expect("the sample is read");
         for junk in JUNK.iter().filter(|junk| !junk.starts_with("tcp|")) {

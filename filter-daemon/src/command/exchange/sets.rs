@@ -199,7 +199,8 @@ impl ForeignSets {
             let number = Some(line.number);
             found.ending.note(&line);
             if !line.is_ended && line.whole {
-                let fault = format!("{} has no line end: the input may be cut here", printable::bytes(line.bytes));
+                let fault =
+                    format!("{} has no line end: the input may be cut here", printable::bytes(line.bytes));
                 found.rejected.push(Err(Rejected { line: number, fault }));
                 continue;
             }

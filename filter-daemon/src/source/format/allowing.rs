@@ -17,7 +17,8 @@ const WORDS: [&str; 12] = [
 ];
 
 /// Keys of JSON objects whose value may say so.
-pub const KEYS: [&str; 8] = ["action", "verdict", "policy", "decision", "disposition", "type", "list", "mode"];
+pub const KEYS: [&str; 8] =
+    ["action", "verdict", "policy", "decision", "disposition", "type", "list", "mode"];
 
 /// Does this field say that its row allows?
 pub fn says_so(field: &[u8]) -> bool {

@@ -79,8 +79,12 @@ impl Rows for Csv {
             None => Some((row, Err(Reason::NoColumn))),
             Some(Err(Open)) => Some((row, Err(Reason::OpenQuote))),
             Some(Ok([])) => Some((row, line::target(b""))),
-            Some(Ok(_)) if !self.allows && self.has_verdict && !line.is_ended => Some((row, Err(Reason::Cut))),
-            Some(Ok(_)) if !self.allows && says_allow(row, self.delimiter) => Some((row, Err(Reason::Allows))),
+            Some(Ok(_)) if !self.allows && self.has_verdict && !line.is_ended => {
+                Some((row, Err(Reason::Cut)))
+            }
+            Some(Ok(_)) if !self.allows && says_allow(row, self.delimiter) => {
+                Some((row, Err(Reason::Allows)))
+            }
             Some(Ok(field)) => Some((field, line::target(field))),
         }
     }

@@ -171,7 +171,15 @@ impl Gathering {
     /// A part of it, to be gathered beside and joined.
     pub fn part(&self) -> Self {
         let (path, list) = (self.path.clone(), ListFile { format: self.list.format, ..ListFile::default() });
-        Self { path, list, understood: 0, beginning: Vec::new(), is_stopped: false, has_return: false, ..*self }
+        Self {
+            path,
+            list,
+            understood: 0,
+            beginning: Vec::new(),
+            is_stopped: false,
+            has_return: false,
+            ..*self
+        }
     }
 
     /// A part, without these.
