@@ -55,7 +55,8 @@ impl Machine {
         assert!(LISTED.iter().all(|(target, _)| self.is_dropped(target)), "{damage}");
         assert!(self.is_dropped("192.0.2.2") && !self.is_dropped("192.0.2.1"), "{damage}");
         let (mut pinned, mut used) = self.kernel.pins();
-        (pinned.sort(), used.sort());
+        pinned.sort();
+        used.sort();
         assert_eq!(pinned, used, "{damage}");
     }
 }
