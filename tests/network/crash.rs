@@ -159,7 +159,7 @@ fn pins_that_others_could_have_changed_are_refused() {
         refused(&net, path, "others than its owner may use it");
         mode(path, usual);
         chown(pins.join(path), Some(65534), None).expect("root may");
-        refused(&net, path, "it belongs to user 65534");
+        refused(&net, path, "it belongs to user nobody (uid 65534)");
         chown(pins.join(path), Some(0), None).expect("root may");
     }
     net.start(BLOCKING);

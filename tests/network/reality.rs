@@ -246,7 +246,7 @@ fn an_emptied_judge_slot_is_filled_and_told() {
     empty();
     net.expect(ATTACKER).then_within(SOON).dropped();
     let log = net.daemon().log();
-    assert!(log.matches("tampered with: the slot of the judge was empty").count() == 2, "{log}");
+    assert!(log.matches("ERROR tampered with: the slot of the judge was empty").count() == 2, "{log}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::head;
 use crate::source::Targets;
+use crate::source::line;
 
 /// A page may begin with warnings of the program that made it.
 const LINES_LOOKED_AT: usize = 5;
@@ -106,7 +107,9 @@ impl fmt::Display for ErrorPage {
 fn is_markup(head: &[u8]) -> bool {
     // All of it may stand on one line.
     let begins = without_mark(head).trim_ascii_start().starts_with(b"<");
-    let mut lines = head::lines(head).filter(|line| !head::is_comment(line)).take(LINES_LOOKED_AT);
+    // Behind a target it is a slip in a list.
+    let lines = head::lines(head).filter(|line| !head::is_comment(line));
+    let mut lines = lines.take_while(|line| line::target(line).is_err()).take(LINES_LOOKED_AT);
     begins || lines.any(|line| TAGS.iter().any(|tag| begins_with(line, tag)))
 }
 
@@ -204,6 +207,7 @@ mod tests {
             "192.0.2.1\n",
             "# see <https://a.example/>\n192.0.2.1\n",
             "; <html>\n192.0.2.1\n",
+            "192.0.2.1\n<html>\n192.0.2.2\n",
             r#"{"cidr":"192.0.2.0/24"}"#,
             r#"{"cidr":"192.0.2.0/24","status":"error"}"#,
             r#"{"ip":"192.0.2.1","status":"online","error":null}"#,
