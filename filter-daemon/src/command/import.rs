@@ -45,7 +45,8 @@ Some sets allow instead of block. filterd leaves a set out if the rules of the i
 suggests that it allows (white, trust, office and others), or if it has exceptions (nomatch). Say what it is for with --block,
 --allow or --skip, each as often as you need. If two tables have a set of that name, write 'inet fw bad'. Exceptions are
 subtracted from the entries of their set. Pipe the whole ruleset: `nft -j list set` shows no rules. filterd also leaves out
-concatenations and maps. The exit code is 7 if a set was left out, and 2 if no target was read.
+concatenations and maps. The exit code is 7 if a set was left out, and 2 if no target was read. An export or `ipset save` that was
+cut is not imported at all (2). What allows takes effect before what blocks.
 
 Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
 they are meant; of an export of filterd's they come back as they were. What this host needs is never blocked. Entries of a list
@@ -69,7 +70,7 @@ pub struct Import {
     /// plain, ipset, nft or json [default: as it seems to be]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Only for so long, where no end is written: 10m, 2h, 7d
+    /// Block only for so long, where no end is written: 10m, 2h, 7d
     #[arg(long, value_name = "TIME")]
     ttl: Option<Ttl>,
     /// Take private, loopback and other special ranges, too
@@ -93,7 +94,7 @@ pub struct Import {
     /// Put entries of `block:` and `allow:` of another configuration onto the live lists `manual` and `manual-allow`
     #[arg(long, conflicts_with = "as_config")]
     as_live: bool,
-    /// Write entries of `block:` and `allow:` of another configuration to this new file, as lines for a configuration
+    /// Write entries of `block:` and `allow:` of another configuration to this new file, and import nothing
     #[arg(long, value_name = "NEW_FILE")]
     as_config: Option<PathBuf>,
     /// Show what would be imported, and change nothing
@@ -149,7 +150,8 @@ impl Written {
             return format!("would write {entries} of `block:` and `allow:` to {path}");
         }
         format!(
-            "wrote {entries} of `block:` and `allow:` to {path}: copy them into the configuration, then run `filterd reload`"
+            "wrote {entries} of `block:` and `allow:` to {path}: copy them into the configuration, run `filterd reload`, then \
+             import the rest without --as-config"
         )
     }
 }
@@ -186,37 +188,35 @@ impl Import {
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
         let mut outcome = Outcome::default();
         let mut counts = Counts::default();
-        let ended = self.send_all(
+        let ended = self.read_all(
             &mut reading,
             &mut sifting,
             (&mut sending, &mut counts),
             &mut outcome,
             (name, &progress),
         );
-        let ended = ended.and_then(|()| Ok(sending.finish()?));
-        progress.end();
+        ended?;
         let (fault, format, (left, inline)) = (reading.fault(), reading.format, sifting.finish());
         let configuration = self.write_configuration(file, &inline, name).map_err(Trouble::Input)?;
         let incomplete = fault.map(|fault| format!("{name}: {fault}"));
-        if ended.is_ok() && counts.rows == 0 && sets.iter().all(|set| set.entries == 0) {
+        if counts.rows == 0 && sets.iter().all(|set| set.entries == 0) {
             return Err(nothing_read(name, incomplete));
         }
-        let ended = match ended {
-            Ok(()) => Ok(()),
-            Err(Trouble::Daemon(error)) => Err(error),
-            Err(trouble) => {
-                let done = sending.finish();
-                (outcome.changed, outcome.refusals) = sending.done(&done);
-                return Err(change::partly(outcome, trouble));
-            }
-        };
+        let blocks = if self.changes() { sending.blocks() } else { counts.targets - counts.allows };
+        must_be_safe(
+            name,
+            incomplete.as_ref().filter(|_| reading.can_allow),
+            blocks.min(left.inline_allows()),
+        )?;
+        let ended = if self.changes() { sending.finish() } else { Ok(()) };
+        progress.end();
         (outcome.changed, outcome.refusals) = sending.done(&ended);
         match ended {
             Ok(()) => {
-                let allows = if self.dry_run { counts.allows } else { sending.allows() };
+                let allows = if self.changes() { sending.allows() } else { counts.allows };
                 Ok(Imported {
                     format,
-                    would_import: self.dry_run.then_some(counts.targets),
+                    would_import: (!self.changes()).then_some(counts.targets),
                     has_no_rules,
                     sets,
                     outcome: change::unless_all_guarded(outcome)?,
@@ -230,7 +230,12 @@ impl Import {
         }
     }
 
-    fn send_all(
+    /// Does it change what is in force?
+    const fn changes(&self) -> bool {
+        !self.dry_run && self.as_config.is_none()
+    }
+
+    fn read_all(
         &self,
         reading: &mut Reading<impl io::Read>,
         sifting: &mut Sifting,
@@ -242,9 +247,9 @@ impl Import {
             let sifted =
                 row.and_then(|(line, item)| sifting.sift(item).map_err(|fault| Rejected { line, fault }));
             match sifted {
-                Ok(Some((to, targets, _))) if self.dry_run => count.add(&to, targets.len() as u64),
+                Ok(Some((to, targets, _))) if !self.changes() => count.add(&to, targets.len() as u64),
                 Ok(Some((to, targets, own))) => {
-                    targets.into_iter().try_for_each(|target| sending.push(&to, target, own.clone()))?;
+                    targets.into_iter().for_each(|target| sending.push(&to, target, own.clone()));
                 }
                 Ok(None) => {}
                 Err(rejected) => {
@@ -366,6 +371,23 @@ impl Counts {
         self.targets += targets;
         self.allows += if to.allow { targets } else { 0 };
     }
+}
+
+/// An import that lacks what allows would block what that protects: `missing` entries of `allow:`, or what was cut.
+fn must_be_safe(name: &str, cut: Option<&String>, missing: u64) -> Result<(), Trouble> {
+    if let Some(cut) = cut {
+        let message = format!("{cut}; what allows may be missing, so nothing was imported");
+        return Err(Trouble::unparsable(Explanation::new(message, "export it again, and import all of it")));
+    }
+    if missing == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "{name} has entries of `allow:`, which no command fills, and without them their addresses would be blocked: nothing \
+         was imported"
+    );
+    let remedy = "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration";
+    Err(Trouble::unparsable(Explanation::new(message, remedy)))
 }
 
 /// A failed download is often empty.

@@ -19,7 +19,7 @@ impl Owner {
         if self.clock_fault().is_some_and(|fault| is_meant(&fault)) {
             self.time.acknowledge();
         }
-        self.tampered.acknowledge(is_meant, ids.is_empty());
+        self.tampered.acknowledge(is_meant);
         let not_durable = self.persistence.acknowledge(is_meant).err();
         let acknowledged = known.into_iter().filter(is_meant).collect();
         Ok(ack::Reply { acknowledged, not_durable })
@@ -27,7 +27,7 @@ impl Owner {
 
     fn notices(&self) -> impl Iterator<Item = Fault> {
         let clock = self.clock_fault();
-        self.persistence.notices().chain(self.pinned.gap()).chain(clock).chain(self.tampered.faults())
+        self.persistence.notices().chain(self.pinned.gap()).chain(clock).chain(self.tampered.notices())
     }
 
     /// What is told of the clock matters only while entries have deadlines.

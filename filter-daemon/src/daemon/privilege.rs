@@ -46,8 +46,8 @@ impl Privileges {
         let message = "the daemon runs as root: whoever breaks into it owns what root owns (files, other programs' pins of \
                        BPF, processes), as far as Landlock and seccomp do not prevent it";
         let remedy = format!(
-            "start filterd without `--user root`, and let user {} read its lists: `filterd check --as filterd` shows \
-             what that user may not read",
+            "stop filterd and start it without `--user root` (with `--take-over` it keeps its user), and let user {} read \
+             its lists: `filterd check --as filterd` shows what that user may not read",
             accounts::name_of(accounts::own().uid)
         );
         Some(Fault { about: About::Confinement, since, told: Explanation::new(message, remedy), id: None })

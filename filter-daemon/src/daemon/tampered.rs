@@ -63,14 +63,10 @@ impl Tampered {
         }
     }
 
-    /// Forgets what somebody has looked at. Remarks have no id, so they go when `all` notices are acknowledged.
-    pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool, all: bool) {
+    /// Forgets what somebody has looked at.
+    pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool) {
         let mut seen = std::mem::take(&mut self.seen);
-        seen.retain(
-            |seen| {
-                if seen.tampering.may_be_negligence() { !all } else { !is_meant(&self.fault(seen)) }
-            },
-        );
+        seen.retain(|seen| !is_meant(&self.fault(seen)));
         self.seen = seen;
     }
 
@@ -89,12 +85,15 @@ impl Tampered {
         Fault { about: About::Durability, since: clock::on_the_wall(seen.since), told, id: Some(id) }
     }
 
+    /// All of it, as notices.
+    pub fn notices(&self) -> impl Iterator<Item = Fault> {
+        self.seen.iter().map(|seen| self.fault(seen))
+    }
+
     /// What a clean-up script may have done.
     pub fn remarks(&self) -> impl Iterator<Item = Explanation> {
         let seen = self.seen.iter().filter(|seen| seen.tampering.may_be_negligence());
-        seen.map(|seen| {
-            Explanation::new(self.message(seen), format!("{REMEDY} `filterd ack` ends this notice"))
-        })
+        seen.map(|seen| self.fault(seen).told)
     }
 
     fn message(&self, Noticed { tampering, times, .. }: &Noticed) -> String {
@@ -104,8 +103,11 @@ impl Tampered {
 
     fn who_could(&self) -> String {
         let owner = match self.owner {
-            0 => "root, who owns the pins".to_owned(),
-            owner => format!("root, and user {}, who owns the pins", accounts::name_of(Uid::from_raw(owner))),
+            0 => "and so could root, who owns the pins".to_owned(),
+            owner => format!(
+                "and so could root, and user {}, who owns the pins",
+                accounts::name_of(Uid::from_raw(owner))
+            ),
         };
         format!("A process with CAP_BPF could do it, {owner}")
     }
@@ -135,9 +137,9 @@ mod tests {
         assert!(fault.told.message.contains("CAP_BPF"), "{}", fault.told.message);
         assert_eq!(tampered.remarks().count(), 1, "links may be taken off by chance");
         let id = fault.id.clone();
-        tampered.acknowledge(|fault| fault.id == id, false);
+        tampered.acknowledge(|fault| fault.id == id);
         assert_eq!((tampered.faults().count(), tampered.remarks().count()), (0, 1));
-        tampered.acknowledge(|_| true, true);
+        tampered.acknowledge(|_| true);
         assert_eq!((tampered.faults().count(), tampered.remarks().count()), (0, 0));
     }
 

@@ -29,6 +29,8 @@ pub struct Reading<R> {
     pub format: &'static str,
     /// How many bytes of it were read where that is not told by lines.
     whole: u64,
+    /// Can the format say that something is allowed?
+    pub can_allow: bool,
     /// Is it a document of nftables without rules?
     pub lacks_rules: bool,
     /// The sets that were read, until `choose` takes them.
@@ -61,6 +63,7 @@ impl<R: Read> Reading<R> {
             None => recognised(&beginning, first).map_err(Unreadable::Other)?,
         };
         let is_document = first.starts_with(b"{");
+        let can_allow = matches!(form, Known::Ours(_));
         let is_ipset = matches!(form, Known::Ours(Format::Ipset));
         let is_ours = beginning.starts_with(nft::MARK.as_bytes());
         let theirs =
@@ -90,6 +93,7 @@ impl<R: Read> Reading<R> {
             rows: Rows::Lines(Lines::new(all), form),
             format,
             whole: 0,
+            can_allow,
             lacks_rules: false,
             sets: None,
             sets_fault: None,
@@ -99,7 +103,7 @@ impl<R: Read> Reading<R> {
     fn of_sets(sets: ForeignSets, format: &'static str, whole: u64) -> Self {
         let rows = Rows::All(Vec::new().into_iter());
         let sets_fault = sets.fault();
-        Self { rows, format, whole, lacks_rules: false, sets: Some(sets), sets_fault }
+        Self { rows, format, whole, can_allow: true, lacks_rules: false, sets: Some(sets), sets_fault }
     }
 
     /// Chooses the sets whose entries `row` returns, and reports what happens to each. Without it, `row` returns no entry of a set.

@@ -17,13 +17,22 @@ use crate::text::Explanation;
 pub struct Sending<'a> {
     messages: Messages<'a, Import>,
     gathered: BTreeMap<To, Import>,
+    /// Full messages, and whether they allow. Nothing is sent before the whole input has been read.
+    held: Vec<(bool, Import)>,
     allows: u64,
+    blocks: u64,
 }
 
 impl<'a> Sending<'a> {
     /// Connects.
     pub fn to(socket: &'a Endpoint) -> Result<Self, ClientError> {
-        Ok(Self { messages: Messages::to(socket)?, gathered: BTreeMap::new(), allows: 0 })
+        Ok(Self {
+            messages: Messages::to(socket)?,
+            gathered: BTreeMap::new(),
+            held: Vec::new(),
+            allows: 0,
+            blocks: 0,
+        })
     }
 
     /// How far it is, for whoever may have to tell it.
@@ -32,28 +41,37 @@ impl<'a> Sending<'a> {
     }
 
     /// One entry more.
-    pub fn push(&mut self, to: &To, target: Target, own: Own) -> Result<(), ClientError> {
+    pub fn push(&mut self, to: &To, target: Target, own: Own) {
         if !self.gathered.contains_key(to) {
             self.gathered.insert(to.clone(), empty(to));
         }
-        self.allows += u64::from(to.allow);
-        let Some(message) = self.gathered.get_mut(to) else { return Ok(()) };
+        *(if to.allow { &mut self.allows } else { &mut self.blocks }) += 1;
+        let Some(message) = self.gathered.get_mut(to) else { return };
         message.targets.push(target);
         message.own.push(own);
-        if message.own.len() < MOST_ENTRIES {
-            return Ok(());
+        if message.own.len() == MOST_ENTRIES {
+            self.held.push((to.allow, std::mem::replace(message, empty(to))));
         }
-        let full = std::mem::replace(message, empty(to));
-        self.send(full)
     }
 
-    /// Nothing follows: sends the rest and waits for all answers.
+    /// Sends everything and waits for all answers. What allows is in force before the first block is sent: nobody who is allowed
+    /// is blocked in between.
     pub fn finish(&mut self) -> Result<(), ClientError> {
-        let rest = std::mem::take(&mut self.gathered);
-        rest.into_values()
-            .filter(|message| !message.own.is_empty())
-            .try_for_each(|message| self.send(message))?;
-        self.messages.await_answers(0)
+        let rest = std::mem::take(&mut self.gathered).into_iter();
+        let mut held = std::mem::take(&mut self.held);
+        held.extend(
+            rest.filter(|(_, message)| !message.own.is_empty()).map(|(to, message)| (to.allow, message)),
+        );
+        for group in allows_first(held) {
+            group.into_iter().try_for_each(|(_, message)| self.send(message))?;
+            self.messages.await_answers(0)?;
+        }
+        Ok(())
+    }
+
+    /// How many of them block.
+    pub const fn blocks(&self) -> u64 {
+        self.blocks
     }
 
     /// How many of them allow.
@@ -78,4 +96,22 @@ impl<'a> Sending<'a> {
 fn empty(To { list, allow, wide }: &To) -> Import {
     let list = list.as_ref().map(ToString::to_string);
     Import { list, allow: *allow, wide: *wide, ..Import::default() }
+}
+
+/// Splits messages into those that allow and those that block.
+fn allows_first<T>(held: Vec<(bool, T)>) -> [Vec<(bool, T)>; 2] {
+    let (allows, blocks) = held.into_iter().partition(|(allow, _)| *allow);
+    [allows, blocks]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// While blocks came first, an import of 100,000 entries dropped an allowed address for 1.6 s.
+    #[test]
+    fn allows_are_sent_before_blocks() {
+        let groups = allows_first(vec![(false, "block 1"), (true, "allow"), (false, "block 2")]);
+        assert_eq!(groups, [vec![(true, "allow")], vec![(false, "block 1"), (false, "block 2")]]);
+    }
 }

@@ -82,6 +82,8 @@ pub struct ForeignSets {
     rejected: Vec<Row>,
     has_rules: bool,
     ending: Ending,
+    /// The last line, if it has no end.
+    cut: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -199,9 +201,7 @@ impl ForeignSets {
             let number = Some(line.number);
             found.ending.note(&line);
             if !line.is_ended && line.whole {
-                let fault =
-                    format!("{} has no line end: the input may be cut here", printable::bytes(line.bytes));
-                found.rejected.push(Err(Rejected { line: number, fault }));
+                found.cut = Some(line.number);
                 continue;
             }
             found.note_edits(line.bytes);
@@ -304,7 +304,8 @@ impl ForeignSets {
 
     /// What is wrong with the input as a whole.
     pub fn fault(&self) -> Option<String> {
-        self.ending.fault()
+        let cut = |line| format!("line {line} has no end, so the input may be cut");
+        self.ending.fault().or_else(|| self.cut.map(cut))
     }
 
     /// Does the input have rules?

@@ -155,7 +155,8 @@ impl Sifting {
     /// What is to be sent of an entry, and where to.
     pub fn sift(&mut self, item: Item) -> Result<Option<(To, Vec<Target>, Own)>, Fault> {
         let Item { span, allow, mut own, is_ours, .. } = item;
-        own.until = own.until.or(self.asked.until);
+        // An allow must not end before the block that it is an exception to.
+        own.until = own.until.or(self.asked.until.filter(|_| !allow));
         if own.until.is_some_and(|until| until <= self.asked.now) {
             self.left.over += 1;
             return Ok(None);
@@ -260,6 +261,15 @@ impl Left {
             format!("{} left to list `{list}`, which {whose} here", entries(*count))
         }));
         notes
+    }
+
+    /// The number of entries of `allow:` that were left out.
+    pub fn inline_allows(&self) -> u64 {
+        let of_configuration = self
+            .refused
+            .iter()
+            .filter(|(refused, _)| refused.allow && refused.because == Because::Configuration);
+        of_configuration.map(|(_, count)| count).sum()
     }
 
     /// What was asked for and not done.

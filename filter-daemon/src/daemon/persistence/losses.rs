@@ -167,7 +167,7 @@ fn told_damage(damage: &Damage) -> String {
         aside.map_or_else(String::new, |aside| format!(", and lies in {} now", printable::path(aside)));
     let instead = match &damage.instead {
         Instead::Copy { .. } => {
-            "an older copy is in force: what was added after it is not blocked, what was removed is again"
+            "an older copy is in force: what was added or allowed after it is missing, what was removed is in force again"
         }
         Instead::DamagedCopy { .. } => "so was its copy: what had been added live is not blocked",
         Instead::Nothing => "there was no copy: what had been added live is not blocked",

@@ -198,7 +198,8 @@ impl Copies {
         let outcomes = self.make_all(wanted, &mut kept, Self::path);
         let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.path(accepted)).collect();
         // What is gone from the configuration, or has a newer copy.
-        let over = self.files().into_iter().filter(|path| !kept.contains(path) && !is_unfinished(path));
+        let is_over = |path: &PathBuf| is_copy(path) && !kept.contains(path) && !is_unfinished(path);
+        let over = self.files().into_iter().filter(is_over);
         over.for_each(|path| _ = fs::remove_file(path));
         outcomes
     }
@@ -310,6 +311,12 @@ pub fn whole(mut input: impl Read, how: &How) -> Result<(Accepted, ListFile), Co
 pub(super) fn fnv(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+/// Is this the name of a copy? Somebody may have put another file beside them, which is not ours to remove.
+fn is_copy(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
+    stem.len() == 16 && stem.iter().all(u8::is_ascii_hexdigit)
 }
 
 fn is_unfinished(path: &Path) -> bool {

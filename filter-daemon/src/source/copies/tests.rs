@@ -92,6 +92,19 @@ fn a_new_copy_takes_the_place_of_the_old_one_and_others_stay() {
     assert_eq!((place.names().len(), place.files()), (2, 2));
 }
 
+/// An operator put a list there, and filterd removed it without a word.
+#[test]
+fn files_of_others_stay_beside_copies() {
+    let place = Place::new();
+    place.keep("drop", "203.0.113.7\n");
+    let own = place.state.path().join("lists/own.txt");
+    std::fs::write(&own, "203.0.113.8\n").unwrap();
+    place.keep("drop", "203.0.113.9\n");
+    place.copies.clean();
+    assert!(own.exists());
+    assert_eq!((place.names().len(), place.files()), (1, 2));
+}
+
 #[test]
 fn a_list_that_is_renamed_keeps_its_copy() {
     let place = Place::new();

@@ -20,6 +20,25 @@ const WORDS: [&str; 12] = [
 pub const KEYS: [&str; 8] =
     ["action", "verdict", "policy", "decision", "disposition", "type", "list", "mode"];
 
+/// Names of columns and keys whose value says whether a row allows: 1, yes or true.
+const SWITCHES: [&str; 7] =
+    ["allow", "allowed", "allowlisted", "whitelist", "whitelisted", "trusted", "exempt"];
+
+/// Is this the name of such a column or key?
+pub fn is_switch(name: &[u8]) -> bool {
+    SWITCHES.iter().any(|switch| name.eq_ignore_ascii_case(switch.as_bytes()))
+}
+
+/// Is the switch on?
+pub fn is_on(value: &[u8]) -> bool {
+    ["1", "yes", "y", "true", "on"].iter().any(|on| value.eq_ignore_ascii_case(on.as_bytes()))
+}
+
+/// Can the value of this key say so?
+pub fn is_key(name: &str) -> bool {
+    KEYS.iter().any(|key| name.eq_ignore_ascii_case(key))
+}
+
 /// Does this field say that its row allows?
 pub fn says_so(field: &[u8]) -> bool {
     WORDS.iter().any(|word| field.eq_ignore_ascii_case(word.as_bytes()))

@@ -30,6 +30,8 @@ pub struct Csv {
     allows: bool,
     /// Does a column say what to do with its row?
     has_verdict: bool,
+    /// The column that says whether its row allows.
+    switch: Option<usize>,
     /// What is there, where the column that was named is not.
     looks: Option<String>,
 }
@@ -54,8 +56,19 @@ impl Csv {
         };
         let looks = missing
             .map(|name| format!(" (read as csv: there is no column {name}{})", called(head, delimiter)));
-        let has_verdict = named(head, delimiter, &allowing::KEYS).is_some();
-        Self { delimiter, column, has_begun: false, allows: how.allows, has_verdict, looks }
+        let switch = place(head, delimiter, allowing::is_switch);
+        let has_verdict = switch.is_some() || named(head, delimiter, &allowing::KEYS).is_some();
+        Self { delimiter, column, has_begun: false, allows: how.allows, has_verdict, switch, looks }
+    }
+}
+
+impl Csv {
+    fn says_allow(&self, row: &[u8]) -> bool {
+        let is_on = |(at, field): (usize, &[u8])| {
+            allowing::says_so(field) || self.switch == Some(at) && allowing::is_on(field)
+        };
+        let fields = fields(row, self.delimiter).map(|field| field.unwrap_or_default());
+        fields.enumerate().any(is_on)
     }
 }
 
@@ -82,9 +95,7 @@ impl Rows for Csv {
             Some(Ok(_)) if !self.allows && self.has_verdict && !line.is_ended => {
                 Some((row, Err(Reason::Cut)))
             }
-            Some(Ok(_)) if !self.allows && says_allow(row, self.delimiter) => {
-                Some((row, Err(Reason::Allows)))
-            }
+            Some(Ok(_)) if !self.allows && self.says_allow(row) => Some((row, Err(Reason::Allows))),
             Some(Ok(field)) => Some((field, line::target(field))),
         }
     }
@@ -104,10 +115,6 @@ fn has_target(row: &[u8], delimiter: u8) -> bool {
     row.contains(&delimiter) && fields(row, delimiter).flatten().any(|field| line::target(field).is_ok())
 }
 
-fn says_allow(row: &[u8], delimiter: u8) -> bool {
-    fields(row, delimiter).flatten().any(allowing::says_so)
-}
-
 /// Lines that are no comments.
 fn data(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head::lines(head).filter(|line| !line.starts_with(b"#")).take(MOST_ASKED)
@@ -115,7 +122,11 @@ fn data(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The column that has one of these names, in the line that says what columns are called.
 fn named(head: &[u8], delimiter: u8, names: &[&str]) -> Option<usize> {
-    let is_it = |field: &[u8]| names.iter().any(|name| field.eq_ignore_ascii_case(name.as_bytes()));
+    place(head, delimiter, |field| names.iter().any(|name| field.eq_ignore_ascii_case(name.as_bytes())))
+}
+
+/// The only column whose name is one of those, in the line that says what columns are called.
+fn place(head: &[u8], delimiter: u8, is_it: impl Fn(&[u8]) -> bool) -> Option<usize> {
     let places = headers(head, delimiter).filter_map(|line| {
         let mut places = fields(line, delimiter)
             .enumerate()

@@ -122,7 +122,9 @@ impl<'de> Visitor<'de> for Keys<'_> {
             let rank = self.rank(&key, place).filter(|rank| *rank < best);
             let value = match (rank, key.as_str()) {
                 (None, "records") | (Some(_), _) => map.next_value::<Scalar>()?,
-                (None, key) if allowing::KEYS.contains(&key) => map.next_value::<Scalar>()?,
+                (None, key) if allowing::is_key(key) || allowing::is_switch(key.as_bytes()) => {
+                    map.next_value::<Scalar>()?
+                }
                 (None, _) => {
                     map.next_value::<IgnoredAny>()?;
                     continue;
@@ -132,9 +134,16 @@ impl<'de> Visitor<'de> for Keys<'_> {
                 (Some(rank), _, Scalar::Text(text)) => (record.target, best) = (Some(text), rank),
                 (None, key, Scalar::Text(text)) => {
                     record.is_metadata |= key == "type" && text == "metadata";
-                    record.says_allow |= allowing::says_so(text.as_bytes());
+                    let (key, text) = (key.as_bytes(), text.as_bytes());
+                    record.says_allow |= match allowing::is_switch(key) {
+                        true => allowing::is_on(text),
+                        false => allowing::says_so(text),
+                    };
                 }
                 (None, "records", Scalar::Number(number)) => record.count = Some(number),
+                (None, key, Scalar::Number(1) | Scalar::Bool(true)) => {
+                    record.says_allow |= allowing::is_switch(key.as_bytes());
+                }
                 _ => {}
             }
         }
@@ -147,6 +156,7 @@ impl<'de> Visitor<'de> for Keys<'_> {
 #[serde(untagged)]
 enum Scalar {
     Text(String),
+    Bool(bool),
     Number(u64),
     Other(IgnoredAny),
 }
