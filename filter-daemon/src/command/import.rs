@@ -136,6 +136,9 @@ struct Imported {
 struct Written {
     path: String,
     entries: u64,
+    /// Was it only a dry run?
+    #[serde(skip)]
+    is_dry_run: bool,
 }
 
 fn is_none(number: &u64) -> bool {
@@ -143,10 +146,10 @@ fn is_none(number: &u64) -> bool {
 }
 
 impl Written {
-    fn line(&self, is_dry_run: bool) -> String {
-        let Self { path, entries } = self;
+    fn line(&self) -> String {
+        let Self { path, entries, is_dry_run } = self;
         let entries = counted_as(*entries, ["entry", "entries"]);
-        if is_dry_run {
+        if *is_dry_run {
             return format!("would write {entries} of `block:` and `allow:` to {path}");
         }
         format!(
@@ -295,7 +298,11 @@ impl Import {
             file.write_all(inline.lines().as_bytes())?;
             file.sync_all()?;
         }
-        Ok(Some(Written { path: printable::path(path).to_string(), entries: inline.count() as u64 }))
+        Ok(Some(Written {
+            path: printable::path(path).to_string(),
+            entries: inline.count() as u64,
+            is_dry_run: self.dry_run,
+        }))
     }
 
     fn choice(&self) -> SetChoice {
