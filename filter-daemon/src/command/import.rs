@@ -418,8 +418,7 @@ fn render(imported: &Imported) -> String {
         Some(count) => lines.push(render_dry_run(imported, count)),
         None => lines.extend(render_done(imported)),
     }
-    lines
-        .extend(imported.configuration.as_ref().map(|written| written.line(imported.would_import.is_some())));
+    lines.extend(imported.configuration.as_ref().map(Written::line));
     lines.join("\n")
 }
 
