@@ -186,7 +186,6 @@ impl Import {
             reading.choose(&self.choice()).map_err(|error| unreadable(name, Unreadable::Other(error)))?;
         let has_no_rules = reading.lacks_rules && !sets.is_empty();
         let mut sifting = Sifting::new(self.asked(), &lists::ask(socket)?.lists);
-        let file = self.create_configuration()?;
         let mut sending = Sending::to(socket)?;
         interrupt::tell_when_interrupted(sending.progress(), json, name.to_owned());
         let mut outcome = Outcome::default();
@@ -198,9 +197,10 @@ impl Import {
             &mut outcome,
             (name, &progress),
         );
+        // Nothing is sent before the whole input has been read, so errors must not leave the bar on the terminal.
+        progress.end();
         ended?;
         let (fault, format, (left, inline)) = (reading.fault(), reading.format, sifting.finish());
-        let configuration = self.write_configuration(file, &inline, name).map_err(Trouble::Input)?;
         let incomplete = fault.map(|fault| format!("{name}: {fault}"));
         if counts.rows == 0 && sets.iter().all(|set| set.entries == 0) {
             return Err(nothing_read(name, incomplete));
@@ -211,8 +211,8 @@ impl Import {
             incomplete.as_ref().filter(|_| reading.can_allow),
             blocks.min(left.inline_allows()),
         )?;
+        let configuration = self.write_configuration(&inline, name)?;
         let ended = if self.changes() { sending.finish() } else { Ok(()) };
-        progress.end();
         (outcome.changed, outcome.refusals) = sending.done(&ended);
         match ended {
             Ok(()) => {
@@ -268,41 +268,17 @@ impl Import {
         Ok(())
     }
 
-    /// Creates the file before anything is imported: a path that cannot be written must not stop an import half way.
-    fn create_configuration(&self) -> Result<Option<File>, Trouble> {
-        let Some(path) = self.as_config.as_ref().filter(|_| !self.dry_run) else { return Ok(None) };
-        File::create_new(path).map(Some).map_err(|error| {
-            let message = format!(
-                "cannot create {}: {}",
-                printable::path(path),
-                printable::sentence(&error.to_string())
-            );
-            Trouble::unparsable(Explanation::new(message, "name a new file in a directory that exists"))
-        })
-    }
-
-    fn write_configuration(
-        &self,
-        file: Option<File>,
-        inline: &Inline,
-        name: &str,
-    ) -> io::Result<Option<Written>> {
+    fn write_configuration(&self, inline: &Inline, name: &str) -> Result<Option<Written>, Trouble> {
         let Some(path) = &self.as_config else { return Ok(None) };
-        if let Some(mut file) = file {
-            let name = printable::excerpt(name);
-            writeln!(
-                file,
-                "# What `block:` and `allow:` had in the export that `filterd import` read from {name}."
-            )?;
-            writeln!(file, "# Copy these lines into the configuration, then run `filterd reload`.")?;
-            file.write_all(inline.lines().as_bytes())?;
-            file.sync_all()?;
+        if !self.dry_run {
+            create(path, inline, name).map_err(|error| {
+                let error = printable::sentence(&error.to_string());
+                let message = format!("cannot create {}: {error}", printable::path(path));
+                Trouble::unparsable(Explanation::new(message, "name a new file in a directory that exists"))
+            })?;
         }
-        Ok(Some(Written {
-            path: printable::path(path).to_string(),
-            entries: inline.count() as u64,
-            is_dry_run: self.dry_run,
-        }))
+        let (path, entries) = (printable::path(path).to_string(), inline.count() as u64);
+        Ok(Some(Written { path, entries, is_dry_run: self.dry_run }))
     }
 
     fn choice(&self) -> SetChoice {
@@ -378,6 +354,15 @@ impl Counts {
         self.targets += targets;
         self.allows += if to.allow { targets } else { 0 };
     }
+}
+
+fn create(path: &Path, inline: &Inline, name: &str) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    let name = printable::excerpt(name);
+    writeln!(file, "# What `block:` and `allow:` had in the export that `filterd import` read from {name}.")?;
+    writeln!(file, "# Copy these lines into the configuration, then run `filterd reload`.")?;
+    file.write_all(inline.lines().as_bytes())?;
+    file.sync_all()
 }
 
 /// An import that lacks what allows would block what that protects: `missing` entries of `allow:`, or what was cut.
