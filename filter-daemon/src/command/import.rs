@@ -19,7 +19,7 @@ use super::exchange::reading::{Reading, Unreadable};
 use super::exchange::row::Rejected;
 use super::exchange::sending::Sending;
 use super::exchange::sets::{SetAction, SetChoice, SetPlan};
-use super::exchange::sifting::{Asked, Inline, InlineEntries, Left, Sifting, To};
+use super::exchange::sifting::{Asked, INLINE_REMEDY, Inline, InlineEntries, Left, Sifting, To};
 use super::lists;
 use super::render::console::Console;
 use super::render::figure::{self, count, counted, counted_as};
@@ -378,8 +378,7 @@ fn must_be_safe(name: &str, cut: Option<&String>, missing: u64) -> Result<(), Tr
         "{name} has entries of `allow:`, which no command fills, and without them their addresses would be blocked: nothing \
          was imported"
     );
-    let remedy = "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration";
-    Err(Trouble::unparsable(Explanation::new(message, remedy)))
+    Err(Trouble::unparsable(Explanation::new(message, INLINE_REMEDY)))
 }
 
 /// A failed download is often empty.

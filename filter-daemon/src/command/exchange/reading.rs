@@ -22,6 +22,8 @@ const BEGINNING: usize = 64 * 1024;
 /// The largest document of JSON that is read.
 const LARGEST_DOCUMENT: u64 = 1 << 30;
 
+const NO_LIST_REMEDY: &str = "if it was downloaded, look whether it is what was asked for";
+
 /// Entries as they are read.
 pub struct Reading<R> {
     rows: Rows<R>,
@@ -218,8 +220,7 @@ fn first_line(beginning: &[u8]) -> Option<&[u8]> {
 fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
     if let Some(page) = ErrorPage::recognise(beginning) {
-        let remedy = "if it was downloaded, look whether it is what was asked for";
-        return Err(Explanation::new(format!("it is no list: {page}"), remedy));
+        return Err(Explanation::new(format!("it is no list: {page}"), NO_LIST_REMEDY));
     }
     let found = format::of(beginning, &How::default());
     match first {
@@ -235,7 +236,7 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
         )),
         [b'[' | b'<', ..] => Err(Explanation::new(
             format!("it begins with {}, which is no list", printable::bytes(first)),
-            "if it was downloaded, look whether it is what was asked for",
+            NO_LIST_REMEDY,
         )),
         _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(Known::Ours(Format::Nft)),
         _ if head::lines(beginning).any(begins_table) => Err(no_nft()),

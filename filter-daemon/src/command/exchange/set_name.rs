@@ -3,13 +3,11 @@
 use std::fmt::Write;
 
 use crate::config::ListName;
-
-/// How the set of a list that allows ends, before its family. No list's name has a dot.
-const ALLOW: &str = ".allow";
+use crate::source::format::allowing::EXPORTED;
 
 /// The name of the set of one family, of at most so many bytes.
 pub fn of(list: &str, allow: bool, family: u8, most: usize) -> String {
-    let end = format!("{}_{family}", if allow { ALLOW } else { "" });
+    let end = format!("{}_{family}", if allow { EXPORTED } else { "" });
     let room = most - end.len();
     if list.len() <= room {
         return format!("{list}{end}");
@@ -28,7 +26,7 @@ fn checksum(word: &str) -> u32 {
 /// The list that a set of this name is of, and whether it allows. Whoever made the set may have called it anything.
 pub fn list(set: &str) -> Option<(ListName, bool)> {
     let base = set.strip_suffix("_4").or_else(|| set.strip_suffix("_6")).unwrap_or(set);
-    let (base, allow) = base.strip_suffix(ALLOW).map_or((base, false), |base| (base, true));
+    let (base, allow) = base.strip_suffix(EXPORTED).map_or((base, false), |base| (base, true));
     let plain = |character: char| match character.to_ascii_lowercase() {
         fine @ ('a'..='z' | '0'..='9' | '_' | '-') => fine,
         _ => '-',

@@ -17,6 +17,10 @@ use crate::source::Special;
 use crate::source::special;
 use crate::text::Explanation;
 
+/// What puts entries of `block:` and `allow:` of another machine in force.
+pub const INLINE_REMEDY: &str =
+    "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration";
+
 /// Where an entry goes, and how.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct To {
@@ -309,9 +313,7 @@ impl Refused {
             Because::Opposite => format!("they {does}, and that list {opposite} here"),
         };
         let remedy = match (because, allow) {
-            (Because::Configuration, _) => {
-                "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration"
-            }
+            (Because::Configuration, _) => INLINE_REMEDY,
             (_, true) => "`filterd allow add` allows them on another list, with --list NAME",
             (_, false) => "import them with --list NAME: what blocks goes to that list then",
         };

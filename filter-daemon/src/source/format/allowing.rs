@@ -44,7 +44,11 @@ pub fn says_so(field: &[u8]) -> bool {
     WORDS.iter().any(|word| field.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Does this name belong to a set that filterd exported from a list that allows?
+/// How the name of a set ends that filterd exports from a list that allows, before its family. No list's name has a dot.
+pub const EXPORTED: &str = ".allow";
+
+/// Does this name belong to such a set?
 pub fn is_exported_set(name: &[u8]) -> bool {
-    name.ends_with(b".allow_4") || name.ends_with(b".allow_6")
+    let base = name.strip_suffix(b"_4").or_else(|| name.strip_suffix(b"_6"));
+    base.is_some_and(|base| base.ends_with(EXPORTED.as_bytes()))
 }

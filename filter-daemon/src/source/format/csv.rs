@@ -60,9 +60,7 @@ impl Csv {
         let has_verdict = switch.is_some() || named(head, delimiter, &allowing::KEYS).is_some();
         Self { delimiter, column, has_begun: false, allows: how.allows, has_verdict, switch, looks }
     }
-}
 
-impl Csv {
     fn says_allow(&self, row: &[u8]) -> bool {
         let is_on = |(at, field): (usize, &[u8])| {
             allowing::says_so(field) || self.switch == Some(at) && allowing::is_on(field)

@@ -1,7 +1,7 @@
 //! The forms that lists come in: what a list is, by what it begins with, and how its lines are read. Every form gives the same:
 //! a target, or what is wrong with this line.
 
-mod allowing;
+pub mod allowing;
 mod csv;
 mod dshield;
 mod error_page;
