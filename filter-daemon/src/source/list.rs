@@ -11,7 +11,7 @@ use self::gathering::Gathering;
 pub use self::gathering::is_open_end;
 use super::ahead::ahead;
 use super::file::FileError;
-use super::format::{self, ErrorPage, Format, How, Lack, Rows, head, nft};
+use super::format::{self, ErrorPage, Format, How, Lack, Rows, allowing, head, nft};
 use super::input::Input;
 use super::limits::{Doubt, Limits, LinesSeen, Seen};
 use super::line;
@@ -222,7 +222,8 @@ impl Reading<'_> {
         let is_unruled = lack.is_some() && sets.sets.len() > 1;
         for (set, mut part) in sets.sets {
             let reason = if is_unruled { Reason::Cut } else { Reason::Allows };
-            if !self.how.allows && (is_unruled || accepted.contains(&set)) {
+            let is_allow = accepted.contains(&set) || allowing::is_exported_set(set.1.as_bytes());
+            if !self.how.allows && (is_unruled || is_allow) {
                 part.reject_all(set.1.as_bytes(), reason);
             }
             list.join(part, &[]);

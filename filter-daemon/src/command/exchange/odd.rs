@@ -55,6 +55,10 @@ fn samples() -> Vec<(&'static str, String)> {
     let texts = [
         ("nft ruleset", format!("{{\"nftables\": [{}]}}\n", nft.join(", "))),
         (
+            "nft sets of an export",
+            format!("{{\"nftables\": [{}, {}]}}\n", set("ssh_4", "45.66.0.1"), set("good.allow_4", "45.77.0.1")),
+        ),
+        (
             "ipset save",
             "create bad hash:net family inet\nadd bad 45.66.0.1\nadd bad 45.66.2.0/24\n\
              create whitelist hash:ip family inet\nadd whitelist 45.77.0.1\nadd whitelist 45.77.0.2\n\
@@ -89,7 +93,7 @@ fn samples() -> Vec<(&'static str, String)> {
                 .to_owned(),
         ),
         ("plain", "# 45.77.0.1 is ours\n45.66.0.6\n45.66.1.0/24 ; a net\n45.66.2.1-45.66.2.9\n".to_owned()),
-        ("csv", "ip,action\n45.66.0.7,deny\n45.77.0.7,allow\n\"45.66.0.8\",deny\n45.77.0.8,\"Whitelist\"\n".to_owned()),
+        ("csv", "ip,action\n45.66.0.5,deny\n45.66.0.6,deny\n45.66.0.7,deny\n45.77.0.7,allow\n\"45.66.0.8\",deny\n45.77.0.8,\"Whitelist\"\n".to_owned()),
         (
             "json lines",
             "{\"ip\":\"45.66.0.9\",\"action\":\"block\"}\n{\"ip\":\"45.77.0.9\",\"action\":\"allow\"}\n".to_owned(),
@@ -159,6 +163,11 @@ fn spoil(text: &str, numbers: &mut Numbers) -> Vec<u8> {
     bytes.extend(lines.iter().flat_map(|line| line.iter().chain(end)));
     if numbers.below(3) == 0 {
         bytes.truncate(numbers.below(bytes.len()));
+        let last = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        // Junk that was cut may be an address that no sample allows.
+        if JUNK.iter().any(|junk| junk.as_bytes().starts_with(&bytes[last..])) {
+            bytes.truncate(last);
+        }
     }
     bytes
 }
