@@ -43,7 +43,7 @@ fn auto_falls_back_to_generic_where_the_driver_has_no_xdp() {
     let status = net.filterd(["status", "--json"]).succeeds().json();
     assert_eq!(status["interfaces"][0]["mode"], "native");
     assert_eq!(status["interfaces"][1]["mode"], "generic");
-    assert!(net.daemon().log().contains("lo: fell back to generic mode"));
+    net.wait_for_log("lo: fell back to generic mode");
 }
 
 #[test]

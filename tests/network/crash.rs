@@ -102,11 +102,7 @@ fn the_next_one_takes_the_link_over_as_it_is() {
     net.expect(ATTACKER).dropped();
     net.start(BLOCKING);
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
-    assert!(
-        net.daemon().log().contains("the link of an earlier filterd is still on it, and stays"),
-        "{}",
-        net.daemon().log()
-    );
+    net.wait_for_log("the link of an earlier filterd is still on it, and stays");
     assert!(net.counted("ipv4_address") > counted, "the counters went on");
     net.expect(ATTACKER).dropped();
     net.stop();
@@ -183,7 +179,7 @@ fn the_root_program_of_another_version_is_replaced_without_a_gap() {
     net.start(BLOCKING);
     let after = net.attached("eth0").expect("attached")["prog"]["id"].clone();
     assert_ne!(before, after, "the link has another program now");
-    assert!(net.daemon().log().contains("replaced without a gap"), "{}", net.daemon().log());
+    net.wait_for_log("replaced without a gap");
     net.expect(ATTACKER).dropped();
     net.filterd(["add", BYSTANDER]).succeeds();
     net.expect(BYSTANDER).dropped();

@@ -125,7 +125,7 @@ fn a_damaged_journal_is_set_aside_and_told() {
     fs::write(net.home().path("state/live.redb"), "what a disk makes of it ".repeat(10_000)).expect("ours");
     net.start("block: [203.0.113.7]");
     net.expect(ATTACKER).dropped();
-    assert!(net.daemon().log().contains("the journal of live entries is damaged"), "{}", net.daemon().log());
+    net.wait_for_log("the journal of live entries is damaged");
     let kept = fs::read_dir(net.home().path("state")).expect("there").flatten();
     assert!(kept.into_iter().any(|file| file.file_name().to_string_lossy().contains("damaged")));
     net.filterd(["status"]).exits(7).says("there was no copy").says("live.redb.damaged-");
@@ -177,7 +177,7 @@ fn a_state_directory_that_is_removed_while_filterd_is_dead_is_told() {
     net.expect(ATTACKER).dropped();
     net.start("");
     net.filterd(["status"]).exits(7).says("had no journal").says("filterd ack ");
-    assert!(net.daemon().log().contains("there was no journal"), "{}", net.daemon().log());
+    net.wait_for_log("there was no journal");
     net.filterd(["ack"]).succeeds();
     net.filterd(["status"]).succeeds();
     // One that has never blocked anything has nothing to lose.
@@ -306,7 +306,7 @@ fn what_a_full_disk_refused_is_told_by_the_next_start() {
     net.start("");
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();
-    assert!(net.daemon().log().contains("was not all on disk when filterd ended"), "{}", net.daemon().log());
+    net.wait_for_log("was not all on disk when filterd ended");
     let status = net.filterd(["status", "--json"]).exits(7).says("entries may be missing, or be there again");
     let id = status.json()["faults"][0]["id"].as_str().expect("it has an id").to_owned();
     net.filterd(["status"]).exits(7).says(&format!("`filterd ack {id}` ends this notice"));
@@ -326,11 +326,7 @@ fn what_a_full_disk_refused_is_told_by_the_next_start() {
     net.stop();
     // Not even a note of it can be written, so the start after that tells it once more.
     net.start("");
-    assert!(
-        net.daemon().log().contains("not all live changes are on disk at the end"),
-        "{}",
-        net.daemon().log()
-    );
+    net.wait_for_log("not all live changes are on disk at the end");
     net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
     disk.make_room();
     net.stop();

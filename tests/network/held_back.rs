@@ -76,7 +76,7 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
         net.filterd(["status"]).exits(7).says("list drop is held back").says("stay in force");
         net.expect(ATTACKER).dropped();
         net.expect("11.0.0.250").dropped();
-        assert!(net.daemon().log().contains(why), "the log tells of it");
+        net.wait_for_log(why);
     }
     fs::remove_file(&file).expect("it was there");
     let told = net.filterd(["reload", "--json"]).exits(7).json();
@@ -136,7 +136,7 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     fs::write(&again[0], bytes).expect("it can be damaged");
     net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
     net.filterd(["status"]).exits(7).says("list again is not loaded").says("its copy is damaged");
-    assert!(net.daemon().log().contains("damaged"), "{}", net.daemon().log());
+    net.wait_for_log("damaged");
     net.expect(BYSTANDER).dropped();
     net.filterd(["reload"]).exits(7);
     // Nor is one of which nobody can tell what it was of.
@@ -151,7 +151,7 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
     let told = net.filterd(["status"]).exits(7);
     told.says("damaged where it says of which one, may have been its");
-    assert!(net.daemon().log().contains(&last[0].display().to_string()), "{}", net.daemon().log());
+    net.wait_for_log(&last[0].display().to_string());
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER).dropped();

@@ -64,7 +64,7 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
     net.host().ip("link set eth1 down");
     net.host().ip("link set eth1 name later");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
-    assert!(net.daemon().log().contains("eth1 is not there yet"), "{}", net.daemon().log());
+    net.wait_for_log("eth1 is not there yet");
     net.filterd(["status", "--json"])
         .exits(7)
         .has(mode("eth1", "none"))
@@ -139,7 +139,7 @@ fn where_one_is_taken_the_other_is_filtered_and_it_is_told() {
     let mut net = Net::with_links(2);
     let foreign = ForeignProgram::attach(net.host(), "eth1");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
-    assert!(net.daemon().log().contains(foreign.name), "{}", net.daemon().log());
+    net.wait_for_log(foreign.name);
     net.filterd(["status", "--json"]).exits(7).has(mode("eth1", "none"));
     net.expect(ATTACKER).dropped();
     net.filterd(["add", BYSTANDER, "--json"]).succeeds().has(json!({"except": ["eth1"]}));

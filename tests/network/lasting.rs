@@ -302,8 +302,7 @@ fn a_copy_whose_times_are_damaged_says_what_is_on_the_list_and_the_log_that_they
     names(&net, &[ATTACKER, BYSTANDER, OTHER]);
     net.start(&config);
     net.expect_each([ATTACKER, BYSTANDER, OTHER]).dropped();
-    let log = net.daemon().log();
-    assert!(log.contains("list seen: what its copy says of when its entries came cannot be used"), "{log}");
+    net.wait_for_log("list seen: what its copy says of when its entries came cannot be used");
     let again = times(&net, ATTACKER);
     // From here on it is known again.
     names(&net, &[ATTACKER]);

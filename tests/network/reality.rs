@@ -55,14 +55,14 @@ fn what_is_taken_off_again_and_again_is_told_with_the_remedy() {
 
 #[test]
 fn a_link_that_was_given_another_program_gets_its_own_again() {
-    let net = Net::with_filterd(BLOCKING);
+    let mut net = Net::with_filterd(BLOCKING);
     let ours = net.attached("eth0").expect("attached")["prog"]["id"].clone();
     let foreign = ForeignProgram::take_link(&net.home().pins().join("links/eth0"));
     net.expect(ATTACKER).passes();
     net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [{"gaps": 1}]}));
     net.expect(ATTACKER).dropped();
     assert_eq!(net.attached("eth0").expect("attached")["prog"]["id"], ours);
-    assert!(net.daemon().log().contains(&format!("(id {})", foreign.id)), "{}", net.daemon().log());
+    net.wait_for_log(&format!("(id {})", foreign.id));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn pins_that_somebody_removes_are_put_back_and_the_filter_outlives_its_daemon() 
     net.filterd(["add", BYSTANDER]).exits(6).complains("left at work on eth0");
     net.start(BLOCKING);
     net.filterd(["status"]).succeeds();
-    assert!(net.daemon().log().contains("is still on it, and stays"), "{}", net.daemon().log());
+    net.wait_for_log("is still on it, and stays");
 }
 
 #[test]
@@ -227,10 +227,10 @@ fn a_daemon_whose_socket_was_removed_is_not_said_to_be_dead() {
 
 #[test]
 fn an_emptied_judge_slot_is_filled_and_told() {
-    let net = Net::with_filterd(BLOCKING);
+    let mut net = Net::with_filterd(BLOCKING);
     let slot = net.home().pins().join("next");
-    let empty = || bpftool(&net, &["map", "delete", "pinned"], &slot, &["key", "0", "0", "0", "0"]);
-    empty();
+    let empty = |net: &Net| bpftool(net, &["map", "delete", "pinned"], &slot, &["key", "0", "0", "0", "0"]);
+    empty(&net);
     net.expect(ATTACKER).passes();
     net.filterd(["status"])
         .exits(7)
@@ -243,10 +243,10 @@ fn an_emptied_judge_slot_is_filled_and_told() {
     net.filterd(["ack"]).succeeds().says("tampered with");
     net.filterd(["status"]).succeeds().is_silent_about("tampered");
     // Nobody asks.
-    empty();
+    net.forget_log();
+    empty(&net);
     net.expect(ATTACKER).then_within(SOON).dropped();
-    let log = net.daemon().log();
-    assert!(log.matches("ERROR tampered with: the slot of the judge was empty").count() == 2, "{log}");
+    net.wait_for_log("ERROR tampered with: the slot of the judge was empty");
 }
 
 #[test]

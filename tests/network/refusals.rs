@@ -27,12 +27,12 @@ fn a_table_that_cannot_grow_keeps_what_it_has_and_says_so() {
 
 #[test]
 fn without_grace_periods_crowded_tables_are_built_anew() {
-    let net = Net::with_filterd("");
+    let mut net = Net::with_filterd("");
     let refusal = Refusal::of(net.daemon().id(), "membarrier:error=EINVAL");
     let addresses = Random(11).addresses(89_000);
     let lines: String = addresses.iter().map(|address| format!("{address}\n")).collect();
     net.filterd_reading(["add", "-"], &lines).succeeds();
-    assert!(net.daemon().log().contains("the kernel gives no grace periods"), "{}", net.daemon().log());
+    net.wait_for_log("the kernel gives no grace periods");
     let passed = net.send_from(&addresses[..2000]);
     assert!(passed.is_empty(), "{} of 2000 passed", passed.len());
     net.expect(BYSTANDER).passes();

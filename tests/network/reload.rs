@@ -191,5 +191,5 @@ fn what_a_list_no_longer_needs_is_given_back() {
     assert!(bytes(&net) < before / 2, "{} of {before} bytes", bytes(&net));
     net.expect(ATTACKER).dropped();
     net.expect("11.0.0.9").passes();
-    assert!(net.daemon().log().contains("new table with room for"), "{}", net.daemon().log());
+    net.wait_for_log("new table with room for");
 }
