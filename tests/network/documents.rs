@@ -1,66 +1,92 @@
-//! What README, the page for operators and those for newcomers say is to be typed, typed as it stands there.
+//! The commands and transcripts in README and docs/ work as they stand there. `harness::page` has the rules of their blocks.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, Typed, commands};
+use harness::{ATTACKER, ATTACKER6, BYSTANDER, Net, page};
 
-/// Commands that are not typed here, by the document and how they begin, and why not.
-const NOT_HERE: [(&str, &str, &str); 6] = [
-    (
-        "README.md",
-        "sudo apt install",
-        "changes the machine: the stories of the package do it in a fresh Debian",
-    ),
-    ("README.md", "sudo systemctl", "asks systemd: the stories of the package do it in a booted guest"),
-    (
-        "README.md",
-        "apt-get install git",
-        "changes the machine: `cargo xtask soak fresh-root` does it in a fresh Debian",
-    ),
-    ("README.md", "cargo xtask", "builds: `cargo xtask soak fresh-root` does it in a fresh Debian"),
-    ("docs/from/fail2ban.md", "fail2ban-client", "asks a fail2ban: `fail2ban::` tells it with a real one"),
-    ("docs/from/fail2ban.md", "install -m", "is for a fail2ban: `fail2ban::` tells it with a real one"),
+/// Pages that are run together. A page belongs to the first group with which its path begins.
+const GROUPS: [&str; 7] = [
+    "README.md",
+    "docs/tutorial/",
+    "docs/how-to/migrate/",
+    "docs/how-to/",
+    "docs/reference/",
+    "docs/explanation/",
+    OTHERS,
 ];
 
-/// Runs already where a page is about what one does with it.
-const RUNNING: &str = "sudo filterd --iface eth0\n";
+const OTHERS: &str = "";
 
 #[test]
-fn what_readme_says_is_to_be_typed_can_be_typed() {
-    let text = read("README.md");
-    let config =
-        text.split_once("```yaml\n").and_then(|(_, rest)| rest.split_once("```")).expect("it shows one").0;
-    assert_eq!(text.matches(config).count(), 2, "what is shown is what is tried, below it");
-    tell(typed("README.md"));
+fn readme_can_be_typed() {
+    run(GROUPS[0]);
 }
 
 #[test]
-fn what_operators_are_told_to_type_can_be_typed() {
-    tell(with_filterd(typed("docs/operating.md")));
+fn tutorials_can_be_typed() {
+    run(GROUPS[1]);
 }
 
 #[test]
-fn who_comes_from_ipset_is_told_what_can_be_typed() {
-    tell(with_filterd(typed("docs/from/ipset.md")));
+fn migration_guides_can_be_typed() {
+    run(GROUPS[2]);
 }
 
 #[test]
-fn who_comes_from_nftables_is_told_what_can_be_typed() {
-    tell(with_filterd(typed("docs/from/nftables.md")));
+fn how_to_guides_can_be_typed() {
+    run(GROUPS[3]);
 }
 
 #[test]
-fn who_comes_from_xdp_filter_is_told_what_can_be_typed() {
-    tell(typed("docs/from/xdp-filter.md"));
+fn reference_pages_can_be_typed() {
+    run(GROUPS[4]);
 }
 
 #[test]
-fn what_takes_the_place_of_xdp_filters_policy_deny_drops_both_families() {
-    let page = read("docs/from/xdp-filter.md");
-    let (_, behind) = page.split_once("`block: [").expect("it says what");
-    let (block, _) = behind.split_once("]`").expect("and ends");
+fn explanations_can_be_typed() {
+    run(GROUPS[5]);
+}
+
+#[test]
+fn all_other_pages_can_be_typed() {
+    run(OTHERS);
+}
+
+/// `FILTERD_PAGE=/path/page.md cargo test -p filterd-tests --test network -- --ignored --exact documents::one_page_can_be_typed`
+#[test]
+#[ignore = "runs the page that FILTERD_PAGE names"]
+fn one_page_can_be_typed() {
+    let page = std::env::var_os("FILTERD_PAGE").expect("FILTERD_PAGE names a page");
+    run_all(&[page.into()]);
+}
+
+#[test]
+fn every_page_is_run_in_one_group() {
+    assert!(all_pages().contains(&root().join("docs/tutorial/first-block.md")));
+    let mut pages: Vec<_> = GROUPS.iter().flat_map(|group| pages_of(group)).collect();
+    let mut all = all_pages();
+    pages.sort();
+    all.sort();
+    assert_eq!(pages, all);
+}
+
+#[test]
+fn readme_shows_the_configuration_that_it_types() {
+    let readme = read(&root().join("README.md"));
+    let (_, shown) = readme.split_once("```yaml\n").expect("README shows a configuration");
+    let (shown, _) = shown.split_once("```").expect("the block ends");
+    assert_eq!(readme.matches(shown).count(), 2, "the hidden command below it writes the same");
+}
+
+#[test]
+fn blocks_shown_for_policy_deny_drop_both_families() {
+    let pages = all_pages();
+    let page = pages.iter().find(|page| page.ends_with("xdp-filter.md")).expect("there is a page");
+    let page = read(page);
+    let (_, behind) = page.split_once("`block: [").expect("it shows the key");
+    let (block, _) = behind.split_once("]`").expect("and its end");
     let net = Net::with_filterd(&format!("block: [{block}]\nallow: [{BYSTANDER}]"));
     net.expect(ATTACKER).dropped();
     net.expect(ATTACKER6).dropped();
@@ -68,68 +94,82 @@ fn what_takes_the_place_of_xdp_filters_policy_deny_drops_both_families() {
 }
 
 #[test]
-fn who_comes_from_fail2ban_is_told_what_can_be_typed() {
-    tell(with_filterd(typed("docs/from/fail2ban.md")));
-}
-
-#[test]
-fn who_comes_from_csf_is_told_what_can_be_typed() {
-    tell(typed("docs/from/csf.md"));
-}
-
-#[test]
-fn who_comes_from_couic_is_told_what_can_be_typed() {
-    tell(with_filterd(typed("docs/from/couic.md")));
-}
-
-#[test]
-fn what_is_not_typed_is_there_and_every_page_for_newcomers_is_told() {
-    for (document, beginning, why) in NOT_HERE {
-        let is_it = |typed: &Typed| !typed.hidden && typed.text.starts_with(beginning);
-        assert!(commands(&read(document)).iter().any(is_it), "{document} has no {beginning:?}, which {why}");
-    }
-    let pages =
-        fs::read_dir(at("docs/from")).expect("it is there").map(|page| page.expect("it can be listed"));
-    let pages: BTreeSet<_> = pages.map(|page| page.file_name().to_string_lossy().into_owned()).collect();
-    let told = ["couic.md", "csf.md", "fail2ban.md", "ipset.md", "nftables.md", "xdp-filter.md"];
-    assert_eq!(pages, told.map(ToOwned::to_owned).into(), "a story for each");
-}
-
-#[test]
-fn a_command_that_ends_otherwise_than_is_said_is_told() {
+fn unexpected_exit_codes_and_output_fail_a_page() {
     let net = Net::new();
-    let type_all = |text: &str| net.type_all(&commands(&format!("```sh\n{text}\n```\n")));
-    type_all("true\nfalse # as nobody says").exits(99).complains("false # as nobody says");
-    type_all("true # exits with 1").exits(99).complains("exits with 0, not 1");
-    type_all("sudo filterd --iface nowhere0 --no-such-flag")
-        .exits(99)
-        .complains("does not run: sudo filterd");
+    let error = |block: &str| net.run_page(block).expect_err(block);
+    let sh = |text: &str| error(&format!("```sh\n{text}\n```\n"));
+    let console = |text: &str| error(&format!("```console\n{text}\n```\n"));
+    assert!(sh("true\nfalse # not mentioned").contains("exits with 1, not 0: false # not mentioned"));
+    assert!(sh("true # exits with 1").contains("exits with 0, not 1"));
+    assert!(sh("sudo filterd --iface nowhere0 --no-such-flag").contains("does not run: sudo filterd"));
+    assert!(console("$ echo a\nb").contains("echo a\n-- writes:\na\n-- but the page shows:\nb"));
+    assert!(console("$ echo a").contains("-- writes:\na"));
+    assert!(console("^C").contains("nothing is in the foreground"));
+}
+
+#[test]
+fn foreground_commands_write_what_a_page_shows() {
+    let page = "```console\n$ sudo filterd --iface eth0\n…\n… ready: …\n```\n\
+                ```console\n$ filterd add 203.0.113.7\n…\n$ peer-connects 203.0.113.7 22 3\n```\n\
+                ```console\n$ filterd stats\n3 packets dropped, …\n…\n```\n\
+                ```console\n^C\n… stopping …\n…\n$ filterd ping   # exits with 6\n…\n```\n";
+    assert_eq!(Net::new().run_page(page), Ok(()));
+    let error = Net::new().run_page(&page.replace("ready:", "asleep:")).expect_err("filterd writes no such line");
+    assert!(error.contains("asleep"), "{error}");
 }
 
 #[track_caller]
-fn tell(commands: Vec<Typed>) {
-    Net::new().type_all(&commands).succeeds();
+fn run(group: &str) {
+    run_all(&pages_of(group));
 }
 
-fn with_filterd(commands: Vec<Typed>) -> Vec<Typed> {
-    let running = Typed { text: RUNNING.to_owned(), code: 0, hidden: true };
-    [running].into_iter().chain(commands).collect()
+/// Each page on a host of its own, all at once.
+#[track_caller]
+fn run_all(pages: &[PathBuf]) {
+    let errors: Vec<_> = thread::scope(|scope| {
+        let running: Vec<_> = pages.iter().map(|page| scope.spawn(move || error_in(page))).collect();
+        running.into_iter().filter_map(|page| page.join().expect("a page is run")).collect()
+    });
+    assert!(errors.is_empty(), "{}", errors.join("\n\n"));
 }
 
-/// The commands of a document that are typed here.
-fn typed(document: &str) -> Vec<Typed> {
-    let is_left_out = |typed: &Typed| {
-        NOT_HERE.iter().any(|(there, beginning, _)| *there == document && typed.text.starts_with(beginning))
+fn error_in(page: &Path) -> Option<String> {
+    let text = read(page);
+    let has_steps = page::steps(&text).is_ok_and(|steps| !steps.is_empty());
+    let done = if has_steps { Net::new().run_page(&text) } else { page::steps(&text).map(|_| ()) };
+    done.err().map(|error| format!("{}: {error}", page.display()))
+}
+
+fn pages_of(group: &str) -> Vec<PathBuf> {
+    let root = root();
+    let is_in_group = |page: &PathBuf| {
+        let page = page.strip_prefix(&root).expect("all pages are below the root").to_string_lossy();
+        GROUPS.iter().find(|group| page.starts_with(**group)) == Some(&group)
     };
-    let all: Vec<_> = commands(&read(document)).into_iter().filter(|typed| !is_left_out(typed)).collect();
-    assert!(all.iter().any(|typed| !typed.hidden), "{document} has something to type");
-    all
+    all_pages().into_iter().filter(is_in_group).collect()
 }
 
-fn read(document: &str) -> String {
-    fs::read_to_string(at(document)).unwrap_or_else(|error| panic!("cannot read {document}: {error}"))
+/// README and every page below docs/.
+fn all_pages() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md")];
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder can be listed") {
+            let path = entry.expect("an entry can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|kind| kind == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages
 }
 
-fn at(document: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(document)
+fn read(page: &Path) -> String {
+    fs::read_to_string(page).unwrap_or_else(|error| panic!("cannot read {}: {error}", page.display()))
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace").to_owned()
 }
