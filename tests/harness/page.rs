@@ -5,12 +5,12 @@
 //! | `sh` block | runs each command |
 //! | `console` block | runs each line after `$ `, compares its output; `^C` interrupts the command in the foreground |
 //! | `<!-- there is: … -->` | runs each command; a reader of the page does not see them |
-//! | `<!-- not run here: REASON -->` | skips the block below it |
+//! | `<!-- not run here: REASON -->` | skips the `sh` or `console` block below it |
+//! | `<!-- file: PATH -->` | writes the block below it, of whatever language, to this file |
 
 use std::iter::Peekable;
 
 const HIDDEN: &str = "<!-- there is:";
-const NOT_RUN: &str = "<!-- not run here";
 
 /// Commands that run until they are interrupted.
 const FOREGROUND: [&str; 2] = ["sudo filterd run ", "sudo filterd --iface "];
@@ -36,44 +36,64 @@ pub enum Action {
     Interrupt,
 }
 
-type Lines<'a> = Peekable<Box<dyn Iterator<Item = &'a str> + 'a>>;
+type Lines<'a> = Peekable<std::vec::IntoIter<&'a str>>;
+
+/// A comment about the block below it.
+enum Mark<'a> {
+    NotRun,
+    File(&'a str),
+}
 
 /// All commands of a page, in order; or what is wrong with the page.
 pub fn steps(page: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut lines = page.lines();
-    let mut is_skipped = false;
+    let mut mark = None;
     while let Some(line) = lines.next() {
         let indentation = line.len() - line.trim_start().len();
         let line = line.trim();
         let fence = line.len() - line.trim_start_matches('`').len();
-        let is_runnable = fence == 3 && matches!(&line[fence..], "sh" | "console");
-        if is_skipped && !line.is_empty() && !is_runnable {
-            return Err(format!("no sh or console block follows the mark `{NOT_RUN}`, but: {line}"));
-        }
-        let end = if line == HIDDEN { "-->" } else { &line[..fence] };
-        if line.starts_with(NOT_RUN) {
-            is_skipped = reason(line).map(|_| true)?;
+        if let Some(next) = Mark::read(line)? {
+            mark = Some(next);
         } else if line == HIDDEN || fence >= 3 {
+            let end = if line == HIDDEN { "-->" } else { &line[..fence] };
             let block = lines.by_ref().map(|line| line.get(indentation..).unwrap_or_default());
             let block: Vec<_> = block.take_while(|line| *line != end).collect();
-            let mut block = (Box::new(block.into_iter()) as Box<dyn Iterator<Item = _>>).peekable();
-            match (is_skipped, line) {
-                (true, _) => is_skipped = false,
-                (false, "```console") => read_transcript(&mut block, &mut steps)?,
-                (false, "```sh" | HIDDEN) => read_script(&mut block, &mut steps)?,
-                (false, _) => {}
+            match (mark.take(), line) {
+                (Some(Mark::NotRun), "```sh" | "```console") => {}
+                (Some(Mark::File(path)), _) if fence >= 3 => steps.push(Step::write(path, &block)),
+                (Some(_), _) => return Err(format!("a mark does not fit the block below it: {line}")),
+                (None, "```console") => read_transcript(&mut block.into_iter().peekable(), &mut steps)?,
+                (None, "```sh" | HIDDEN) => read_script(&mut block.into_iter().peekable(), &mut steps)?,
+                (None, _) => {}
             }
+        } else if mark.is_some() && !line.is_empty() {
+            return Err(format!("no block follows a mark, but: {line}"));
         }
     }
-    if is_skipped { Err(format!("no block follows the mark `{NOT_RUN}`")) } else { Ok(steps) }
+    if mark.is_some() { Err("no block follows a mark".to_owned()) } else { Ok(steps) }
 }
 
-/// Why a block is not run.
-fn reason(mark: &str) -> Result<&str, String> {
-    let reason = mark.strip_prefix(NOT_RUN).and_then(|rest| rest.strip_prefix(':')?.strip_suffix("-->"));
-    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
-    reason.ok_or_else(|| format!("this mark names no reason: {mark}"))
+impl<'a> Mark<'a> {
+    fn read(line: &'a str) -> Result<Option<Self>, String> {
+        let words_after = |name: &str| {
+            let words = line.strip_prefix("<!-- ")?.strip_prefix(name)?;
+            Some(
+                words
+                    .strip_prefix(':')
+                    .and_then(|words| words.strip_suffix("-->"))
+                    .unwrap_or_default()
+                    .trim(),
+            )
+        };
+        match (words_after("not run here"), words_after("file")) {
+            (None, None) => Ok(None),
+            (Some(""), _) => Err(format!("this mark names no reason: {line}")),
+            (_, Some("")) => Err(format!("this mark names no file: {line}")),
+            (Some(_), _) => Ok(Some(Self::NotRun)),
+            (None, Some(path)) => Ok(Some(Self::File(path))),
+        }
+    }
 }
 
 fn read_script(lines: &mut Lines<'_>, steps: &mut Vec<Step>) -> Result<(), String> {
@@ -121,6 +141,12 @@ fn command(first: &str, lines: &mut Lines<'_>) -> Result<String, String> {
 }
 
 impl Step {
+    fn write(path: &str, lines: &[&str]) -> Self {
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let text = format!("cat > '{path}' <<'END_OF_FILE'\n{lines}END_OF_FILE\n");
+        Self { text, action: Action::Run(0), output: None }
+    }
+
     fn new(text: String, output: Option<String>) -> Self {
         let is_foreground = text.trim() == FOREGROUND[0].trim()
             || FOREGROUND.iter().any(|beginning| text.starts_with(beginning));
@@ -177,15 +203,24 @@ mod tests {
 
     #[test]
     fn indented_blocks_are_read_without_indentation() {
-        assert_eq!(texts("1. x\n\n   ```sh\n   cat <<'END'\n   a\n     b\n   END\n   ```\n"), [
-            "cat <<'END'\na\n  b\nEND\n"
-        ]);
+        assert_eq!(
+            texts("1. x\n\n   ```sh\n   cat <<'END'\n   a\n     b\n   END\n   ```\n"),
+            ["cat <<'END'\na\n  b\nEND\n"]
+        );
     }
 
     #[test]
     fn marked_blocks_are_skipped() {
         let page = "<!-- not run here: needs systemd -->\n\n```sh\na\n```\n\n```sh\nb\n```\n";
         assert_eq!(texts(page), ["b\n"]);
+    }
+
+    #[test]
+    fn marked_blocks_are_written_to_files() {
+        let page = "<!-- file: /etc/a.yaml -->\n```yaml\na: 1\n\nb: exits with 2\n```\n```yaml\nc\n```\n";
+        let [step] = &steps(page).expect("a valid page")[..] else { panic!("one file") };
+        assert_eq!(step.text, "cat > '/etc/a.yaml' <<'END_OF_FILE'\na: 1\n\nb: exits with 2\nEND_OF_FILE\n");
+        assert_eq!((step.action, &step.output), (Action::Run(0), &None));
     }
 
     #[test]
@@ -198,7 +233,10 @@ mod tests {
         for (page, error) in [
             ("<!-- not run here -->\n```sh\na\n```\n", "names no reason"),
             ("<!-- not run here: -->\n```sh\na\n```\n", "names no reason"),
-            ("<!-- not run here: x -->\ny\n```sh\na\n```\n", "no sh or console block follows"),
+            ("<!-- file: -->\n```sh\na\n```\n", "names no file"),
+            ("<!-- not run here: x -->\ny\n```sh\na\n```\n", "no block follows"),
+            ("<!-- not run here: x -->\n```yaml\na\n```\n", "does not fit"),
+            ("<!-- file: x -->\n<!-- there is:\na\n-->\n", "does not fit"),
             ("<!-- not run here: x -->\n", "no block follows"),
             ("```console\na\n```\n", "begins with `$ `"),
             ("```sh\na \\\n```\n", "does not end"),

@@ -89,7 +89,10 @@ impl Net {
         let peer = format!("nsenter --net='{}' --", at("peer").display());
         program::written(&at("bin/peer"), &format!("exec {peer} \"$@\""));
         let connects = self.home().write("connects.py", CONNECTS);
-        program::written(&at("bin/peer-connects"), &format!("exec {peer} python3 '{}' \"$@\"", connects.display()));
+        program::written(
+            &at("bin/peer-connects"),
+            &format!("exec {peer} python3 '{}' \"$@\"", connects.display()),
+        );
         let script = self.home().write("page.sh", &script(&steps));
         let mut shell = self.host().command("unshare");
         shell.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash"]).arg(script);

@@ -73,14 +73,6 @@ fn every_page_is_run_in_one_group() {
 }
 
 #[test]
-fn readme_shows_the_configuration_that_it_types() {
-    let readme = read(&root().join("README.md"));
-    let (_, shown) = readme.split_once("```yaml\n").expect("README shows a configuration");
-    let (shown, _) = shown.split_once("```").expect("the block ends");
-    assert_eq!(readme.matches(shown).count(), 2, "the hidden command below it writes the same");
-}
-
-#[test]
 fn blocks_shown_for_policy_deny_drop_both_families() {
     let pages = all_pages();
     let page = pages.iter().find(|page| page.ends_with("xdp-filter.md")).expect("there is a page");
@@ -114,7 +106,8 @@ fn foreground_commands_write_what_a_page_shows() {
                 ```console\n$ filterd stats\n3 packets dropped, …\n…\n```\n\
                 ```console\n^C\n… stopping …\n…\n$ filterd ping   # exits with 6\n…\n```\n";
     assert_eq!(Net::new().run_page(page), Ok(()));
-    let error = Net::new().run_page(&page.replace("ready:", "asleep:")).expect_err("filterd writes no such line");
+    let error =
+        Net::new().run_page(&page.replace("ready:", "asleep:")).expect_err("filterd writes no such line");
     assert!(error.contains("asleep"), "{error}");
 }
 
