@@ -127,6 +127,11 @@ fn compare(step: &Step, written: &str) -> Result<(), String> {
     };
     let shown = step.output.as_deref().unwrap_or_default().trim_end();
     let (text, written) = (step.text.trim_end(), written.trim_end());
-    let differs = || format!("{text}\n-- writes:\n{written}\n-- but the page shows:\n{shown}\n");
+    let differs = || {
+        let unmatched = transcript::unmatched_line(shown, written).unwrap_or("(each line alone is right)");
+        format!(
+            "{text}\n-- writes:\n{written}\n-- but the page shows:\n{shown}\n-- which differs at:\n{unmatched}\n"
+        )
+    };
     is_as_shown.then_some(()).ok_or_else(differs)
 }

@@ -16,17 +16,29 @@ pub fn begins(shown: &str, written: &str) -> bool {
     shown.is_empty() || matches(&format!("{shown}\n{ANYTHING}"), written)
 }
 
+/// The first line that a page shows and that matches none that was written.
+pub fn unmatched_line<'a>(shown: &'a str, written: &str) -> Option<&'a str> {
+    let (shown, written) = (lines(shown), lines(written));
+    let is_unmatched =
+        |shown: &&str| !is_anything(shown) && !written.iter().any(|line| line_matches(shown, line));
+    shown.into_iter().find(is_unmatched)
+}
+
 fn lines(text: &str) -> Vec<&str> {
     text.trim_end().lines().map(str::trim_end).collect()
 }
 
 fn lines_match(shown: &[&str], written: &[&str]) -> bool {
     let Some((first, shown)) = shown.split_first() else { return written.is_empty() };
-    if first.trim().chars().eq([ANYTHING]) {
+    if is_anything(first) {
         return (0..=written.len()).any(|skipped| lines_match(shown, &written[skipped..]));
     }
     let Some((line, written)) = written.split_first() else { return false };
     line_matches(first, line) && lines_match(shown, written)
+}
+
+fn is_anything(line: &str) -> bool {
+    line.trim().chars().eq([ANYTHING])
 }
 
 fn line_matches(shown: &str, written: &str) -> bool {
@@ -93,6 +105,13 @@ mod tests {
         ] {
             assert_eq!(matches(shown, written), is_match, "{shown} / {written}");
         }
+    }
+
+    #[test]
+    fn unmatched_line_is_the_first_that_differs() {
+        assert_eq!(unmatched_line("a\nb … d\n…\nx\n", "a\nb c d\ny\n"), Some("x"));
+        assert_eq!(unmatched_line("a\n…\n", "a\nb\n"), None);
+        assert_eq!(unmatched_line("…\n", ""), None);
     }
 
     #[test]
