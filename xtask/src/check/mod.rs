@@ -7,6 +7,7 @@ mod faults;
 mod house;
 mod imports;
 mod kubernetes;
+mod links;
 mod rooms;
 mod source;
 mod supply;
@@ -45,6 +46,7 @@ fn houses_rules() -> Result<()> {
         rooms::complaints(&files, &document),
         supply::complaints()?,
         faults::complaints()?,
+        links::complaints()?,
     ];
     let complaints = complaints.concat();
     if complaints.is_empty() {
