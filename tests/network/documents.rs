@@ -1,5 +1,7 @@
 //! The commands and transcripts in README and docs/ work as they stand there. `harness::page` has the rules of their blocks.
 
+mod figures;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;

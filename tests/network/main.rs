@@ -38,7 +38,6 @@ mod fail2ban;
 mod feed_gone;
 mod feeds;
 mod fetching;
-mod figures;
 mod flows;
 mod flush;
 mod for_each_list;

@@ -194,6 +194,36 @@ fn its_numbers_are_those_of_the_command_line_wide_and_narrow_by_day_and_by_night
     assert_eq!(browser.complaints(), [] as [String; 0]);
 }
 
+/// Five minutes of example rates, with a flood in the midst, instead of the second that the test has taken.
+const EXAMPLE: &str = "(() => {
+    take = () => {};
+    picture.config = '/etc/filterd/filterd.yaml';
+    const last = points.at(-1);
+    points = [];
+    for (let second = 300; second >= 0; second--) {
+        const ripple = Math.sin(second * 7) + Math.sin(second * 3), flood = 4000 * Math.exp(-(((second - 140) / 30) ** 4));
+        points.push({ at: last.at - second * 1000, dropped: 400 + 60 * ripple + flood, spared: 0, passed: 9000 + 350 * ripple });
+    }
+    show();
+})()";
+
+#[test]
+fn tutorial_has_a_picture_of_the_page() {
+    let mut net = Net::new();
+    net.file("bad.txt", "203.0.113.0/24\n192.0.2.66\n");
+    net.start(&format!("{CONFIG}\nlists: [{{name: bad, path: $HOME/bad.txt}}]"));
+    let Some(mut browser) = browser(&net) else { return };
+    let mut tab = browser.open(ADDRESS, Look { width: 1000, is_dark: false });
+    comes_to_say(&mut tab, "What became of packets");
+    (0..7).for_each(|_| net.expect(ATTACKER).dropped());
+    until(|| shown_reasons(&mut tab) == told_reasons(&net), || "the page shows the drops".to_owned());
+    tab.tells(EXAMPLE);
+    assert!(
+        text(&mut tab, "document.getElementById('who').textContent").contains("/etc/filterd/filterd.yaml")
+    );
+    tab.picture("status-page.png");
+}
+
 #[test]
 fn a_rate_is_that_of_two_snapshots_and_is_drawn_where_it_belongs() {
     let mut net = Net::new();
