@@ -40,7 +40,7 @@ pub enum Refusal {
     #[error("list {name} is of the other kind")]
     OtherPolarity {
         name: Arc<str>,
-        /// What the existing list does.
+        /// Whether that list blocks or allows.
         is: Polarity,
     },
     /// The list belongs to another origin, which alone may change it.

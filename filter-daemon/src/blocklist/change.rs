@@ -42,7 +42,7 @@ pub enum Change {
     Undo(Undo),
 }
 
-/// What a list wants, and on which terms.
+/// The targets that a list wants, and the terms.
 #[derive(Clone, Debug)]
 pub struct Want {
     pub list: Arc<str>,

@@ -69,7 +69,7 @@ impl Claim {
     }
 }
 
-/// Where a set of claims is stored: on its side, or in the separate store of lists that widen.
+/// The place of a set of claims: on its side, or in the separate store of lists that widen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// On the side of this set, as packets meet it.

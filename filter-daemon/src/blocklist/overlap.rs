@@ -60,7 +60,8 @@ impl Blocklist {
         Some(self.sides.blocking().any(|(_, block)| touches(block)))
     }
 
-    /// Walks a page of `most` targets. A target must not start within what was seen of the other polarity.
+    /// Walks a page of `most` targets. There is an overlap if a target starts within an earlier one of the
+    /// other polarity.
     pub(super) fn walk_all(&self, look: &mut Look, most: usize) -> Option<bool> {
         let after = look.after;
         let sides = self.sides.iter().map(|(set, side)| {

@@ -15,7 +15,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Nothing is widened.
+    /// Widens nothing at all.
     pub const AS_GIVEN: Self = Self::to(128);
 
     /// Longer prefixes are widened to this length.

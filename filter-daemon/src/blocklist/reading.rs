@@ -1,5 +1,4 @@
-//! The state of the source of a list: the latest reading, the version that was accepted, and what is wrong
-//! with it.
+//! The state of the source of a list: the latest reading, the version that was accepted, and any trouble.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,7 +99,7 @@ impl Accepted {
 /// The report on a list that differs from its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// When this began.
+    /// When the trouble began.
     pub since: Timestamp,
     /// The error, and the version that is used instead.
     pub message: String,

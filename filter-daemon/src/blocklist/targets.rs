@@ -23,7 +23,7 @@ pub enum Kept {
     Address(u32),
     /// The network half of an IPv6 /64.
     Net64(u64),
-    /// Any other target.
+    /// Any other kind of target.
     Other(Target),
 }
 
