@@ -114,7 +114,7 @@ impl Blocklist {
         }
     }
 
-    /// Undoes a change that was applied just now and not published to the kernel.
+    /// Undoes a change that was applied just now and has gone no further.
     pub fn take_back(&mut self, applied: &Applied, settings: Settings) {
         self.undo(&applied.undo);
         self.settings = settings;

@@ -17,8 +17,8 @@ pub struct Difference {
 }
 
 impl Blocklist {
-    /// The effect of `change` at this moment. A caller that asks page by page must expect other changes in
-    /// between.
+    /// The effect of `change` at this moment. A caller that asks page by page must ask again about targets
+    /// that others change meanwhile.
     pub fn preview(&self, change: &Change) -> Difference {
         let mut difference = Difference::default();
         match change {

@@ -7,12 +7,12 @@ use std::time::Duration;
 pub struct Timestamp(u32);
 
 impl Timestamp {
-    /// The last whole second at this time since 1970.
+    /// The second that contains this time since 1970.
     pub fn begun(since_1970: Duration) -> Self {
         Self::of(since_1970.as_secs())
     }
 
-    /// The first whole second that is not before this time since 1970.
+    /// The first second that starts no earlier than this time since 1970.
     pub fn complete(since_1970: Duration) -> Self {
         Self::of(since_1970.as_secs() + u64::from(since_1970.subsec_nanos() > 0))
     }

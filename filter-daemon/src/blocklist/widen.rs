@@ -125,7 +125,7 @@ impl Blocklist {
         self.wide.given.exchange(target, list, Some(claim), &mut SetEffects::default());
     }
 
-    /// The targets that are blocked if `list` wants these, after widening.
+    /// The targets that are blocked if `list` wants these, or once its claims on these have changed.
     pub fn in_effect<'a>(&self, list: &str, targets: &'a Targets) -> Cow<'a, Targets> {
         self.lists.reach_of(list).all_of(targets)
     }

@@ -17,7 +17,7 @@ use crate::blocklist::Timestamp;
 pub struct Boot(pub [u8; 16]);
 
 impl Boot {
-    /// Two unknown boots are not equal.
+    /// True if the boot is known. Two unknown boots count as different.
     pub fn is_known(self) -> bool {
         self != Self::default()
     }

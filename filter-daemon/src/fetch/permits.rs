@@ -58,7 +58,7 @@ pub type Reader = Box<dyn FnMut() -> Option<Vec<Permit>>>;
 /// The versions of the configuration since the process started.
 pub struct Versions {
     reader: Option<Reader>,
-    /// Sorted; the newest is last.
+    /// The remembered versions, the newest last.
     read: VecDeque<Vec<Permit>>,
 }
 

@@ -151,7 +151,7 @@ impl Journal {
         }
     }
 
-    /// Closes the file, complete, for another process. The next write here must start with a compaction.
+    /// Closes the file, complete, for another process. Later writes here start with a compaction.
     pub fn let_go(&mut self) {
         let (tell, told) = mpsc::channel();
         self.order(Order::LetGo(tell));

@@ -16,7 +16,7 @@ use crate::clock;
 /// The most targets in one row; more go into the next one.
 const MOST_TARGETS: usize = 1 << 18;
 
-/// The orders to the thread, which it carries out in this order.
+/// The orders to the thread, which it carries out as they arrive.
 pub enum Order {
     /// Writes these changes, and then reports.
     Write(Vec<Record>, Done),

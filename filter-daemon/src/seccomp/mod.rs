@@ -2,10 +2,10 @@
 //! SECURITY.md shows that table.
 //!
 //! The fetching process may make only the calls that the table permits, because it lives for seconds and
-//! does one thing. Such a list could end a daemon at night, because a C library or kernel does an old thing
-//! by new calls. The other processes may therefore make every call that the table does not refuse. Calls
-//! newer than [`NEWEST`] fail as on a kernel that does not know them. A refused call fails with EPERM, and
-//! the process continues.
+//! does one thing. For the other processes, such a list would be fragile. A new C library or kernel may use
+//! a call that is not on it, and the daemon would end at night. They may therefore make every call that the
+//! table does not refuse. Calls newer than [`NEWEST`] fail as on a kernel that does not know them. A
+//! refused call fails with EPERM, and the process continues.
 
 mod table;
 
