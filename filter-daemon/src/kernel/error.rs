@@ -56,18 +56,15 @@ pub enum KernelError {
     /// The broker refuses the request on principle.
     #[error("the broker does not {what}: {why}")]
     Refused {
-        /// The requested action.
         what: String,
         why: String,
     },
     #[error("not permitted to {what}")]
     NotPermitted {
-        /// The attempted action.
         what: String,
     },
     #[error("cannot {what}: {reason}")]
     Load {
-        /// The attempted action.
         what: String,
         /// The full text from aya and the kernel, with the verifier's log if there is one.
         reason: String,
@@ -75,9 +72,8 @@ pub enum KernelError {
     #[error("the kernel gives no {bytes} bytes for the table of {name}: {reason}")]
     NoMemory {
         name: String,
-        /// The requested size.
         bytes: u64,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         reason: String,
     },
     /// A program that is not filterd's occupies the interface.
@@ -114,9 +110,9 @@ pub enum KernelError {
     Attach {
         name: String,
         mode: String,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         reason: String,
-        /// The remedy.
+        /// The remedy that is shown.
         hint: String,
     },
     /// Talking to the kernel about interfaces failed.

@@ -166,7 +166,7 @@ impl Filter {
         Ok(ring)
     }
 
-    /// Stops sampling drops.
+    /// Stops sampling drops; no ring is written any more.
     pub fn sample_no_more(&mut self) -> Result<(), KernelError> {
         self.sample_so_many(0)
     }

@@ -356,7 +356,6 @@ impl<W: Wanted> Others for Rest<'_, W> {
 /// The wanted prefixes that the levels do not hold, and that belong into the table.
 pub struct Beyond<'a, W> {
     pub levels: &'a LevelMaps,
-    /// All wanted prefixes.
     pub wanted: &'a W,
 }
 

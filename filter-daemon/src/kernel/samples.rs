@@ -19,7 +19,6 @@ const LEAST: u64 = 8;
 
 pub struct Samples(RingBuf<MapData>);
 
-/// One sampled drop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Time of the drop in nanoseconds since boot, suspend included.

@@ -35,7 +35,6 @@ impl Seen<'_> {
 pub struct SetWindows<'a> {
     pub addresses: Option<&'a Window>,
     pub networks: Option<&'a Window>,
-    /// Short IPv6 prefixes.
     pub levels: Option<&'a Window>,
     /// IPv6 prefixes that the levels do not hold.
     pub six: Option<&'a Window>,

@@ -34,7 +34,7 @@ const AT_ONCE: usize = 32;
 
 pub struct Set {
     pub addresses: Family<Addresses>,
-    /// Short IPv6 prefixes.
+    /// The levels of short IPv6 prefixes.
     pub levels: LevelMaps,
     /// IPv6 prefixes that the levels do not hold.
     pub six: Family<SixTable>,

@@ -171,7 +171,7 @@ impl<T: InMap> Staged<T> {
         self.plan(Next::Gone, maps);
     }
 
-    /// Discards the plan.
+    /// Discards the plan and its maps.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.plan(Next::Same, maps);
     }

@@ -18,7 +18,7 @@ pub enum Tampering {
     PinsGone(PathBuf),
     /// The link of this interface was detached or had another program. The second string describes it.
     Link(String, String),
-    /// The tables did not contain what was written. The string describes it.
+    /// The tables were changed. The string describes the difference.
     Tables(String),
 }
 

@@ -20,8 +20,8 @@ impl Mending {
         Self { directory: directory.to_owned(), tampered: Vec::new() }
     }
 
-    /// Checks whether object `ours` must be pinned at `path` again. If so, removes what is there and records
-    /// why.
+    /// Checks whether object `ours` must be pinned at `path` again. If so, removes any other object there and
+    /// records why.
     pub fn make_place(
         &mut self,
         path: &Path,

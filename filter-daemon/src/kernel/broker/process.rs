@@ -50,7 +50,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the process. Returns what it found pinned.
+    /// Starts the process. Returns the pins that it found.
     pub fn start(directory: &Path, log: &[&str], is_beside: bool) -> Result<(Earlier, Self), KernelError> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new("/proc/self/exe");

@@ -186,7 +186,7 @@ pub enum Request {
         /// The interface's name when it was attached.
         interface: String,
     },
-    /// Hold every link that an earlier daemon left, by whatever name.
+    /// Hold every link that an earlier daemon left, under any name.
     Adopt,
     /// Report where the links are, and the programs on them.
     Look,
@@ -210,7 +210,7 @@ pub enum Request {
     Ports,
     /// Record these flows as if this host had just sent something in them.
     Seed(Vec<[u64; KEY_WORDS]>),
-    /// Report all counters.
+    /// Report the counters of all packets.
     Count,
     /// Let packets meet the judge that was published separately, in place of another filterd's.
     Succeed {
@@ -245,12 +245,12 @@ pub struct Earlier {
     pub filters: bool,
 }
 
-/// What the broker found and repaired since the last such report.
+/// Changes by others that the broker found since the last such report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Mended {
-    /// Whether the egress program was attached somewhere.
+    /// Whether the egress program was attached somewhere since then.
     pub egress: bool,
-    /// Changes by others, which the broker has reverted.
+    /// Changes that the broker has reverted.
     pub tampered: Vec<Tampering>,
     /// The user who owns the pins.
     pub owner: u32,

@@ -129,7 +129,7 @@ impl Server {
         self.loader.begin();
     }
 
-    /// Describes what is pinned.
+    /// Describes the pins that the broker found.
     pub fn earlier(&self) -> Earlier {
         Earlier {
             latest_generation: self.pins.latest_generation(),

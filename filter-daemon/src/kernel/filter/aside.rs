@@ -49,7 +49,7 @@ impl Filter {
         self.awaited.is_some()
     }
 
-    /// True if packets would find these targets in the tables that they read now, whatever is planned.
+    /// True if packets would find these targets in the tables that they read now, independently of any plan.
     pub fn sees(&self, name: SetName, targets: &Targets) -> bool {
         targets.is_empty()
             || self.published.as_ref().is_some_and(|published| {

@@ -1,4 +1,4 @@
-//! Checks whether the tables that packets read still contain what was written, and replaces them if they do
+//! Checks whether the tables that packets read still have their written content, and replaces them if they do
 //! not.
 
 use filter_common::set::{find4, find6};

@@ -26,7 +26,7 @@ impl Filter {
         self.maps.broker().order(Request::Detach { interface: interface.to_owned() })
     }
 
-    /// Adopts every pinned link that an earlier daemon left, by whatever name.
+    /// Adopts every pinned link that an earlier daemon left, under any name.
     pub fn adopt(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Adopt)
     }

@@ -53,9 +53,8 @@ struct Made {
 
 /// How the program is attached to an interface.
 enum Hold {
-    /// By a link.
     Tcx(Held),
-    /// By a filter on an interface, as described by the note among the pins.
+    /// A `clsact` filter on an interface, as described by the note among the pins.
     Clsact(clsact::Note),
 }
 
@@ -68,8 +67,8 @@ impl Egress {
         Ok(())
     }
 
-    /// Attaches the program to an interface, replacing our earlier attachment. An error is kept for
-    /// `Server::look`, because the filter still drops what is blocked.
+    /// Attaches the program to an interface, replacing our earlier attachment. An error is kept for reports,
+    /// because the filter still drops blocked sources.
     pub fn attach(&mut self, name: &str, index: u32, pins: &Pins) {
         let Some(made) = &mut self.made else { return };
         let attached = made.attach(name, index, pins);

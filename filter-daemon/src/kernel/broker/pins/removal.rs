@@ -82,7 +82,7 @@ impl Pins {
     /// contains more.
     pub(super) fn clear(&self, part: &str, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
         let directory = self.directory.join(part);
-        // Files behind a symbolic link are not ours, whatever their names are.
+        // Files behind a symbolic link are not ours, even if their names are.
         if !fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
             return Ok(());
         }

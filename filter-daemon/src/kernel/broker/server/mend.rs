@@ -35,7 +35,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reports what was repaired since the last call.
+    /// Reports the repairs since the last call.
     pub(super) fn mended(&mut self) -> Mended {
         let (egress, tampered) = (self.egress.was_attached(), self.mending.take());
         Mended { egress, tampered, owner: geteuid().as_raw() }
