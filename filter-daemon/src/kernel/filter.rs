@@ -1,15 +1,15 @@
-//! Applies changes to everything that filterd has in the kernel: it plans them, publishes them, then releases
-//! what leaves.
+//! Applies changes to everything that filterd has in the kernel, in three phases.
 //!
-//! - *Plan*: tables that are too small are made anew, and the judge for them is loaded. No packet sees any of
+//! - *Plan*: tables that are too small are rebuilt, and the judge for them is loaded. No packet sees any of
 //!   this.
 //! - *Publish*: one store switches packets to the new judge, its tables and its settings.
-//! - *Release*: entries that leave are removed last. Nothing can refuse a release. Where packets in flight
+//! - *Release*: entries that leave are removed last. Nothing can refuse a release. If packets in flight
 //!   matter, a grace period passes between the last addition and the first removal.
 //!
-//! If any step is refused, the published additions are undone and fresh tables are discarded. `damage` finds
-//! changes that others made, `upkeep` does the work that tables need between requests, `aside` loads judges
-//! in the background, `links` handles interfaces, and `look` answers questions.
+//! If any step is refused, the published additions are undone and fresh tables are discarded.
+//!
+//! `damage` detects changes that others made, and `upkeep` does the work that tables need between requests.
+//! `aside` loads judges in the background, `links` handles interfaces, and `look` answers questions.
 
 mod aside;
 mod damage;
@@ -45,7 +45,7 @@ pub struct Filter {
     clauses: [Option<Clause>; SLOTS],
     overlap: Overlap,
     lists: ListCounters,
-    /// The settings that the next publication puts in force.
+    /// The settings that the next publication applies.
     settings: Settings,
     published: Option<JudgeSpec>,
     /// The judge that is loaded but not published.
@@ -101,8 +101,8 @@ impl Filter {
     /// afterwards.
     ///
     /// All additions come before all removals, because one address may be covered by one target before and by
-    /// another one after. An allowed target is added before, and removed after, the blocked targets that it
-    /// overlaps. A packet that passes both before and after the change is never dropped in between.
+    /// another one after. An allowed target is allowed before it is blocked, and as long as it is blocked. A
+    /// packet that passes both before and after the change is therefore never dropped in between.
     ///
     /// A caller that reports the end of all overlaps must know that every packet in flight has seen the
     /// removals.
@@ -136,8 +136,8 @@ impl Filter {
     }
 
     /// Does the same with new tables and one store. No packet sees additions without removals, or either of
-    /// them under other settings. Used on kernels without grace periods, and where settings change together
-    /// with targets.
+    /// them under settings other than its own. Used on kernels without grace periods, and where settings
+    /// change together with targets.
     pub fn replace_all(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         self.settings = effects.settings.unwrap_or(self.settings);
         let replaced = self.replace_tables(effects, truth);

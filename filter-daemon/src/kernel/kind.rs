@@ -111,7 +111,7 @@ pub trait Kind: Copy + Send + 'static {
     }
 }
 
-/// A secret key. Each table gets new keys, and they are never written anywhere but into the judge.
+/// A secret key. Each table gets new keys. They are never logged, and never written to disk.
 fn secret<const WORDS: usize>() -> [u64; WORDS] {
     std::array::from_fn(|_| {
         getrandom::u64().expect("the kernel always has random numbers once it has booted")

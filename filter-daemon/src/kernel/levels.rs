@@ -34,6 +34,7 @@ struct Larger {
     size: u32,
     label_bits: u32,
     map: OrderedBoth,
+    /// Filled once the map is made.
     made: Option<Both>,
 }
 
@@ -90,11 +91,12 @@ impl LevelMaps {
         self.maps.current_mut().into_iter().for_each(|map| map.labels = None);
     }
 
+    /// The words of the current map, which packets read.
     pub fn words(&self) -> Option<&Window> {
         self.maps.current().map(|map| map.levels.words())
     }
 
-    /// True if the map has room for these ways, or has reached the limit beside a table of this geometry.
+    /// True if the map has room for these ways, or has reached its limit for a table of this geometry.
     pub fn has_room(&self, table: Option<Geometry>, ways: &Ways) -> bool {
         self.maps.newest().is_none() || self.size_for(table, ways).is_none()
     }
@@ -149,8 +151,9 @@ impl LevelMaps {
         }
     }
 
-    /// Makes the map if there is none. Makes it anew if these ways have no room beside a table of this
-    /// geometry, if a larger map was made in the background, or if removed prefixes take much of it.
+    /// Makes the map if there is none. Rebuilds it if these ways have no room, unless it has reached its
+    /// limit for a table of this geometry. Also rebuilds it if a larger map was made in the background, or if
+    /// removed prefixes take much of it.
     pub fn make_room(
         &mut self,
         table: Option<Geometry>,
@@ -182,7 +185,7 @@ impl LevelMaps {
         if self.maps.newest().is_some() { Ok(()) } else { self.rebuild(size::SMALLEST, maps, wanted) }
     }
 
-    /// Makes the map anew with more label pages if additions might find none.
+    /// Rebuilds the map with more label pages if additions might find none.
     pub fn make_pages(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         let Some(map) = self.maps.newest() else { return Ok(()) };
         match map.labels.as_ref().and_then(|labels| labels.too_small_for(1)) {

@@ -1,10 +1,10 @@
 //! Everything that touches the kernel: BPF programs, maps and links. Only this module imports aya.
 //!
-//! `filter` applies effects, and is the part that the daemon calls. It plans, publishes and releases one
-//! `set` for each kind of judgement: sets that block, and one that allows. A set has a table per `family`
-//! (`kind`, `store`), the bits of `networks`, and the `levels` of IPv6. A table can be made larger in the
-//! background (`growth`). A word records whether blocked and allowed targets may `overlap`. No packet sees
-//! anything that is only `staged`.
+//! `filter` applies effects, and is the part that the daemon calls. It plans, publishes and releases the
+//! `set`s: those that block, and the one that allows. A set has a table per `family` (`kind`, `store`), the
+//! bits of `networks`, and the `levels` of IPv6. A table can be made larger in the background (`growth`). A
+//! word records whether blocked and allowed targets may `overlap`. No packet sees anything that is only
+//! `staged`.
 //!
 //! Below that, `moving` changes a cuckoo table while packets read it, through a `window` and with `grace`
 //! periods. A `spec` describes the judge to load. `probe` only reads, for `doctor`. The `broker`, a separate

@@ -1,10 +1,11 @@
 //! A table that packets read while it changes. No lookup misses an entry, and packets find a pending entry at
 //! once.
 //!
-//! A pending entry that finds a free slot takes it by one store. If other entries must move, and each of them
-//! moves from its first home to its second, they are moved at once, starting at the free end. Packets look
-//! into first homes first, so they find every entry in one home or the other. In all other cases the pending
-//! entry goes into the stash, where packets find it as well, and waits for a batch:
+//! A pending entry that finds a free slot takes it by one store. If other entries must move, and each moves
+//! from its first home to its second, they are moved at once, starting at the free end. Packets look into
+//! first homes first, so they find every entry in one home or the other. This needs a processor that keeps
+//! the order of stores and loads (`is_ordered`). In all other cases the pending entry goes into the stash,
+//! where packets find it as well, and waits for a batch:
 //!
 //! - *copied*: paths are planned on an overlay, and every entry that they move is copied into the stash.
 //! - *written*: after a grace period the overlay is stored into the buckets, in any order.

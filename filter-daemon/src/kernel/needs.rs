@@ -29,6 +29,7 @@ pub struct SetNeeds {
     pub levels: bool,
     /// The ways in the levels to the IPv6 prefixes that will be added.
     pub ways: Ways,
+    /// IPv6 prefixes longer than /32.
     pub six: u64,
     /// The lengths of those IPv6 prefixes.
     pub lengths: BTreeSet<u8>,

@@ -49,6 +49,7 @@ impl Networks {
             .map(|bits| NetworksMap { generation: bits.generation, label_bits: label_bits(bits) })
     }
 
+    /// The words of the current map, which packets read.
     pub fn words(&self) -> Option<&Window> {
         self.bits.current().map(|bits| &bits.window)
     }

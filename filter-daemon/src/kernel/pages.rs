@@ -87,7 +87,7 @@ impl LabelPages {
     }
 }
 
-/// Compares each label with its neighbour, which lets the processor compare many at a time.
+/// Compares each label with its neighbour, so that the processor can compare many at a time.
 fn are_all_one(labels: &Page) -> bool {
     labels[1..] == labels[..labels.len() - 1]
 }

@@ -54,7 +54,7 @@ impl Samples {
         RingBuf::try_from(Map::RingBuf(ring)).map(Self).map_err(|error| failed(&error))
     }
 
-    /// Returns the samples written since the last call, at most `most` records at a time.
+    /// Returns the samples written since the last call, at most `most`.
     pub fn take(&mut self, most: usize) -> Vec<Sample> {
         let mut taken = Vec::new();
         while taken.len() < most

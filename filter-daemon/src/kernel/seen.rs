@@ -33,8 +33,11 @@ impl Seen<'_> {
 
 #[derive(Clone, Copy)]
 pub struct SetWindows<'a> {
+    /// The table of single IPv4 addresses.
     pub addresses: Option<&'a Window>,
+    /// The map of IPv4 prefixes up to /24.
     pub networks: Option<&'a Window>,
+    /// The levels of short IPv6 prefixes.
     pub levels: Option<&'a Window>,
     /// IPv6 prefixes that the levels do not hold.
     pub six: Option<&'a Window>,

@@ -33,11 +33,13 @@ use super::window::Window;
 const AT_ONCE: usize = 32;
 
 pub struct Set {
+    /// The table of single IPv4 addresses.
     pub addresses: Family<Addresses>,
     /// The levels of short IPv6 prefixes.
     pub levels: LevelMaps,
     /// IPv6 prefixes that the levels do not hold.
     pub six: Family<SixTable>,
+    /// The map of IPv4 prefixes up to /24.
     pub networks: Networks,
     /// The IPv6 prefix lengths that the next judge looks up in the table.
     lengths: BTreeSet<u8>,
@@ -110,7 +112,7 @@ impl Set {
         self.addresses.is_crowded() || self.six.is_crowded()
     }
 
-    /// Which larger tables are being made in the background.
+    /// The larger tables that are being made in the background.
     pub const fn growing(&self) -> Growing {
         Growing { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
     }
@@ -224,7 +226,7 @@ impl Set {
     }
 
     /// The settings for the judge once the `filled` tables are in use, with the larger levels made for them.
-    /// None if no such table is filled. Levels that are made anew because they are crowded are not included.
+    /// None if no such table is filled. Levels that are rebuilt because they are crowded are not included.
     pub fn foreseen(&self, filled: Growing) -> Option<SetSpec> {
         let addresses = self.addresses.filled().filter(|_| filled.addresses);
         let six = self.six.filled().filter(|_| filled.six);
@@ -240,7 +242,7 @@ impl Set {
         Some(spec)
     }
 
-    /// Which larger tables are filled and can come into use.
+    /// The larger tables that are filled and can come into use.
     pub fn filled(&self) -> Growing {
         let six = self.six.filled().is_some() && !self.levels.is_awaited();
         Growing { addresses: self.addresses.filled().is_some(), six }
@@ -274,7 +276,7 @@ impl Set {
             && self.six.store.is_labelled()
     }
 
-    /// Plans to make everything without labels anew with labels.
+    /// Plans to rebuild everything that lacks labels, with labels.
     pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         if !self.addresses.store.is_labelled() {
             self.addresses.make_anew(maps, wanted)?;

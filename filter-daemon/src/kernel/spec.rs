@@ -100,7 +100,7 @@ impl JudgeSpec {
             overlap: self.overlap.is_some().into(),
             match_new: self.settings.match_new.into(),
             lists: (self.lists.is_some() && self.settings.counters == Counters::Lists).into(),
-            // The broker sets this word anew when it loads the judge (`counters::known_to`).
+            // The broker replaces this word when it loads the judge (`counters::known_to`).
             last_processor: self.lists.map_or(0, |lists| lists.processors - 1).into(),
             samples: self.samples,
             sets: PerSet::from_fn(|name| self.sets[name].words(self.counts_by_list(name))),

@@ -10,7 +10,7 @@ use super::window::Window;
 
 /// Something that is kept in a map of its own.
 pub trait InMap {
-    /// The number that tells it from other maps of the same name.
+    /// The number that distinguishes it from other maps of the same name.
     fn generation(&self) -> u64;
 
     /// True if a second map of the same number holds labels.
@@ -61,8 +61,11 @@ pub struct Staged<T> {
 
 #[derive(Debug)]
 enum Next<T> {
+    /// The current value stays in use.
     Same,
+    /// This value replaces the current one.
     Fresh(T),
+    /// The current value goes without a replacement.
     Gone,
 }
 

@@ -98,18 +98,22 @@ impl<K: Kind> Store<K> {
         self.tables.fresh().is_some_and(|built| built.live.entries() == 0)
     }
 
+    /// The table that packets read after the next publication.
     pub fn newest_live(&self) -> Option<&Live<K>> {
         self.tables.newest().map(|built| &built.live)
     }
 
+    /// The table that packets read now.
     pub fn current_live(&self) -> Option<&Live<K>> {
         self.tables.current().map(|built| &built.live)
     }
 
+    /// The words of the table that packets read.
     pub fn words(&self) -> Option<&Window> {
         self.current_live().map(|live| live.table().words().all())
     }
 
+    /// The labels of the table that packets read.
     pub fn labels(&self) -> Option<&Window> {
         self.current_live().and_then(|live| live.table().labels().all().as_ref()).map(|labels| &labels.0)
     }

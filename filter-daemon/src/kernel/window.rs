@@ -25,7 +25,8 @@ impl Window {
         let words = words as usize;
         let length = NonZeroUsize::new(words * size_of::<u64>()).expect("a table has words");
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: a new mapping at an address that the kernel chooses overlaps no memory of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses overlaps no other memory of this
+        // process.
         let start = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, map, 0) }?;
         Ok(Self { start: start.cast(), words })
     }
@@ -35,8 +36,8 @@ impl Window {
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is page aligned, holds this many words, and lives as long as `self`; zeroed words are
-        // valid, and both sides access them only as whole words.
+        // SAFETY: the mapping is page aligned, holds this many words, and lives as long as `self`. Zeroed
+        // words are valid, and both sides access them only as whole words.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 }

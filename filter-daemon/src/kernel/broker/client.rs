@@ -56,7 +56,7 @@ impl Broker {
         Ok(Self::at(earlier, process))
     }
 
-    /// Starts a broker process beside another filterd that is to be replaced.
+    /// Starts a broker process next to another filterd that is to be replaced.
     pub fn beside(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
         let (earlier, process) = Process::start(directory, log, true)?;
         Ok(Self::at(earlier, process))

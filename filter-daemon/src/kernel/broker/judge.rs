@@ -64,7 +64,7 @@ impl Foreseen {
 /// loader.
 pub struct Loader {
     ready: Vec<EbpfLoader<'static>>,
-    /// Receives new loaders, and those returned after background use.
+    /// The channel for new loaders, and for those returned after background use.
     back: Sender<EbpfLoader<'static>>,
     coming: Receiver<EbpfLoader<'static>>,
     making: Option<JoinHandle<()>>,
@@ -205,7 +205,7 @@ impl Judge {
         &self.blueprint.maps
     }
 
-    /// True if it lets pass the flows that this host began.
+    /// True if it passes flows that this host began.
     pub fn matches_new(&self) -> bool {
         matches_new(&self.blueprint)
     }

@@ -76,8 +76,8 @@ impl Kept {
         self.maps.push(Map { name: map, bytes: u64::from(words) * 8 });
     }
 
-    /// Discards a map that is not needed. True if its pin may be removed: not for a map that the published
-    /// judge uses, and not for a map that was not made here.
+    /// Discards a map that is not needed. True if its pin may be removed. A map that the published judge
+    /// uses, or that was not made here, stays.
     pub fn discarded(&mut self, map: MapUse) -> bool {
         let may_go = self.contains(map) && !self.used.contains(&map);
         if may_go {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::{KernelError, Tampering};
 
-/// The most records. More of them would not help to notice an attacker.
+/// The most records. An attacker who makes more changes is noticed by these.
 const MOST: usize = 16;
 
 #[derive(Debug)]

@@ -72,7 +72,8 @@ impl Pins {
             made => Some(made),
         });
         let lock = lock.unwrap_or_else(made)?;
-        // A successor of the previous filterd may have begun already.
+        // A filterd that takes over may be so far that the previous one has ended. Its lock then refuses this
+        // start.
         if pins.directory.join(SUCCESSOR).exists() {
             pins.make_ours(SUCCESSOR)?;
             drop(pins.lock(SUCCESSOR)?);

@@ -35,8 +35,8 @@ const BESIDE: &str = "--beside";
 const NEEDED: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::PERFMON);
 
-/// Additional capabilities at the start, before any request: to mount a file system, to read names of foreign
-/// programs, and to see who else uses the pins.
+/// Additional capabilities at the start, before any request. They serve to mount a file system, to read names
+/// of foreign programs, and to see which processes use the pins.
 const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_PTRACE);
 
 /// The longest wait for its end: it only has to remove pins.

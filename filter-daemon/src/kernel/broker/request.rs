@@ -12,7 +12,9 @@ use filter_common::sets::SetName;
 /// The part of a set that a map holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum MapPart {
+    /// Single IPv4 addresses, in a table.
     Addresses,
+    /// IPv4 prefixes up to /24, as bits.
     Networks,
     /// Short IPv6 prefixes, by levels.
     Levels,
@@ -190,7 +192,7 @@ pub enum Request {
     Adopt,
     /// Report where the links are, and the programs on them.
     Look,
-    /// Give every link our program anew, for drivers that have lost it.
+    /// Give every link our program again, for drivers that have lost it.
     Renew,
     /// Restore pins that someone removed or replaced, and the judge in its slot.
     MendPins,
@@ -212,7 +214,7 @@ pub enum Request {
     Seed(Vec<[u64; KEY_WORDS]>),
     /// Report the counters of all packets.
     Count,
-    /// Let packets meet the judge that was published separately, in place of another filterd's.
+    /// Make packets meet the judge that was published separately, in place of another filterd's.
     Succeed {
         /// The uptime of the machine in milliseconds at which the other filterd continues. After it nothing
         /// may be changed.
@@ -220,7 +222,7 @@ pub enum Request {
     },
     /// Take over the usual pins after the other filterd has ended.
     Settle,
-    /// Let packets meet the last published judge again, because the filterd that had begun to replace us has
+    /// Make packets meet the last published judge again, because the filterd that had begun to replace us has
     /// ended.
     ComeBack,
     /// Leave everything to the filterd that has replaced us.

@@ -55,7 +55,7 @@ pub struct Server {
     published: Option<Judge>,
     /// Whether there were links when the broker began.
     found_at_work: bool,
-    /// Whether nothing of ours is left, or another filterd owns all of it now.
+    /// Whether all our pins are removed, or another filterd owns them now.
     is_gone: bool,
     /// Whether another filterd's judge is still the one that packets meet.
     is_apart: bool,
@@ -82,7 +82,7 @@ impl Server {
         Ok(Self::with(pins, root, lock, false))
     }
 
-    /// Starts beside a running filterd. It changes nothing of that filterd's, and packets see nothing, until
+    /// Starts next to a running filterd. It changes nothing of that filterd's, and packets see nothing, until
     /// `Succeed`.
     pub fn beside(directory: &Path) -> Result<Self, KernelError> {
         version::check()?;

@@ -1,4 +1,4 @@
-//! Lets the broker look for itself at interfaces and at loaded programs.
+//! Reads interfaces and loaded programs for the broker, independently of the daemon.
 
 use std::collections::HashMap;
 use std::thread;

@@ -2,9 +2,11 @@
 //! words.
 //!
 //! A table is one value of a map, so its address never changes. A packet therefore needs no map lookup, which
-//! would take eleven instructions for each table (`BPF_PSEUDO_MAP_VALUE`; the settings are reached in the
-//! same way). aya does this only for maps that it makes and fills itself. It ignores names without a
-//! definition, and the tables are such names.
+//! would take eleven instructions for each table (`BPF_PSEUDO_MAP_VALUE`). The settings are reached in the
+//! same way.
+//!
+//! This is done here because aya does it only for maps that it makes and fills itself. It ignores names
+//! without a definition, and the tables are such names.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};

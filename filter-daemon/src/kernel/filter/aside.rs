@@ -2,7 +2,7 @@
 //! with many IPv6 lengths, and the owner must serve other requests meanwhile.
 //!
 //! Until the judge is loaded, the plan is *postponed*. Removals, and additions to tables that packets read
-//! already, do not need the plan: nothing is loaded or published for them, so nothing can be refused. An
+//! already, do not need the plan. Nothing is loaded or published for them, so nothing can be refused. An
 //! addition to a planned table publishes the plan, and waits for it. `settle` publishes the plan when the
 //! judge is loaded. Larger tables stand still until then, because the broker loads one judge at a time.
 

@@ -50,7 +50,7 @@ impl Filter {
         self.maps.broker().order(Request::Seed(keys))
     }
 
-    /// Gives the filter anew to every interface that has it. Returns the number of the program that is
+    /// Attaches the filter again on every interface that has it. Returns the number of the program that is
     /// attached then.
     pub fn renew(&mut self) -> Result<u32, KernelError> {
         match self.maps.broker().ask(Request::Renew)? {
@@ -85,7 +85,7 @@ impl Filter {
         self.maps.broker().order(Request::Rollback)
     }
 
-    /// Lets packets meet this filter in place of another filterd's, which works until then. Fails after
+    /// Makes packets meet this filter in place of another filterd's, which works until then. Fails after
     /// `too_late` (milliseconds of the machine's uptime), because the other filterd then continues.
     pub fn succeed(&mut self, too_late: u64) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Succeed { too_late })
@@ -96,7 +96,7 @@ impl Filter {
         self.maps.broker().order(Request::Settle)
     }
 
-    /// Lets packets meet this filter again after another filterd failed to replace it.
+    /// Makes packets meet this filter again after another filterd failed to replace it.
     pub fn come_back(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::ComeBack)
     }

@@ -140,8 +140,8 @@ impl Filter {
     }
 
     /// Loads the judge for the filled larger tables in the background. True if it is worth waiting for,
-    /// because the verifier takes time and the owner must serve other requests. Changes made in between
-    /// require another judge. That one is loaded when it is published.
+    /// because the verifier takes time and the owner must serve other requests. If changes made in between
+    /// require another judge, that one is loaded when it is published.
     fn waits_for_judge(&mut self, filled: &PerSet<Growing>) -> bool {
         let foreseen = PerSet::from_fn(|name| self.sets[name].foreseen(filled[name]));
         if foreseen.iter().all(|(_, set)| set.is_none()) {

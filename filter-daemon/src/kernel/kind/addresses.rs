@@ -1,4 +1,4 @@
-//! The table of IPv4 addresses.
+//! The cuckoo table of IPv4 addresses: its settings, its keys and its entries.
 
 use std::iter;
 

@@ -1,4 +1,4 @@
-//! The table of IPv6 prefixes.
+//! The cuckoo table of IPv6 prefixes: its settings, its keys and its entries.
 
 use std::collections::BTreeSet;
 

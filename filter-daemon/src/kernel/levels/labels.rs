@@ -8,7 +8,7 @@ use crate::kernel::pages::LabelPages;
 use crate::kernel::window::Window;
 
 impl LabelPages {
-    /// Writes the label of each place beside `words`. The places of one node must be consecutive.
+    /// Writes the label of each place of `words`. The places of one node must be consecutive.
     pub fn write6(
         &mut self,
         words: &Window,

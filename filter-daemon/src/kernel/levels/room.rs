@@ -9,10 +9,10 @@ use filter_common::levels::{Levels, size};
 use crate::kernel::ways::Ways;
 use crate::kernel::window::Window;
 
-/// The map takes at most the table's words divided by this number,
+/// The map may take the table's words divided by this number.
 const PART: u32 = 4;
 
-/// or this many words if that is more (2 MiB). A prefix without room in the levels costs the judge extra
+/// It may always take this many words (2 MiB). A prefix without room in the levels costs the judge extra
 /// table probes.
 const ALWAYS: u32 = 1 << 18;
 
@@ -36,7 +36,7 @@ pub fn words_of_labels(size: u32, label_bits: u32) -> u32 {
     pages::words(directory(size), label_bits)
 }
 
-/// The largest size allowed beside a table of this geometry.
+/// The largest size allowed for a table of this geometry.
 fn most_beside(table: Option<Geometry>) -> u32 {
     size::within(table.map_or(0, |geometry| geometry.words() / PART).max(ALWAYS))
 }

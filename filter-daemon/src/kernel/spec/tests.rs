@@ -37,8 +37,8 @@ fn the_settings_of_judges_are_those_that_the_proof_is_about() {
 /// sizes.
 const LEVELS_APART: usize = 64;
 
-/// Each set to block, together with its predecessor as the set to allow. Each set is thereby used once as
-/// either.
+/// Each set to block, together with its predecessor as the set to allow. Each set thereby occurs once in each
+/// role.
 fn specs() -> impl Iterator<Item = JudgeSpec> {
     let sets: Vec<SetSpec> = sets().collect();
     let before = sets.clone().into_iter().cycle().skip(sets.len() - 1);

@@ -249,7 +249,7 @@ fn a_larger_ipv6_table_is_gathered_page_by_page() {
     assert_eq!(owner.filter().six().entries, u64::from(COUNT - STEPS));
 }
 
-/// The stash is included. The counts are one below and one above a table size's limit, and arbitrary ones.
+/// The stash is included. The counts lie around a table size's limit, or are arbitrary.
 #[test]
 fn an_ipv6_entry_takes_nine_bytes_when_many_come_at_once_and_fourteen_after_growth() {
     for count in [100_000, 115_545, 115_546, 300_000] {

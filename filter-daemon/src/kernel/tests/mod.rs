@@ -86,7 +86,7 @@ fn tell_until(end: u64, next: &AtomicU64) -> Told {
     }
 }
 
-/// What the sequences have covered.
+/// Counts of what the sequences have covered.
 #[derive(Debug, Default)]
 struct Told {
     stories: u64,

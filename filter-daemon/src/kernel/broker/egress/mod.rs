@@ -1,6 +1,6 @@
-//! The egress program. It is loaded once with its maps, and attached wherever the filter is: by a TCX link
-//! where the kernel has them (6.6), otherwise as a filter of `clsact`. Its maps are pinned, so that own flows
-//! outlive the daemon.
+//! The egress program. It is loaded once with its maps, and attached wherever the filter is. The attachment
+//! is a TCX link where the kernel has them (6.6), otherwise a filter of `clsact`. The maps are pinned, so
+//! that own flows outlive the daemon.
 //!
 //! Among the pins, `egress/` has one entry for each interface: the link itself, or a symbolic link that
 //! describes our `clsact` filter (`clsact`).

@@ -11,8 +11,8 @@ use super::{Server, counters, storage};
 use crate::kernel::KernelError;
 
 impl Server {
-    /// Checks the judge's slot and every pin of ours, and restores them. A successor that waits for its turn
-    /// is skipped: it has few pins, and not for long.
+    /// Checks the judge's slot and all our pins, and restores them. A successor that waits for its turn is
+    /// skipped: it has few pins, and not for long.
     pub(super) fn mend_pins(&mut self) -> Result<(), KernelError> {
         if self.is_gone || self.is_apart {
             return Ok(());
@@ -41,8 +41,8 @@ impl Server {
         Mended { egress, tampered, owner: geteuid().as_raw() }
     }
 
-    /// Gives every link our program anew, and returns the program's number. Some drivers (virtio_net) lose it
-    /// while the machine sleeps, although the kernel still reports it.
+    /// Gives every link our program again, and returns the program's number. Some drivers (virtio_net) lose
+    /// it while the machine sleeps, although the kernel still reports it.
     pub(super) fn renew(&mut self) -> Result<u32, KernelError> {
         if let Some(judge) = &self.published
             && !self.is_gone
