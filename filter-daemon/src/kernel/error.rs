@@ -21,6 +21,7 @@ pub enum KernelError {
     /// There is no bpffs for the pins.
     #[error("cannot use {} on a BPF file system: {reason}", printable::path(path))]
     NoBpffs {
+        /// The directory meant for pins.
         path: PathBuf,
         reason: String,
     },
@@ -35,6 +36,7 @@ pub enum KernelError {
     /// The given directory contains no pins of filterd.
     #[error("{} holds no pins of filterd: {reason}", path.display())]
     NoPins {
+        /// The directory that was given.
         path: PathBuf,
         reason: String,
     },
@@ -51,16 +53,19 @@ pub enum KernelError {
     /// The broker process does not answer.
     #[error("the broker (the process that holds the kernel) does not answer: {reason}")]
     BrokerGone {
+        /// How the broker failed to answer.
         reason: String,
     },
     /// The broker refuses the request on principle.
     #[error("the broker does not {what}: {why}")]
     Refused {
+        /// The action that was requested.
         what: String,
         why: String,
     },
     #[error("not permitted to {what}")]
     NotPermitted {
+        /// The action that was attempted.
         what: String,
     },
     #[error("cannot {what}: {reason}")]
@@ -118,11 +123,13 @@ pub enum KernelError {
     /// Talking to the kernel about interfaces failed.
     #[error("cannot ask the kernel about interfaces: {reason}")]
     Netlink {
+        /// The error of the netlink socket.
         reason: String,
     },
     /// The kernel did not list this host's sockets.
     #[error("cannot ask the kernel about sockets: {reason}")]
     Sockets {
+        /// The error of the failed query.
         reason: String,
     },
     #[error("{entries} entries are more than one table takes ({most})")]
@@ -133,6 +140,7 @@ pub enum KernelError {
     },
     #[error("cannot map {what} into memory: {reason}")]
     Window {
+        /// The name of the map.
         what: String,
         reason: String,
     },

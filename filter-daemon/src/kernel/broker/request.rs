@@ -149,12 +149,14 @@ pub enum Request {
     /// Make a map of zeroed words and return its descriptor.
     Make {
         map: MapName,
+        /// The number of the new map.
         generation: u64,
         words: u32,
     },
     /// Start making such a map in the background.
     Begin {
         map: MapName,
+        /// The number of the new map.
         generation: u64,
         words: u32,
     },
@@ -168,6 +170,7 @@ pub enum Request {
     /// Discard a map that no published judge uses.
     Discard {
         map: MapName,
+        /// The number of the discarded map.
         generation: u64,
     },
     /// Load such a judge in the background. Repeat the request until it is loaded.
