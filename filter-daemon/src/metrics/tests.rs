@@ -224,10 +224,10 @@ fn the_document_tells_all_of_them() {
     for Family { name, kind, help, .. } in families() {
         told += &format!("| `{name}` | {} | {help} |\n", kind.word());
     }
-    let document = file("docs/metrics.md");
+    let document = file("docs/reference/metrics.md");
     if env::var_os("METRICS_DOCS").is_some() {
         fs::write(&document, &told).unwrap();
     }
     let there = fs::read_to_string(&document).unwrap_or_default();
-    assert_eq!(there, told, "METRICS_DOCS=write cargo test -p filter-daemon --lib metrics writes it anew");
+    assert_eq!(there, told, "METRICS_DOCS=write cargo test -p filter-daemon --lib metrics writes it again");
 }
