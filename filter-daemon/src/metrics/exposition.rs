@@ -1,5 +1,5 @@
-//! Writes the text format of Prometheus, version 0.0.4: two lines describe a family, then comes one line per series. A family
-//! without series is left out.
+//! Writes the text format of Prometheus, version 0.0.4: two lines describe a family, then comes one line per series.
+//! A family without series is left out.
 
 use std::fmt::{Display, Write};
 

@@ -1,8 +1,8 @@
-//! Writes the snapshot as series in the text format of Prometheus. To add a series, add a row to one of the tables of families;
-//! docs/reference/metrics.md is made from them.
+//! Writes the snapshot as series in the text format of Prometheus. To add a series, add a row to one of the tables of
+//! families; docs/reference/metrics.md is made from them.
 //!
-//! Labels are configured interfaces, names of lists and tables, and fixed words. A sender cannot create labels, with one
-//! exception: sources, of which there are at most as many as `metrics.sources` says, and none by default.
+//! Labels are configured interfaces, names of lists and tables, and fixed words. A sender cannot create labels, with
+//! one exception: sources, of which there are at most as many as `metrics.sources` says, and none by default.
 
 mod exposition;
 mod lists;

@@ -1,5 +1,5 @@
-//! Series of packets and their verdicts. Passing packets have counters by reason only, because a packet that passes must cost
-//! nothing else. The kernel's own counters say what an interface receives.
+//! Series of packets and their verdicts. Passing packets have counters by reason only, because a packet that passes
+//! must cost nothing else. The kernel's own counters say what an interface receives.
 
 use super::exposition::Exposition;
 use super::{Family, Snapshot};

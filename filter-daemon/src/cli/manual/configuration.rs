@@ -17,7 +17,7 @@ filterd.yaml \\- the configuration of filterd(8)
 const SEE_ALSO: &str =
     ".SH \"SEE ALSO\"\nfilterd(8), filterd\\-check(8), filterd\\-diff(8), filterd\\-reload(8)\n";
 
-/// The page.
+/// Writes the whole page, filterd.yaml(5).
 pub fn page() -> String {
     let mut blocks = REFERENCE.trim_end().split("\n\n");
     let about = blocks.next().unwrap();

@@ -34,7 +34,7 @@ pub struct Add {
     pub wide: bool,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The targets; may contain a target twice.

@@ -1,7 +1,7 @@
-//! `io.filterd.Allow` and `io.filterd.Disallow`: let packets of targets pass whatever blocks them, or end that.
+//! `io.filterd.Allow` and `io.filterd.Disallow`: let packets of targets pass even if they are blocked, or end that.
 //!
 //! They have the parameters of `Add` and `Remove`, but are methods of their own. A daemon of an older version, which
-//! can only block, refuses them, and does not block what was to be allowed.
+//! can only block, refuses them, and blocks nothing by mistake.
 
 use serde::{Deserialize, Serialize};
 

@@ -35,8 +35,8 @@ pub struct Changed {
     /// After a remove: end of the trial of a reload, if one is on trial. No other reload is accepted before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_trial_until: Option<u64>,
-    /// After an add of few targets: entries that block one of them, or a part of it, on all ports for longer than
-    /// requested (the first hundred).
+    /// After an add of few targets: entries that block one of them, or a part, on all ports for longer than requested
+    /// (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longer: Vec<Entry>,
     /// After an add or allow of few targets: number of targets that wider entries already block on all ports, or allow.

@@ -1,4 +1,4 @@
-//! `io.filterd.Confirm`: keep what a reload on trial has changed.
+//! `io.filterd.Confirm`: keep the changes of a reload on trial.
 
 use serde::{Deserialize, Serialize};
 

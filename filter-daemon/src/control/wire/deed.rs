@@ -1,4 +1,4 @@
-//! What a request changes and what came of it, as the log has it.
+//! The action of a request and its result, as the log has them.
 
 use std::time::Duration;
 

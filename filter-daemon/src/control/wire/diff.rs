@@ -1,4 +1,4 @@
-//! `io.filterd.Diff`: show what a reload would change, and which peers of this host it would cut off.
+//! `io.filterd.Diff`: show the changes that a reload would make, and which peers of this host it would cut off.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub const MOST_ENTRIES: usize = 100_000;
 /// The most peers that a reply names; all are counted.
 pub const MOST_CUT: usize = 1000;
 
-/// What a reload would change.
+/// The changes that a reload would make.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
@@ -155,7 +155,7 @@ pub struct Cut {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stays {
-    /// The guarded address.
+    /// The address that is guarded.
     pub address: String,
     /// The reason why it is guarded.
     pub why: String,

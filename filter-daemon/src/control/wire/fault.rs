@@ -8,11 +8,11 @@ use crate::text::Explanation;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fault {
-    /// What the fault affects.
+    /// The part that the fault affects.
     pub about: About,
     /// Time of its beginning, in seconds since 1970.
     pub since: u64,
-    /// What is wrong, and what to do about it.
+    /// The problem and its remedy.
     #[serde(flatten)]
     pub told: Explanation,
     /// The id for `filterd ack`. A fault that ends by itself has none.
@@ -20,7 +20,7 @@ pub struct Fault {
     pub id: Option<String>,
 }
 
-/// What a fault affects, the worst first.
+/// The parts that a fault may affect, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -15,7 +15,7 @@ pub struct Flush {
     pub list: Option<String>,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Name of the only live list to empty. Default: all live lists that block.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Guarded {
     /// The target of the request: the address itself, or a prefix around it.
     pub target: String,
-    /// The guarded address.
+    /// The address that is guarded.
     pub address: String,
     /// The reason why it is guarded, such as `a gateway of this host`.
     pub why: String,

@@ -12,7 +12,7 @@ use super::{Changed, Counts, Deed, Failure, Method, add, words};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Import {
-    /// Addresses or prefixes.
+    /// Addresses or prefixes, but no ranges.
     pub targets: Strings,
     /// Name of the live list to add to. Default: `manual`, or `manual-allow` for what is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ pub struct Import {
     pub wide: bool,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// An add of all these entries.

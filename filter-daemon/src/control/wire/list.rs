@@ -63,7 +63,7 @@ pub struct Place {
     pub target: Target,
 }
 
-/// An address family.
+/// A family of addresses: IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// The family of IPv4 addresses.

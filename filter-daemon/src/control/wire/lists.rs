@@ -61,7 +61,7 @@ pub struct List {
     /// Number of lines that were not understood when it was last read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: u64,
-    /// The first of these lines: its place, and what is wrong with it. `filterd check` shows its content.
+    /// The first of these lines: its place, and what is wrong with it. `filterd check` shows their content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
     /// Format of its file (`plain`, `csv` …), if it has one.
@@ -92,7 +92,7 @@ pub struct List {
     /// Time at which the version in force was read, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
-    /// Why it is not what its file says, and what to do.
+    /// Why it differs from its file, and the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Trouble>,
     /// Its file, or the `url` without parts that may be secret.
@@ -118,18 +118,18 @@ pub struct Fetching {
     /// Whether a download is running.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub now: bool,
-    /// Why the last download failed, and what to do.
+    /// Why the last download failed, and the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Trouble>,
 }
 
-/// Why a list is not what its file says, since when, and what to do.
+/// Why a list differs from its file, since when, and the remedy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trouble {
     /// Time of its beginning, in seconds since 1970.
     pub since: u64,
-    /// What is wrong, and what to do about it.
+    /// The problem and its remedy.
     #[serde(flatten)]
     pub told: Explanation,
 }

@@ -78,7 +78,7 @@ pub struct Envelope<'a, M> {
 /// A request that was read from the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The request itself.
+    /// The method and parameters of the request.
     pub message: Message,
     /// The SSH connection that the client claims to have come by.
     pub came_by: Option<String>,

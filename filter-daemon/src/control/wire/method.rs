@@ -30,7 +30,7 @@ pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static 
     /// Whether it may cut off the user who asks. The client then sends the SSH connection of the user.
     const MAY_CUT: bool = false;
 
-    /// Checks the parameters.
+    /// Checks that the parameters can be carried out.
     fn check(self) -> Result<Self::Request, Failure>;
 
     /// Stores who asks, if the request keeps that. `who` gets the verb.
@@ -76,14 +76,14 @@ pub trait Listed: Sized {
 
 /// Code that answers any method.
 pub trait Answers {
-    /// Answers one request.
+    /// Answers one request of any method.
     fn answer<M: Method>(&mut self, parameters: M) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 /// A request on its way to the owner of state, and the way back for its answer.
 #[derive(Debug)]
 pub struct Asked<M: Method> {
-    /// The request itself.
+    /// The method and parameters of the request.
     pub request: M::Request,
     /// If this is dropped without an answer, the client learns that the daemon is stopping.
     pub reply: oneshot::Sender<Result<M::Reply, Failure>>,

@@ -15,7 +15,7 @@ pub struct Pause {
     pub seconds: u64,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// How long it lasts.

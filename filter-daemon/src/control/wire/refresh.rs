@@ -18,7 +18,7 @@ pub struct Refresh {
     pub lists: Vec<String>,
 }
 
-/// What the downloads changed.
+/// The changes that the downloads made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
@@ -58,12 +58,12 @@ pub struct Refreshed {
     /// The last download. Missing if it failed, or the list is a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<Transfer>,
-    /// Why it is not what its source has, and what to do.
+    /// Why it differs from its source, and the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Explanation>,
 }
 
-/// What a server has sent.
+/// A download from a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transfer {
@@ -86,7 +86,7 @@ pub enum Outcome {
     Unchanged,
     /// The new version is not accepted, and the previous version stays in force.
     HeldBack,
-    /// The download failed.
+    /// The download of the list failed.
     NotFetched,
     /// The list is downloaded, and takes effect when the reload on trial is confirmed; after a rollback, at the next
     /// download.

@@ -22,7 +22,7 @@ pub struct Reload {
     pub confirm: Option<u64>,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Lists and interfaces that are accepted.
@@ -33,7 +33,7 @@ pub struct Request {
     pub by: String,
 }
 
-/// What a reload changed.
+/// The changes that a reload made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
@@ -47,7 +47,7 @@ pub struct Reply {
     /// Number of targets that are no longer allowed.
     #[serde(default, skip_serializing_if = "is_none")]
     pub disallowed: u64,
-    /// Number of lists that did not change: neither name and entries, nor what they mean and how long they last.
+    /// Number of lists that did not change: neither name and entries, nor their meaning and their `ttl`.
     pub unchanged: u64,
     /// Time it took until all lists had copies on disk, in milliseconds. A reload on trial does not wait for copies.
     pub milliseconds: u64,
@@ -106,7 +106,7 @@ pub struct HeldBack {
     pub list: String,
     /// Time since which that is so, in seconds since 1970.
     pub since: u64,
-    /// Why, what is in force instead, and what to do.
+    /// The reason, the version in force, and the remedy.
     #[serde(flatten)]
     pub told: Explanation,
 }

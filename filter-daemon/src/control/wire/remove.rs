@@ -19,7 +19,7 @@ pub struct Remove {
     pub list: Option<String>,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The targets; may contain a target twice.

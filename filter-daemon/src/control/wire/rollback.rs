@@ -1,4 +1,4 @@
-//! `io.filterd.Rollback`: restore at once what was in force before a reload on trial.
+//! `io.filterd.Rollback`: restore at once the state before a reload on trial.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct Reply {
     /// Time since which the previous state is in force again, if it was already rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub already: Option<u64>,
-    /// What the rollback changed, in the form of a reload.
+    /// The changes of the rollback, in the form of a reload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone: Option<reload::Reply>,
 }

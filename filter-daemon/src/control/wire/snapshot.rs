@@ -25,7 +25,7 @@ pub struct Reply {
     /// Time of the snapshot in milliseconds since the machine started. Setting the clock does not change it, so use it
     /// for rates between two snapshots.
     pub uptime: u64,
-    /// Version of filterd.
+    /// Version of the running filterd.
     pub filterd: String,
     /// Process id of the daemon.
     pub pid: u32,
@@ -138,7 +138,7 @@ pub struct Sampled {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Changes {
-    /// Number of changes.
+    /// Number of these changes.
     pub count: u64,
     /// Seconds that all of them took together.
     pub seconds: f64,
@@ -152,7 +152,7 @@ pub struct Changes {
 pub struct Within {
     /// The time in seconds.
     pub seconds: f64,
-    /// Number of changes.
+    /// Number of these changes.
     pub changes: u64,
 }
 

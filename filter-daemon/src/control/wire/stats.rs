@@ -49,7 +49,7 @@ pub struct OfList {
     pub list: String,
     /// Time since which packets count for this name, in seconds since 1970.
     pub since: u64,
-    /// Packets by verdict.
+    /// Packets of the list by verdict.
     #[serde(flatten)]
     pub hits: Hits,
 }
@@ -65,7 +65,7 @@ pub struct OnInterface {
     pub reason: String,
     /// The verdict: `drop`, `would_drop` or `paused`.
     pub verdict: String,
-    /// Number of packets.
+    /// Number of these packets.
     pub packets: u64,
     /// Number of bytes of these packets.
     pub bytes: u64,
@@ -80,7 +80,7 @@ pub struct Counted {
     /// The verdict: `pass`, `drop`, `would_drop` (it passed because of `enforce: false`), or `paused` (it passed during
     /// a pause).
     pub verdict: String,
-    /// Number of packets.
+    /// Number of these packets.
     pub packets: u64,
     /// Number of bytes, for packets from listed sources. A frame counts without its checksum.
     #[serde(default, skip_serializing_if = "Option::is_none")]

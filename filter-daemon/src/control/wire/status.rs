@@ -1,4 +1,4 @@
-//! `io.filterd.Status`: show what the daemon does and how full its tables are.
+//! `io.filterd.Status`: show the state of the daemon, and how full its tables are.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct Status {}
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
-    /// Version of filterd.
+    /// Version of the running filterd.
     pub filterd: String,
     /// Process id of the daemon.
     pub pid: u32,
@@ -160,7 +160,7 @@ pub struct Table {
     /// before it, and what blocks on some ports has them behind (`ipv6 on port 22 only`). `counters of lists` has lists
     /// as entries.
     pub name: String,
-    /// Number of entries.
+    /// Number of its entries.
     pub entries: u64,
     /// Number of entries that fit before it is rebuilt larger.
     pub capacity: u64,
@@ -228,7 +228,7 @@ pub struct ListStatus {
     /// Number of guarded addresses that it names or that lie within its prefixes. They still pass.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub guarded: u64,
-    /// Why it is not what its file says, and what is in force instead.
+    /// Why it differs from its file, and which version is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Time at which the version in force was read, in seconds since 1970.

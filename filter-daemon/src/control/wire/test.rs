@@ -11,11 +11,11 @@ use super::{Entry, Failure, Idle, Method, parts, words};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// Addresses and prefixes.
+    /// Addresses and prefixes to look up.
     pub addresses: Strings,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The targets; none is IPv4-mapped.

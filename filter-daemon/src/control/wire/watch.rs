@@ -37,7 +37,7 @@ pub struct Watch {
     pub count: Option<u64>,
 }
 
-/// The checked parameters.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Whether changes are watched.
@@ -64,10 +64,10 @@ pub struct Reply {
     /// Number of events or drops that were lost before this one, because the client did not read them in time.
     #[serde(default, skip_serializing_if = "is_none_lost")]
     pub lost: u64,
-    /// A change.
+    /// A change, if this line has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Event>,
-    /// A dropped packet.
+    /// A dropped packet, if this line has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<Drop>,
     /// Why drops cannot be watched, if they were asked for. Only on the first line.
@@ -81,7 +81,7 @@ pub struct Reply {
 pub struct Drop {
     /// Time in milliseconds since 1970.
     pub at: u64,
-    /// Nanoseconds after that.
+    /// Nanoseconds after the time in `at`.
     pub nanoseconds: u32,
     /// Number of drops that it stands for. Sums of weights are unbiased estimates. While few packets are dropped, it is
     /// 1.
@@ -127,8 +127,8 @@ pub struct Event {
     pub at: u64,
     /// Level of the log line: `info`, `warn` or `error`.
     pub level: String,
-    /// The action in one word, if there is one: a command (`add`, `remove`, `pause`), or `expire`, `refresh`, `fetch`,
-    /// `read`, `reload`, or `attach` and `detach` of an interface.
+    /// The action in one word, if there is one. It is a command (`add`, `remove`, `pause`), or one of `expire`, `refresh`,
+    /// `fetch`, `read`, `reload`, `attach` and `detach`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verb: Option<String>,
     /// The address or prefix that it concerns; if there are several, the first.
