@@ -373,7 +373,7 @@ mod tests {
     /// Programs choose by these words: each that may come is named.
     #[test]
     fn every_kind_of_list_is_named_where_programs_are_told_of_kinds() {
-        let page = include_str!("../../../docs/control.md");
+        let page = include_str!("../../../docs/reference/control.md");
         let told: Vec<_> = page.lines().filter(|line| line.starts_with("| `kind` |")).collect();
         assert_eq!(told.len(), 2, "of lists and of status");
         // `url` is what a file is called that is fetched.
