@@ -373,7 +373,7 @@ mod tests {
     /// Programs depend on these words, so the documentation must name each.
     #[test]
     fn every_kind_of_list_is_named_where_programs_are_told_of_kinds() {
-        let page = include_str!("../../../docs/control.md");
+        let page = include_str!("../../../docs/reference/control.md");
         let told: Vec<_> = page.lines().filter(|line| line.starts_with("| `kind` |")).collect();
         assert_eq!(told.len(), 2, "of lists and of status");
         // `url` is the word for a file that is fetched.

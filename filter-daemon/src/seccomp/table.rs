@@ -48,9 +48,9 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP) as u64;
 
 const THREADS: Rule =
-    Only("threads", &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]]);
+    Only("threads only", &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]]);
 
-const PROCESSES: Rule = Only("in its own namespaces", &[&[Without(0, NAMESPACES)]]);
+const PROCESSES: Rule = Only("without new namespaces", &[&[Without(0, NAMESPACES)]]);
 
 /// The socket type is in the lowest bits; flags are above.
 const KIND: u64 = 0xf;
@@ -73,7 +73,7 @@ const SOCKETS: Test = Is(2, libc::NETLINK_SOCK_DIAG as u64);
 const GENERIC: Test = Is(2, libc::NETLINK_GENERIC as u64);
 
 const LISTENERS_SOCKETS: Rule = Only(
-    "TCP to listen, the kernel's netlink (routes, sockets, drivers)",
+    "TCP, netlink (routes, sockets, generic)",
     &[
         &[INET, STREAM, USUAL],
         &[INET, STREAM, TCP],
@@ -86,7 +86,7 @@ const LISTENERS_SOCKETS: Rule = Only(
 );
 
 const CLIENTS_SOCKETS: Rule = Only(
-    "TCP, UDP, the kernel's netlink (routes)",
+    "TCP, UDP, netlink (routes)",
     &[
         &[INET, STREAM, USUAL],
         &[INET, STREAM, TCP],
@@ -102,7 +102,7 @@ const CLIENTS_SOCKETS: Rule = Only(
 
 /// The C library looks up interface indices through any datagram socket. This one never connects.
 const NETLINK_SOCKETS: Rule = Only(
-    "the kernel's netlink (routes), Unix datagrams",
+    "netlink (routes), Unix datagrams",
     &[&[NETLINK, ROUTES], &[Is(0, libc::AF_UNIX as u64), DATAGRAM, USUAL]],
 );
 
@@ -110,37 +110,36 @@ const NETLINK_SOCKETS: Rule = Only(
 /// an address that is too short.
 const NETLINK_ADDRESS: u64 = 12;
 
-const TO_THE_KERNEL: Rule = Only("to the kernel's netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
-const BOUND_TO_THE_KERNEL: Rule = Only("as the kernel's client", &[&[Is(2, NETLINK_ADDRESS)]]);
+const TO_THE_KERNEL: Rule = Only("to netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
+const BOUND_TO_THE_KERNEL: Rule = Only("netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
 
 /// Excludes messages that open a connection (TCP Fast Open).
-const SLOWLY: Rule = Only("over connections that stand", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
-const SLOWLY_IN_PARTS: Rule =
-    Only("over connections that stand", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
+const SLOWLY: Rule = Only("over open connections", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
+const SLOWLY_IN_PARTS: Rule = Only("over open connections", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
 
-const NO_CODE: Rule = Only("none that can be run", &[&[Without(2, libc::PROT_EXEC as u64)]]);
+const NO_CODE: Rule = Only("not executable", &[&[Without(2, libc::PROT_EXEC as u64)]]);
 
 const WRITING: u64 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
 
-const READING: Rule = Only("to read", &[&[Without(2, WRITING)]]);
+const READING: Rule = Only("read only", &[&[Without(2, WRITING)]]);
 
-/// Excludes the bits that make a file run as its owner.
-const PLAIN_MODES: Rule = Only("without set-user-id, of files it holds", &[&[Without(1, 0o7000)]]);
+/// Excludes the set-user-ID, set-group-ID and sticky bits.
+const PLAIN_MODES: Rule = Only("without set-user-id bits", &[&[Without(1, 0o7000)]]);
 
 const INTO_NO_TERMINAL: Rule =
-    Only("but into no terminal", &[&[IsNot(1, libc::TIOCSTI), IsNot(1, libc::TIOCLINUX)]]);
+    Only("not TIOCSTI, TIOCLINUX", &[&[IsNot(1, libc::TIOCSTI), IsNot(1, libc::TIOCLINUX)]]);
 
-const WAITING: Rule = Only("to wait and to count", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
+const WAITING: Rule = Only("FIONBIO, FIONREAD", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
 
 /// `BPF_OBJ_GET_INFO_BY_FD`, to identify a descriptor that the broker has handed over.
-const ABOUT_A_DESCRIPTOR: Rule = Only("to ask what a descriptor is", &[&[Is(0, 15)]]);
+const ABOUT_A_DESCRIPTOR: Rule = Only("information about a descriptor", &[&[Is(0, 15)]]);
 
 /// The permitted commands of `enum bpf_cmd`: maps and elements (0–4, 21, 22), programs (5), pins (6, 7),
 /// information (15), BTF (18), links (28, 29, 34). Excluded are other programs and maps by ID, attachments
 /// without a link, test runs, tracing, iterators, statistics and tokens.
 const MAPS_PROGRAMS_LINKS: Rule = Only(
-    "maps, programs, pins and links, none by number",
+    "maps, programs, pins and links, not by id",
     &[
         &[Is(0, 0)],
         &[Is(0, 1)],
@@ -161,9 +160,9 @@ const MAPS_PROGRAMS_LINKS: Rule = Only(
 );
 
 /// Signal 0, because login records name processes.
-const IS_IT_THERE: Rule = Only("none, but ask whether a process is there", &[&[Is(1, 0)]]);
+const IS_IT_THERE: Rule = Only("signal 0 only", &[&[Is(1, 0)]]);
 
-const OWN_PROCESS: Rule = Only("to itself", &[&[IsOwnProcess(0)]]);
+const OWN_PROCESS: Rule = Only("to itself only", &[&[IsOwnProcess(0)]]);
 
 pub const DEEDS: &[Deed] = &[
     Deed { name: "run a program", calls: &[libc::SYS_execve, libc::SYS_execveat], rules: [No, No, Yes, No] },
@@ -279,7 +278,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed { name: "take hold of other processes", calls: &[libc::SYS_pidfd_open], rules: [No, No, Yes, No] },
+    Deed { name: "open other processes (pidfd)", calls: &[libc::SYS_pidfd_open], rules: [No, No, Yes, No] },
     Deed { name: "send signals", calls: &[libc::SYS_kill], rules: [IS_IT_THERE, No, Yes, No] },
     Deed {
         name: "send signals in other ways",
@@ -302,12 +301,12 @@ pub const DEEDS: &[Deed] = &[
         rules: [No, No, No, No],
     },
     Deed {
-        name: "handle page faults, share memory by key",
+        name: "userfaultfd, System V shared memory",
         calls: &[libc::SYS_userfaultfd, libc::SYS_shmget, libc::SYS_shmat],
         rules: [No, No, No, No],
     },
     Deed {
-        name: "use the kernel's keys",
+        name: "use kernel keyrings",
         calls: &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
         rules: [No, No, No, No],
     },
@@ -338,7 +337,7 @@ pub const DEEDS: &[Deed] = &[
         rules: [No, No, No, No],
     },
     Deed {
-        name: "change how the processor runs it",
+        name: "change execution domain and I/O privileges",
         calls: &[
             libc::SYS_personality,
             #[cfg(target_arch = "x86_64")]
@@ -351,7 +350,7 @@ pub const DEEDS: &[Deed] = &[
         rules: [No, No, No, No],
     },
     Deed {
-        name: "open files by number, watch all files",
+        name: "open files by handle, watch whole file systems",
         calls: &[libc::SYS_open_by_handle_at, libc::SYS_fanotify_init],
         rules: [No, No, No, No],
     },
@@ -379,19 +378,19 @@ pub const DEEDS: &[Deed] = &[
         rules: [Yes, No, No, No],
     },
     Deed {
-        name: "have memory",
+        name: "map memory",
         calls: &[libc::SYS_mmap, libc::SYS_mprotect],
         rules: [NO_CODE, NO_CODE, Yes, NO_CODE],
     },
-    Deed { name: "have memory with keys", calls: &[libc::SYS_pkey_mprotect], rules: [No, No, No, No] },
+    Deed { name: "use memory protection keys", calls: &[libc::SYS_pkey_mprotect], rules: [No, No, No, No] },
     Deed { name: "open a file", calls: &[libc::SYS_openat], rules: [Yes, Yes, Yes, READING] },
     Deed {
-        name: "control a descriptor",
+        name: "ioctl",
         calls: &[libc::SYS_ioctl],
         rules: [INTO_NO_TERMINAL, INTO_NO_TERMINAL, INTO_NO_TERMINAL, WAITING],
     },
     Deed {
-        name: "talk over the sockets it has",
+        name: "read, write and poll open descriptors",
         calls: &[
             libc::SYS_getpeername,
             libc::SYS_getsockname,
@@ -413,12 +412,12 @@ pub const DEEDS: &[Deed] = &[
         rules: [Yes; 4],
     },
     Deed {
-        name: "read an open file from its beginning to its end",
+        name: "stat and seek",
         calls: &[libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek],
         rules: [Yes; 4],
     },
     Deed {
-        name: "know the time, itself, and numbers that nobody can guess",
+        name: "read clocks, own ids and random numbers",
         calls: &[
             libc::SYS_clock_gettime,
             libc::SYS_clock_nanosleep,
@@ -437,7 +436,7 @@ pub const DEEDS: &[Deed] = &[
         rules: [Yes; 4],
     },
     Deed {
-        name: "give memory back, wait for itself, end",
+        name: "free memory, wait for own threads, exit",
         calls: &[
             libc::SYS_brk,
             libc::SYS_munmap,

@@ -23,7 +23,7 @@ const FILES: [(&str, &str); 5] = [
 
 /// What is read, and examples: files, and folders with all that is in them. Beside each other as in the tree, so that a link
 /// leads there where it leads in a clone.
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 15] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -31,6 +31,7 @@ const DOCUMENTS: [&str; 14] = [
     "CHANGELOG.md",
     "docs",
     "configs/filterd.yaml",
+    "configs/reference.yaml",
     "configs/container",
     "configs/examples",
     "configs/fail2ban",
