@@ -3,15 +3,19 @@
 mod circles;
 mod deny;
 mod dependencies;
+mod exceptions;
 mod faults;
 mod house;
 mod imports;
 mod kubernetes;
+mod names;
+mod product;
+mod prose;
 mod rooms;
 mod source;
 mod supply;
 
-use std::fs;
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use bpf_build::compiled::{self, Held};
@@ -22,6 +26,11 @@ use house::House;
 
 /// All of it, the quick ones first.
 pub fn all() -> Result<()> {
+    words()?;
+    if ["NAMES", "PROSE"].iter().any(|variable| env::var_os(variable).is_some()) {
+        println!("check: names and prose alone, since NAMES or PROSE is set");
+        return Ok(());
+    }
     houses_rules()?;
     format()?;
     kubernetes::complain()?;
@@ -54,6 +63,20 @@ fn houses_rules() -> Result<()> {
     bail!(
         "{} against the rules of the house\n       try ARCHITECTURE.md: who may import whom, and the unsafe rooms; \
          `cargo xtask check --table` prints the table for the code as it is",
+        complaints.len()
+    )
+}
+
+/// Names of functions and types, doc comments, and the prose of docs, help and messages: all complaints at once.
+fn words() -> Result<()> {
+    let complaints = [names::complaints()?, prose::complaints()?].concat();
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
+    bail!(
+        "{} against the rules of names and prose\n       try xtask/src/check/names.rs and xtask/src/check/prose/rules.rs: \
+         they state the rules, and names.toml and prose.toml the exceptions",
         complaints.len()
     )
 }
