@@ -76,7 +76,7 @@ fn words() -> Result<()> {
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     bail!(
         "{} against the rules of names and prose\n       try xtask/src/check/names.rs and xtask/src/check/prose/rules.rs: \
-         they state the rules, and names.toml and prose.toml the exceptions",
+         they state the rules, and xtask/names.toml and xtask/prose.toml the exceptions",
         complaints.len()
     )
 }

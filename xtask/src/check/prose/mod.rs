@@ -36,7 +36,7 @@ const GOALS: &str = "goals of the docs";
 
 const LINT: Lint = Lint {
     variable: "PROSE",
-    list: "xtask/src/check/prose.toml",
+    list: "xtask/prose.toml",
     head: "\
 # Sentences that still break the rules of prose, counted for each file. A number may only shrink.
 # `PROSE=write cargo xtask check` lowers the numbers, `PROSE=list` prints the places, `PROSE=force` writes what is there.
