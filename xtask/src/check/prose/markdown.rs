@@ -10,7 +10,10 @@ pub struct Paragraph {
     pub is_cell: bool,
 }
 
-/// All prose of a document, without headings, code blocks, comments, and heads of tables.
+/// Comments around a part that a test generates end so.
+const GENERATED: [&str; 2] = [": begin -->", ": end -->"];
+
+/// All prose of a document, without headings, code blocks, comments, heads of tables, and generated parts.
 pub fn paragraphs(document: &str) -> Vec<Paragraph> {
     let mut reader = Reader::default();
     let lines: Vec<_> = document.lines().collect();
@@ -28,19 +31,13 @@ struct Reader {
     open: Option<Text>,
     is_code: bool,
     is_comment: bool,
+    is_generated: bool,
 }
 
 impl Reader {
     fn line(&mut self, number: usize, line: &str, next: &str) {
         let line = line.trim_start_matches("> ");
-        if line.starts_with("```") {
-            self.end();
-            self.is_code = !self.is_code;
-        } else if self.is_code {
-        } else if self.is_comment || line.starts_with("<!--") {
-            self.end();
-            self.is_comment = !line.contains("-->");
-        } else if line.is_empty() || line.starts_with(['#', '<']) {
+        if self.follow(line) || line.is_empty() || line.starts_with(['#', '<']) {
             self.end();
         } else if line.starts_with('|') {
             self.end();
@@ -51,6 +48,24 @@ impl Reader {
         } else {
             self.add(number, line);
         }
+    }
+
+    /// Follows blocks of code, comments and generated parts, and returns whether the line belongs to one.
+    fn follow(&mut self, line: &str) -> bool {
+        let is_fence = line.starts_with("```");
+        let is_comment = line.starts_with("<!--");
+        if is_comment && GENERATED.iter().any(|end| line.ends_with(end)) {
+            self.is_generated = line.ends_with(GENERATED[0]);
+        } else if self.is_generated {
+            return true;
+        } else if is_fence || self.is_code {
+            self.is_code ^= is_fence;
+        } else if is_comment || self.is_comment {
+            self.is_comment = !line.contains("-->");
+        } else {
+            return false;
+        }
+        true
     }
 
     fn add(&mut self, number: usize, line: &str) {
@@ -120,6 +135,7 @@ mod tests {
             ("One\n```sh\ntwo\n```\nthree", &["One", "three"]),
             ("  ```sh\n  one\n  ```\n  two", &["two"]),
             ("One\n<!-- two\nthree -->\nfour", &["One", "four"]),
+            ("One\n<!-- from types: begin -->\n| a |\n<!-- from types: end -->\ntwo", &["One", "two"]),
             ("<p align=center>\nOne", &["One"]),
             ("2001 was a year", &["2001 was a year"]),
             (
