@@ -2,7 +2,7 @@
 //!
 //! Each word is read by one load of 64 bits, on every way through the program, and what is loaded is kept: no bucket is
 //! read in two parts or twice. First homes come before second ones, then the stash's hot word, then its ways:
-//! entries that move on at once rely on that (ARCHITECTURE.md, "Moving under running readers"). What blocks is read before
+//! entries that move on at once rely on that (docs/internals/moving.md). What blocks is read before
 //! what allows, so that whoever is allowed before he is blocked is never dropped. And its loops are such as
 //! the oldest kernel's verifier takes.
 

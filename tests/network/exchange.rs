@@ -148,14 +148,19 @@ fn an_import_leaves_alone_what_it_must_and_tells_it() {
     net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
     let text = "create ssh hash:net family inet timeout 0 comment\n\
                 add ssh 203.0.113.66 timeout 3600 comment \"x\"\n\
-                add ssh 10.1.2.3\nadd drop 203.0.113.67\nadd partners.allow_4 203.0.113.68\nadd ssh.allow_4 203.0.113.69\nadd ssh 0.0.0.0/1\nnonsense\n";
+                add ssh 10.1.2.3\nadd drop 203.0.113.67\nadd partners.allow_4 203.0.113.68\nadd guard 203.0.113.69\nadd ssh 0.0.0.0/1\nnonsense\n";
+    // What cannot be allowed, because a list of that name blocks, keeps everything else from being blocked.
+    let unsafe_text = format!("{text}add ssh.allow_4 203.0.113.69\n");
+    let refused = net.filterd_reading(["import", "-"], &unsafe_text).exits(2);
+    refused.complains("it allows 1 entry on list `ssh`, which blocks here").complains("nothing was imported");
+    net.filterd(["test", "203.0.113.66"]).exits(1);
     let told = net.filterd_reading(["import", "-", "--json"], text).exits(7).json();
     assert_eq!(
         (&told["named"], &told["rejected"], &told["special"]),
         (&2.into(), &2.into(), &1.into()),
         "{told}"
     );
-    assert_eq!((&told["configured"]["drop"], &told["refused"]["ssh"]), (&1.into(), &1.into()), "{told}");
+    assert_eq!((&told["configured"]["drop"], &told["refused"]["guard"]), (&1.into(), &1.into()), "{told}");
     net.filterd(["test", "203.0.113.66"]).succeeds().says("list `ssh`");
     net.filterd(["test", "10.1.2.3", "203.0.113.67"]).exits(1);
     net.filterd(["allow", "list"]).succeeds().says("203.0.113.68").is_silent_about("203.0.113.69");

@@ -58,10 +58,11 @@ fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
     let file = net.home().path("filterd.yaml");
     let check =
         |words: &[&str]| Reply::of(of_a_machine_with(&net, "", &[]).arg("check").arg(&file).args(words));
-    check(&[])
-        .succeeds()
-        .complains(&format!("filterd becomes user {unlisted}, who may not read "))
-        .complains(&mend);
+    let denied = format!("filterd runs as user {unlisted}, who may not read ");
+    let state = net.home().path("state").display().to_string();
+    check(&["--state-dir", &state]).exits(7).complains(&denied).complains(&mend);
+    // Without a copy of the list it does not start.
+    check(&[]).exits(3).complains(&denied).complains(&mend);
     let daemon = Daemon::start(&mut without_a_user(&net, config), net.home());
     for (process, who) in [(daemon.id(), "the daemon"), (fetcher_of(daemon.id()), "who starts fetches")] {
         assert!(status(process, "Uid").starts_with(&format!("{unlisted}\t{unlisted}\t{unlisted}")), "{who}");

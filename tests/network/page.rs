@@ -215,7 +215,7 @@ fn tutorial_has_a_picture_of_the_page() {
     let Some(mut browser) = browser(&net) else { return };
     let mut tab = browser.open(ADDRESS, Look { width: 1000, is_dark: false });
     comes_to_say(&mut tab, "What became of packets");
-    (0..7).for_each(|_| net.expect(ATTACKER).dropped());
+    net.expect(ATTACKER).dropped();
     until(|| shown_reasons(&mut tab) == told_reasons(&net), || "the page shows the drops".to_owned());
     tab.tells(EXAMPLE);
     assert!(

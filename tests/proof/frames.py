@@ -1,6 +1,6 @@
 """A machine for programs that read a frame wherever its headers say, and ask a map for what a key was last noted with.
 
-What the kernel's helpers answer is assumed: docs/proof.md says so of each.
+What the kernel's helpers answer is assumed: docs/internals/proof.md lists each.
 """
 
 import copy

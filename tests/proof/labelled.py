@@ -1,5 +1,5 @@
-"""For which list a hit is counted, as ARCHITECTURE.md tells it ("Labels"). Written from there, and from what `labels` and `set/labelled`
-of filter-common say of themselves.
+"""For which list a hit is counted, as docs/internals/labels.md says. Written from there, and from the heads of `labels` and
+`set/labelled` of filter-common.
 
 A label is a byte, the number of a list; 0 are all lists without one, and whatever has no label. Beside the slots of a table lies one for
 each, those of its stash first; for what is told by bits there is an entry for each 256 of them: a label for all, or a page of bytes.

@@ -291,7 +291,7 @@ class Machine:
             raise Unproved(f"{self.program.name} {state.at}: a store into {base.region}")
 
     def call(self, state, this):
-        """What helpers of the kernel answer is assumed: docs/proof.md says so of each. Whoever goes through functions that are called
+        """What helpers of the kernel answer is assumed: docs/internals/proof.md lists each. Whoever goes through functions that are called
         tells the ways on from there."""
         if this.symbol:
             answer = self.call_function(state, this.symbol)

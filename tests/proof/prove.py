@@ -43,7 +43,7 @@ from theorem import Refuted, follows
 # The settings that the daemon gives judges, which a test of its own holds (filter-daemon/src/kernel/spec/tests.rs).
 DAEMON = Path(__file__).parent / "settings.jsonl"
 
-# What is not proved, as docs/proof.md tells at length. Said each time, lest anybody believe more.
+# What is not proved; docs/internals/proof.md has the whole list. Printed each time, so that nobody expects more.
 NOT_PROVED = [
     "moving entries but for IPv4, two moves at most, one request at a time: that is for the models (cargo xtask test model)",
 ]

@@ -4,7 +4,7 @@
 the same, and `verdict` what becomes of the packet. Then it is counted: `counter_of_pass`, `counters_of_drop`.
 
 A source is IPv4 behind Ethernet and at most eight VLAN tags, at most four of which have an id that is not 0. It is on a list if a
-listed prefix covers it, or if its table holds its address. docs/proof.md has the words that are used here.
+listed prefix covers it, or if its table holds its address. docs/internals/proof.md has the terms that are used here.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the judge must do with an IPv6 source, as ARCHITECTURE.md tells it ("IPv6 from the top", "IPv6"). Written from there.
+"""What the judge must do with an IPv6 source, as docs/internals/filter.md says ("IPv6 levels", "IPv6 table"). Written from there.
 
 A source is listed if the first of these that says anything says so:
 1. `levels`, where there are any: everything around it is listed, or nothing is; else they leave some lengths to the table;

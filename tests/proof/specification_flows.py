@@ -1,4 +1,4 @@
-"""Own flows, as the documentation tells them (`match: new`; docs/reference.md, ARCHITECTURE.md "Own flows"): what this host begins is
+"""Own flows, as the documentation says (`match: new`; docs/reference/configuration.md, docs/internals/flows.md): what this host begins is
 remembered when it is sent, and what could be its answer is a reply. Written from there.
 
 A packet is taken apart in steps: `packet` finds its IP header, `carried4` and `carried6` what that carries, `extension` goes behind one

@@ -1,5 +1,5 @@
-"""What the program for lists with ports must do with a packet that no other list drops, as docs/reference.md ("some ports only") and
-ARCHITECTURE.md ("Ports") tell it. Written from there.
+"""What the program for lists with ports must do with a packet that no other list drops, as docs/reference/configuration.md
+(`ports`, `except_ports`) and docs/internals/ports.md say. Written from there.
 
 A list with ports, or with all ports but some, has a clause; its sources stand in the sets of that clause's slot. A packet is dropped if
 any clause whose sets cover its source wants it, by the first of these. What is allowed passes all the same, so do neighbour discovery

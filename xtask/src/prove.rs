@@ -1,5 +1,5 @@
-//! `prove`: what z3 finds of the compiled judge that this build embeds. The theorems are Python, in `tests/proof`; docs/proof.md
-//! tells what they say.
+//! `prove`: proves the compiled judge that this build embeds with z3. The theorems are Python, in `tests/proof`;
+//! docs/internals/proof.md lists them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -41,9 +41,9 @@ enum Task {
     },
     /// Write the manual and completions, docs/man and configs/completions, out of what `--help` and the reference of the configuration say
     Manual,
-    /// Check format, lints, who imports whom, where unsafe code lies, and that the BPF objects are of this source
+    /// Check format, lints, imports, where unsafe code lies, and that the BPF objects are of this source
     Check {
-        /// Print who imports whom as ARCHITECTURE.md would have to say it, and check nothing
+        /// Print the section [imports] of xtask/imports.toml as it would have to be for this code, and check nothing
         #[arg(long)]
         table: bool,
     },
@@ -55,7 +55,7 @@ enum Task {
     /// Run one program for a limited time. The runner of tests starts this
     #[command(hide = true)]
     Supervise(supervise::Supervise),
-    /// Prove that the compiled judge does what its specification says, as far as docs/proof.md goes
+    /// Prove that the compiled judge does what its specification says, as far as docs/internals/proof.md goes
     Prove(prove::Prove),
     /// Tell one of the stories that go on for long in full (as root)
     Soak {

@@ -19,7 +19,7 @@ use super::exchange::reading::{Reading, Unreadable};
 use super::exchange::row::Rejected;
 use super::exchange::sending::Sending;
 use super::exchange::sets::{SetAction, SetChoice, SetPlan};
-use super::exchange::sifting::{Asked, INLINE_REMEDY, Inline, InlineEntries, Left, Sifting, To};
+use super::exchange::sifting::{Asked, Inline, InlineEntries, Left, Sifting, To};
 use super::lists;
 use super::render::console::Console;
 use super::render::figure::{self, count, counted, counted_as};
@@ -206,11 +206,8 @@ impl Import {
             return Err(nothing_read(name, incomplete));
         }
         let blocks = if self.changes() { sending.blocks() } else { counts.targets - counts.allows };
-        must_be_safe(
-            name,
-            incomplete.as_ref().filter(|_| reading.can_allow),
-            blocks.min(left.inline_allows()),
-        )?;
+        let cut = incomplete.as_ref().filter(|_| reading.can_allow);
+        must_be_safe(name, cut, left.missing_allows().filter(|_| blocks > 0))?;
         let configuration = self.write_configuration(&inline, name)?;
         let ended = if self.changes() { sending.finish() } else { Ok(()) };
         (outcome.changed, outcome.refusals) = sending.done(&ended);
@@ -365,20 +362,18 @@ fn create(path: &Path, inline: &Inline, name: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// An import that lacks what allows would block what that protects: `missing` entries of `allow:`, or what was cut.
-fn must_be_safe(name: &str, cut: Option<&String>, missing: u64) -> Result<(), Trouble> {
+/// An import that lacks entries that allow would block the addresses that they protect: `missing` entries, or a cut end.
+fn must_be_safe(name: &str, cut: Option<&String>, missing: Option<Explanation>) -> Result<(), Trouble> {
     if let Some(cut) = cut {
         let message = format!("{cut}; what allows may be missing, so nothing was imported");
         return Err(Trouble::unparsable(Explanation::new(message, "export it again, and import all of it")));
     }
-    if missing == 0 {
-        return Ok(());
+    match missing {
+        None => Ok(()),
+        Some(Explanation { message, remedy }) => {
+            Err(Trouble::unparsable(Explanation { message: format!("{name}: {message}"), remedy }))
+        }
     }
-    let message = format!(
-        "{name} has entries of `allow:`, which no command fills, and without them their addresses would be blocked: nothing \
-         was imported"
-    );
-    Err(Trouble::unparsable(Explanation::new(message, INLINE_REMEDY)))
 }
 
 /// A failed download is often empty.

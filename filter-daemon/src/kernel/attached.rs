@@ -1,4 +1,4 @@
-//! How filterd is attached to an interface.
+//! Describes how filterd is attached to an interface.
 
 use std::fmt;
 
@@ -7,43 +7,42 @@ use serde::{Deserialize, Serialize};
 /// An interface that filterd is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
-    /// The kernel's number for it.
+    /// The kernel's interface index.
     pub index: u32,
-    /// How; unknown of one that was in another network namespace already when it was found.
+    /// None for an interface that was in another network namespace when filterd found it.
     pub mode: Option<AttachedMode>,
-    /// The kernel's number for the program that sits there: whoever finds another one there knows that it is not ours.
+    /// The kernel's number of the attached program. Any other number means that the program is not ours.
     pub program: u32,
 }
 
 impl Attached {
-    /// How, in a word.
     #[must_use]
     pub fn mode(&self) -> &'static str {
         self.mode.map_or("unknown", AttachedMode::name)
     }
 }
 
-/// Where in its path a packet meets the filter.
+/// The place in a packet's path at which the filter runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttachedMode {
-    /// In the driver, before the kernel has made anything of the packet.
+    /// In the driver, before the kernel's stack handles the packet.
     Native,
-    /// In the kernel's stack, once it has: works everywhere, and is several times slower.
+    /// In the kernel's stack. Works on every interface, and is several times slower.
     Generic,
 }
 
-/// A link of ours that is on an interface.
+/// One of our links on an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The name it is known by: what its interface was called when it was attached.
+    /// The name of the link: the interface's name when it was attached.
     pub name: String,
-    /// The number of its interface, in whatever namespace that now is.
+    /// The interface index, valid in the network namespace where the interface is now.
     pub index: u32,
-    /// The number of the program that it brings packets to.
+    /// The number of the program to which the link delivers packets.
     pub program: u32,
-    /// What it was asked for as, before another interface took that name.
+    /// The name under which it was requested, if another interface has taken that name since.
     pub formerly: Option<String>,
-    /// Why own flows are not remembered there, if they should be.
+    /// Why own flows are not recorded there, although they should be.
     pub egress: Option<String>,
 }
 

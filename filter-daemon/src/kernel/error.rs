@@ -1,4 +1,4 @@
-//! What the kernel did not do, on what, and what to do next.
+//! Errors of the kernel's part: the failed action, its object, and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,169 +10,143 @@ use thiserror::Error;
 use crate::lock::{Holder, Taken};
 use crate::text::{Explain, printable};
 
-/// Why the kernel's part failed. It travels from the process that holds the kernel to the one that tells people.
+/// Why the kernel's part failed. The broker sends it to the daemon, which reports it.
 #[derive(Clone, Debug, Error, Serialize, Deserialize)]
 pub enum KernelError {
-    /// The kernel is older than any that filterd was tested on.
     #[error("Linux {found} is too old: filterd needs {} or newer", super::version::OLDEST)]
     TooOld {
-        /// What `uname -r` says.
+        /// The running kernel's release.
         found: String,
     },
-    /// No bpffs where pins should go.
+    /// There is no bpffs for the pins.
     #[error("cannot use {} on a BPF file system: {reason}", printable::path(path))]
     NoBpffs {
-        /// The directory for pins.
+        /// The directory meant for pins.
         path: PathBuf,
-        /// Why not.
         reason: String,
     },
-    /// Another filterd uses the pins.
     #[error(transparent)]
     Taken(#[from] Taken),
-    /// Another filterd was faster.
+    /// Another filterd took over first, or the old one has just ended.
     #[error(
         "another filterd was faster in taking this place, or the one that had it has just gone; this one has changed \
          nothing"
     )]
     Overtaken,
-    /// The pins of another directory were meant.
+    /// The given directory contains no pins of filterd.
     #[error("{} holds no pins of filterd: {reason}", path.display())]
     NoPins {
-        /// The directory.
+        /// The directory that was given.
         path: PathBuf,
-        /// Why not.
         reason: String,
     },
-    /// Somebody else could have changed a pin.
+    /// Another user could have changed a pin.
     #[error("{} is not to be trusted: {why}", printable::path(path))]
     Untrusted {
         /// The pin, or a directory of pins.
         path: PathBuf,
-        /// Why.
         why: String,
-        /// It is our user's own, and too open.
+        /// It belongs to our own user, but is accessible to others.
         is_ours: bool,
-        /// The directory of all pins.
         pins: PathBuf,
     },
-    /// The process that holds the kernel does not answer.
+    /// The broker process does not answer.
     #[error("the broker (the process that holds the kernel) does not answer: {reason}")]
     BrokerGone {
-        /// Why.
+        /// How the broker failed to answer.
         reason: String,
     },
-    /// The process that holds the kernel was asked for something that it does for nobody.
+    /// The broker refuses the request on principle.
     #[error("the broker does not {what}: {why}")]
     Refused {
-        /// What was asked.
+        /// The action that was requested.
         what: String,
-        /// Why not.
         why: String,
     },
-    /// Capabilities are missing.
     #[error("not permitted to {what}")]
     NotPermitted {
-        /// What was tried.
+        /// The action that was attempted.
         what: String,
     },
-    /// A program or map could not be loaded.
     #[error("cannot {what}: {reason}")]
     Load {
-        /// What was tried.
         what: String,
-        /// All that aya and the kernel tell, with the verifier's log if there is one.
+        /// The full text from aya and the kernel, with the verifier's log if there is one.
         reason: String,
     },
-    /// The kernel has no memory for a table.
     #[error("the kernel gives no {bytes} bytes for the table of {name}: {reason}")]
     NoMemory {
-        /// Which table.
         name: String,
-        /// How much was asked for.
         bytes: u64,
-        /// What the kernel says.
+        /// The error that the kernel returned.
         reason: String,
     },
-    /// Somebody else's program is there.
+    /// A program that is not filterd's occupies the interface.
     #[error("{name} already has an XDP program: {program} (id {id}, {mode})")]
     Foreign {
-        /// The interface.
         name: String,
-        /// The program's name.
         program: String,
-        /// The program's id.
         id: u32,
-        /// The mode it is attached in.
         mode: String,
-        /// What `ip link` calls that mode.
+        /// The name of that mode in `ip link`.
         off: String,
-        /// The number of the link that holds it there, if one does.
+        /// The number of the link that attaches it, if there is one.
         link: Option<u32>,
     },
-    /// Another filterd filters there, or one that is gone has left its filter.
+    /// Another filterd filters there, or has left its filter behind.
     #[error(
         "{name} is filtered by {} already: {program} (id {id}){}",
         holder.as_ref().map_or_else(|| "another filterd".to_owned(), |holder| holder.to_string()),
         pins.as_ref().map_or_else(String::new, |pins| format!(", pinned in {}", pins.display()))
     )]
     Occupied {
-        /// The interface.
         name: String,
-        /// The program's name.
         program: String,
-        /// The program's id.
         id: u32,
-        /// The number of the link that holds it there, if that is known.
+        /// The number of the link that attaches it, if known.
         link: Option<u32>,
-        /// Where it is pinned, if that is known.
+        /// The directory where it is pinned, if known.
         pins: Option<PathBuf>,
-        /// Who uses those pins, if anybody does.
+        /// The process that uses those pins, if there is one.
         holder: Option<Box<Holder>>,
     },
-    /// The interface takes no XDP program in the mode asked for.
+    /// The interface accepts no XDP program in the requested mode.
     #[error("cannot attach to {name} in {mode} mode: {reason}")]
     Attach {
-        /// The interface.
         name: String,
-        /// The mode.
         mode: String,
-        /// What the kernel says.
+        /// The error that the kernel returned.
         reason: String,
-        /// What to do about it.
+        /// The remedy that is shown.
         hint: String,
     },
     /// Talking to the kernel about interfaces failed.
     #[error("cannot ask the kernel about interfaces: {reason}")]
     Netlink {
-        /// Why.
+        /// The error of the netlink socket.
         reason: String,
     },
-    /// Which sockets this host has could not be learned.
+    /// The kernel did not list this host's sockets.
     #[error("cannot ask the kernel about sockets: {reason}")]
     Sockets {
-        /// Why.
+        /// The error of the failed query.
         reason: String,
     },
-    /// The set is larger than the largest table.
     #[error("{entries} entries are more than one table takes ({most})")]
     TooMany {
-        /// How many were asked for.
         entries: u64,
-        /// How many fit.
+        /// The most entries that fit.
         most: u64,
     },
-    /// A map could not be seen as memory.
     #[error("cannot map {what} into memory: {reason}")]
     Window {
-        /// Which map.
+        /// The name of the map.
         what: String,
-        /// Why.
         reason: String,
     },
 }
 
-/// A program whose name we may not ask: once started, the broker has no capability for it.
+/// Stands for a program whose name is not accessible: once started, the broker lacks the capability to ask.
 pub(super) const UNNAMED: &str = "?";
 
 impl Explain for KernelError {
@@ -188,11 +162,11 @@ impl Explain for KernelError {
                  again with --take-over"
                     .to_owned()
             }
-            // Such a directory `detach` does not believe either.
+            // `detach` does not trust such a directory either.
             Self::Untrusted { path, pins, is_ours: true, .. } if path == pins => {
                 format!("look at what is in it, then `chmod 0700 {}`", printable::path(path))
             }
-            // Whoever changes its owner or mode may do that to what a link leads to.
+            // A command that changes owner or mode could change the target of a link.
             Self::Untrusted { path, pins, .. } if path == pins => format!(
                 "somebody else has taken this name, and nothing of filterd's is there: `mv -T {path} {path}-taken` moves it out \
                  of the way and follows no link; where others may write to {}, they can take it again: name another \
@@ -213,12 +187,14 @@ impl Explain for KernelError {
                 .to_owned(),
             Self::Foreign { name, program, id, off, link, .. } => {
                 let off = format!("ip link set dev {name} {off} off");
-                // The link may hold the program somewhere else: where it holds it here, and only there, `ip` is refused.
+                // The link may hold the program on another interface. `ip` is refused only if it holds it on
+                // this one.
                 let remove = link
                     .map_or_else(|| off.clone(), |link| format!("{off} || bpftool link detach id {link}"));
                 let with = match program == UNNAMED {
                     false => format!("remove it with whatever attached it, or with `{remove}`"),
-                    // It came after us: neither whose it is can be seen, nor whether a link holds it.
+                    // The program was loaded after the broker started, so neither its owner nor its link is
+                    // known.
                     true => format!(
                         "`bpftool prog show id {id}` names it: where that is another filterd's, stop that one; else remove \
                          it with whatever attached it (`{remove}`, if no link holds it)"
@@ -254,7 +230,7 @@ impl Explain for KernelError {
 }
 
 impl KernelError {
-    /// The error of making a map of so many bytes.
+    /// The error of making a map of this many bytes.
     pub(super) fn map(name: &str, bytes: u64, error: impl std::error::Error + 'static) -> Self {
         match errno_of(&error) {
             Some(nix::libc::ENOMEM) => Self::NoMemory { name: name.to_owned(), bytes, reason: chain(&error) },
@@ -262,17 +238,18 @@ impl KernelError {
         }
     }
 
-    /// The error of loading something, told apart by what the kernel answered.
+    /// The error of loading something, classified by the kernel's error number.
     pub(super) fn load(what: &str, error: impl std::error::Error + 'static) -> Self {
         Self::load_of(what, &error)
     }
 
-    /// The same of an error that is only borrowed.
+    /// Does the same for a borrowed error.
     pub(super) fn load_of(what: &str, error: &(dyn std::error::Error + 'static)) -> Self {
         let what = what.to_owned();
         match errno_of(error) {
             Some(nix::libc::EPERM) => Self::NotPermitted { what },
-            // What the verifier says to somebody without the capability tells of pointers and registers.
+            // Without the capability, the verifier's message is about pointers and registers, which helps no
+            // operator.
             Some(nix::libc::EACCES | nix::libc::EINVAL) if !may_please_the_verifier() => {
                 Self::NotPermitted { what }
             }
@@ -280,29 +257,29 @@ impl KernelError {
         }
     }
 
-    /// The error of making or looking at pins.
+    /// The error of making or examining pins.
     pub(super) fn no_bpffs(directory: &Path, error: &io::Error) -> Self {
         Self::NoBpffs { path: directory.to_owned(), reason: error.to_string() }
     }
 
-    /// The error of being asked for something that is done for nobody.
+    /// The error of a request that is refused on principle.
     pub(super) fn refused(what: &str, why: &str) -> Self {
         Self::Refused { what: what.to_owned(), why: why.to_owned() }
     }
 
-    /// The error of talking to the process that holds the kernel.
+    /// The error of talking to the broker.
     pub(super) fn broker_gone(reason: impl std::fmt::Display) -> Self {
         Self::BrokerGone { reason: reason.to_string() }
     }
 }
 
-/// May this thread load programs whose offsets vary?
+/// True if this thread may load programs with variable offsets.
 pub(super) fn may_please_the_verifier() -> bool {
     let either = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
     capabilities(None).is_ok_and(|sets| sets.effective.intersects(either))
 }
 
-/// A verifier's log may have megabytes; what is wrong stands at its end.
+/// A verifier's log may have megabytes; the cause is at its end.
 fn shortened(text: String) -> String {
     const MOST: usize = 16 * 1024;
     match text.char_indices().rev().nth(MOST) {
@@ -311,7 +288,7 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// The system's error number behind `error`, wherever in its chain that stands.
+/// The system's error number anywhere in the chain of `error`.
 pub(super) fn errno_of(error: &(dyn std::error::Error + 'static)) -> Option<i32> {
     std::iter::successors(Some(error), |error| error.source())
         .find_map(|error| error.downcast_ref::<io::Error>()?.raw_os_error())

@@ -1,5 +1,5 @@
-//! The table of one family: room for what comes, by a larger table made aside or at once, and another key where entries
-//! crowd under the one they have.
+//! Manages the table of one family. It makes room by larger tables, at once or in the background, and chooses
+//! a new key where entries crowd under the current one.
 
 use filter_common::cuckoo::geometry::Geometry;
 
@@ -10,58 +10,56 @@ use super::needs::SixTargets;
 use super::store::Store;
 use super::{KernelError, Occupancy};
 
-/// The part of its limit by which a table may exceed it for a while: far below the first refusal at any geometry.
+/// A table may exceed its limit for a while by this part of it: far below the first refusal at any geometry.
 const MARGIN: u64 = 64;
 
-/// And this many at least, as come one by one until the larger table of a small one is there. Where there is no place for one of
-/// them, whoever brings it waits, as he would without.
+/// The least such excess. It covers single additions while the larger table of a small one is being made. If
+/// one of them finds no place, its caller waits for the larger table, as it would without the excess.
 const FEW: u64 = 32;
 
-/// How many keys are tried before a table that refuses below its limit is made larger: one key in some hundred refuses.
+/// Keys to try before a table that refuses below its limit is made larger. About one key in a hundred
+/// refuses.
 const KEYS: u32 = 3;
 
-/// The table of one family, and the larger one that is being made aside.
+/// The table of one family, and the larger one that is being made in the background.
 pub struct Family<K: Kind> {
-    /// The tables in the kernel.
     pub store: Store<K>,
     growth: Option<Growth<K>>,
-    /// How many keys have refused since a table was published.
+    /// Refusals since the last publication.
     refusals: u32,
 }
 
 impl<K: Kind> Family<K> {
-    /// Nothing in `store` yet.
     pub const fn new(store: Store<K>) -> Self {
         Self { store, growth: None, refusals: 0 }
     }
 
-    /// Is there room for so many?
     pub fn has_room(&self, entries: u64) -> bool {
         entries <= self.store.limit()
     }
 
-    /// Is a larger table being made aside?
+    /// True if a larger table is being made in the background.
     pub const fn is_growing(&self) -> bool {
         self.growth.is_some()
     }
 
-    /// In which geometry?
+    /// The geometry of that larger table.
     pub fn growing_to(&self) -> Option<Geometry> {
         self.growth.as_ref().map(|growth| growth.kind().geometry())
     }
 
-    /// What a judge must know of the larger table, if that could take its place now.
+    /// The settings of the larger table, if it is filled and can come into use now.
     pub fn filled(&self) -> Option<&K> {
         self.growth.as_ref().filter(|growth| growth.is_filled()).map(Growth::kind)
     }
 
-    /// Is there a table, and much more room in it than so many take?
+    /// True if there is a table with much more room than this many entries need.
     pub fn is_roomy_for(&self, entries: u64) -> bool {
         !self.is_growing() && self.store.is_roomy_for(entries)
     }
 
-    /// Makes room for so many. A few more than the limit may come in while a larger table is made aside; for more of them
-    /// the larger one is waited for.
+    /// Makes room for this many entries. A small excess over the limit is allowed while a larger table is
+    /// made in the background. For more entries this waits for the larger table.
     pub fn make_room(
         &mut self,
         entries: u64,
@@ -78,8 +76,9 @@ impl<K: Kind> Family<K> {
         if self.has_room(entries) { Ok(()) } else { self.rebuild(K::grown(limit, entries)?, maps, wanted) }
     }
 
-    /// Begins to make a table for so many aside, if the one there is is too small; where there is none, only a large one:
-    /// a small one is made at once by whoever needs it. True if one is being made then.
+    /// Starts making a table for this many entries in the background, if the current one is too small. If
+    /// there is no table, only a large one is started: small ones are made when they are needed. True if one
+    /// is being made.
     pub fn grow_aside(&mut self, entries: u64, maps: &mut Maps) -> Result<bool, KernelError> {
         if self.has_room(entries) || self.store.has_fresh() {
             return Ok(false);
@@ -90,8 +89,9 @@ impl<K: Kind> Family<K> {
         Ok(self.is_growing())
     }
 
-    /// Does what is due for the larger table. If the caller has found it `filled`, it is put beside the one in use. A table that
-    /// was filled since then waits for the next step: the caller had no judge loaded for it.
+    /// Does the next step for the larger table. If the caller found it `filled`, it becomes the fresh table.
+    /// A table that was filled since then waits for the next step, because the caller has loaded no judge for
+    /// it.
     pub fn step(
         &mut self,
         filled: bool,
@@ -112,7 +112,8 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// Lets an entry in, unless it is there. Where there is neither a path nor room in the stash, the table is made anew.
+    /// Adds an entry unless it is there. If there is neither a path nor room in the stash, the table is
+    /// rebuilt.
     pub fn enter(
         &mut self,
         entry_in: impl Fn(&K) -> Entry<K>,
@@ -131,7 +132,7 @@ impl<K: Kind> Family<K> {
         Ok(())
     }
 
-    /// Lets so many entries in at once; the same holds.
+    /// Adds many entries in the same way.
     pub fn enter_all(
         &mut self,
         entry_in: impl Fn(&K, usize) -> Entry<K>,
@@ -154,20 +155,20 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// Replaces the label of an entry, wherever it is.
+    /// Replaces the label of an entry in all tables that hold it.
     pub fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
         self.store.relabel(&entry_in);
         self.growth.iter_mut().for_each(|growth| growth.relabelled(&entry_in));
     }
 
-    /// Takes a key out, wherever it is.
+    /// Removes a key from all tables that hold it.
     pub fn leave(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         self.store.leave(&key_in);
         self.growth.iter_mut().for_each(|growth| growth.left(&key_in));
     }
 
-    /// Makes the table anew in this geometry, or in a larger one where several keys refuse, or where more come than it is
-    /// for.
+    /// Rebuilds the table in this geometry. Chooses a larger one if several keys refuse, or if there are more
+    /// entries than the geometry takes.
     pub fn rebuild(
         &mut self,
         mut geometry: Geometry,
@@ -196,7 +197,7 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// Makes the table that is in use anew as it is, unless a fresh one is there.
+    /// Rebuilds the current table in its geometry, unless there is a fresh one.
     pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
         match self.store.geometry() {
             Some(geometry) if !self.store.has_fresh() => self.rebuild(geometry, maps, wanted),
@@ -204,45 +205,44 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// Makes the table anew as it is, even if it is fresh.
+    /// Rebuilds the newest table in its geometry, even if it is fresh.
     pub fn make_anew(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
         self.store.geometry().map_or(Ok(()), |geometry| self.rebuild(geometry, maps, wanted))
     }
 
-    /// Plans that there is no table.
+    /// Plans to have no table.
     pub fn drop_next(&mut self, maps: &mut Maps) {
         self.drop_growth(maps);
         self.store.drop_next(maps);
     }
 
-    /// Forgets what is fresh. A larger table in the making is no part of any plan, and goes on.
+    /// Discards the fresh table. A larger table in the making belongs to no plan and continues.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.refusals = 0;
         self.store.discard(maps);
     }
 
-    /// What is fresh has been published.
+    /// Makes the fresh table current.
     pub fn publish(&mut self) {
         self.refusals = 0;
         self.store.publish();
     }
 
-    /// Should those who add many entries wait for a grace period first?
+    /// True if callers that add many entries should wait for a grace period first.
     pub fn is_crowded(&self) -> bool {
         self.store.current_live().is_some_and(|live| live.is_crowded())
     }
 
-    /// Are entries on the move, or waiting to be?
+    /// True if entries are being moved, or wait for it.
     pub fn is_unsettled(&self) -> bool {
         self.store.current_live().is_some_and(|live| live.is_unsettled())
     }
 
-    /// How full it is.
     pub fn occupancy(&self) -> Occupancy {
         self.store.occupancy()
     }
 
-    /// Those who wait in the stash, and for whom no batch can make room, get a table with room for them.
+    /// If no batch can make room for entries that wait in the stash, starts a larger table.
     fn step_where_stuck(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
         let is_stuck = self.store.current_live().is_some_and(|live| live.is_stuck());
         if !is_stuck || self.store.has_fresh() {
@@ -262,7 +262,7 @@ impl<K: Kind> Family<K> {
         Ok(())
     }
 
-    /// Puts the larger table beside the one in use, if one is in the making; waits until it is filled.
+    /// Makes the larger table the fresh one, if one is in the making. Waits until it is filled.
     fn end_growth(&mut self, maps: &mut Maps, wanted: &impl SixTargets) -> Result<(), KernelError> {
         match self.finish_growth(maps, wanted)? {
             None => Ok(()),
@@ -273,7 +273,7 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// Tells the geometry, if there was no room in it under the key chosen.
+    /// Returns the geometry if an entry found no room under its key.
     fn finish_growth(
         &mut self,
         maps: &mut Maps,
@@ -302,7 +302,7 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// The geometry to try next when the newest table has refused an entry.
+    /// The geometry to try after the newest table has refused an entry.
     fn after_refusal(&mut self) -> Result<Geometry, KernelError> {
         match self.store.geometry() {
             Some(geometry) => self.after_refusal_of(geometry),
@@ -310,7 +310,7 @@ impl<K: Kind> Family<K> {
         }
     }
 
-    /// The same again, under another key; when some have refused, or it is full, a larger one.
+    /// The same geometry for another key. A larger one if several keys have refused, or if the table is full.
     fn after_refusal_of(&mut self, geometry: Geometry) -> Result<Geometry, KernelError> {
         self.refusals += 1;
         if !self.refusals.is_multiple_of(KEYS) && self.store.entries() < geometry.limit() {

@@ -1,10 +1,15 @@
-//! Everything of ours in the kernel, as one thing: a change is planned, published by one store, and what leaves is released last.
+//! Applies changes to everything that filterd has in the kernel, in three phases.
 //!
-//! *Plan*: what is too small is made anew beside what is in use, and the judge for it is loaded; no packet sees any of it.
-//! *Publish*: one store lets them meet the new judge, its tables and its settings. Then, a grace period after the last
-//! addition where packets in flight matter, what leaves is *released*, which nothing can refuse. A refusal at any step
-//! puts back what was published, and drops what is fresh. (`damage` is what others have done to them, `upkeep` is what the tables need in between, `aside` the judges
-//! that nobody waits for, `links` the interfaces, `look` the questions.)
+//! - *Plan*: tables that are too small are rebuilt, and the judge for them is loaded. No packet sees any of
+//!   this.
+//! - *Publish*: one store switches packets to the new judge, its tables and its settings.
+//! - *Release*: entries that leave are removed last. Nothing can refuse a release. If packets in flight
+//!   matter, a grace period passes between the last addition and the first removal.
+//!
+//! If any step is refused, the published additions are undone and fresh tables are discarded.
+//!
+//! `damage` detects changes that others made, and `upkeep` does the work that tables need between requests.
+//! `aside` loads judges in the background, `links` handles interfaces, and `look` answers questions.
 
 mod aside;
 mod damage;
@@ -30,28 +35,28 @@ use super::set::Set;
 use super::spec::{JudgeSpec, SetSpec};
 use crate::blocklist::{Effects, Settings};
 
-/// The tables of one daemon, and everything of the kernel's that belongs to them.
+/// The tables of one daemon, and every kernel object that belongs to them.
 pub struct Filter {
     maps: Maps,
     sets: PerSet<Set>,
-    /// Of drops so many are told in full, of each processor in a window; 0 while nobody watches.
+    /// Drops that each processor samples at most in a time window; 0 while no client watches.
     samples: u64,
-    /// What the truth last said of clauses.
+    /// The clauses that `Truth` last returned.
     clauses: [Option<Clause>; SLOTS],
     overlap: Overlap,
     lists: ListCounters,
-    /// How packets are to be judged from the next publication on.
+    /// The settings that the next publication applies.
     settings: Settings,
     published: Option<JudgeSpec>,
-    /// The judge that is loaded, and not published yet.
+    /// The judge that is loaded but not published.
     ready: Option<JudgeSpec>,
-    /// The judge that was first asked for aside, for larger tables that wait for it to take their places.
+    /// The first judge requested in the background for larger tables, which come into use together with it.
     foreseen: Option<(JudgeSpec, usize)>,
-    /// The judge that is being loaded aside for what is planned, which is put off until then.
+    /// The judge that is being loaded in the background for the plan, which is postponed until it is loaded.
     awaited: Option<JudgeSpec>,
-    /// Why what was put off could not be published.
+    /// Why the postponed plan could not be published.
     refused: Option<KernelError>,
-    /// Why a larger table that had been made aside could not be published.
+    /// Why a larger table made in the background could not be published.
     in_vain: Option<KernelError>,
 }
 
@@ -61,8 +66,8 @@ impl Filter {
         Broker::here(directory).map(Self::through)
     }
 
-    /// Tables in a kernel that `broker` holds. A filter that an earlier daemon left at work goes on until these tables have
-    /// been filled and published.
+    /// Creates empty tables in the kernel that `broker` reaches. A filter that an earlier daemon left keeps
+    /// working until these tables are filled and published.
     pub fn through(broker: Broker) -> Self {
         Self {
             maps: Maps::new(broker),
@@ -81,24 +86,29 @@ impl Filter {
         }
     }
 
-    /// Plans room for `needs`, and loads the judge for it; `truth` is what is wanted now. Nothing is visible before the
-    /// next `apply`; if it fails, everything is as before.
+    /// Plans room for `needs` and loads the judge for it; `truth` holds the targets wanted now. Nothing is
+    /// visible before the next `apply`. If this fails, nothing has changed.
     pub fn reserve(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
         let put_off = self.put_off();
         let planned = self.make_room(needs, truth);
-        // The first judge is loaded when everything is in the tables, which may grow until then.
+        // The first judge is loaded after the tables are filled, because they may grow until then.
         let is_later = self.published.is_none() || self.is_still(put_off.as_ref());
         let planned = planned.and_then(|()| if is_later { Ok(()) } else { self.prepare() });
         self.or_discard(planned)
     }
 
-    /// Carries effects out; packets are judged by them when this returns. `truth` is what is wanted from then on. Whoever
-    /// enters is in before anybody leaves: an address may be covered by one target first and by another then. And whoever
-    /// is allowed is so before he is blocked, and as long as he is: nothing is dropped that passed before and passes then.
+    /// Carries effects out; when this returns, packets are judged by them. `truth` holds the targets wanted
+    /// afterwards.
     ///
-    /// Who says that nothing overlaps any more knows that every packet in flight has seen what left.
+    /// All additions come before all removals, because one address may be covered by one target before and by
+    /// another one after. An allowed target is allowed before it is blocked, and as long as it is blocked. A
+    /// packet that passes both before and after the change is therefore never dropped in between.
     ///
-    /// If it fails, nobody has left, and [`withdraw`](Self::withdraw) undoes the rest. Leaving alone never fails.
+    /// A caller that reports the end of all overlaps must know that every packet in flight has seen the
+    /// removals.
+    ///
+    /// If this fails, nothing was removed, and [`withdraw`](Self::withdraw) undoes the rest. Removals alone
+    /// never fail.
     pub fn apply(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         let switches = self.published.is_some() && effects.settings.is_some_and(|new| new != self.settings);
         if switches && effects.changes_sets() {
@@ -125,16 +135,17 @@ impl Filter {
         Ok(())
     }
 
-    /// The same by tables made anew and one store: no packet meets what enters without what leaves, or either under other
-    /// settings than its own. For kernels without grace periods, and where settings change with the targets.
+    /// Does the same with new tables and one store. No packet sees additions without removals, or either of
+    /// them under settings other than its own. Used on kernels without grace periods, and where settings
+    /// change together with targets.
     pub fn replace_all(&mut self, effects: &Effects, truth: &impl Truth) -> Result<(), KernelError> {
         self.settings = effects.settings.unwrap_or(self.settings);
         let replaced = self.replace_tables(effects, truth);
         self.or_discard(replaced)
     }
 
-    /// Undoes what an `apply` that failed has done already, after its caller has undone the truth; `truth` is what was
-    /// wanted before and is again. Needs nothing of anybody, and cannot fail.
+    /// Undoes the additions of an `apply` that failed, after its caller has restored `truth` to the earlier
+    /// state. Needs no other process, and cannot fail.
     pub fn withdraw(&mut self, effects: &Effects, truth: &impl Truth) {
         self.discard();
         self.clauses = *truth.clauses();
@@ -144,10 +155,10 @@ impl Filter {
         }
     }
 
-    /// From now on some drops are told in full, in the ring that this gives.
+    /// Starts sampling drops into the ring that this returns.
     pub fn sample(&mut self) -> Result<Samples, KernelError> {
         if self.samples != 0 {
-            // A judge that could not be replaced writes to a ring that nobody reads any more.
+            // If a judge could not be replaced, it still writes to an earlier ring that has no reader.
             self.sample_no_more()?;
         }
         let ring = Samples::ask(self.maps.broker())?;
@@ -155,7 +166,7 @@ impl Filter {
         Ok(ring)
     }
 
-    /// From now on none is.
+    /// Stops sampling drops; no ring is written any more.
     pub fn sample_no_more(&mut self) -> Result<(), KernelError> {
         self.sample_so_many(0)
     }
@@ -169,7 +180,7 @@ impl Filter {
         self.or_discard(published)
     }
 
-    /// How packets are judged right now, whatever is listed.
+    /// The settings that packets are judged by now.
     pub fn settings(&self) -> Settings {
         self.published.as_ref().map_or_else(Settings::default, |published| published.settings)
     }
@@ -178,7 +189,7 @@ impl Filter {
         self.clauses = *truth.clauses();
         self.make_labels(needs.counters, truth)?;
         self.make_room_in(needs, truth, SetName::blocks)?;
-        // What was begun before labels were wanted has none.
+        // Maps that were ordered before labels were wanted have none.
         self.make_labels(needs.counters, truth)?;
         if !needs.sets.allow.is_empty() {
             self.overlap.make_any(&mut self.maps)?;
@@ -197,7 +208,7 @@ impl Filter {
         meant.try_for_each(|(name, set)| set.make_room(&needs[name], maps, truth.of(name)))
     }
 
-    /// Plans counters for lists and labels for what is blocked, if they are wanted and not there.
+    /// Plans list counters and labels for blocked targets, if they are wanted and missing.
     fn make_labels(&mut self, counters: Counters, truth: &impl Truth) -> Result<(), KernelError> {
         if counters == Counters::Total {
             return Ok(());
@@ -209,8 +220,8 @@ impl Filter {
         blocking.try_for_each(|(name, set)| set.label_all(maps, truth.of(name)))
     }
 
-    /// Lets everyone in that enters: whoever is allowed first, so that packets meet him when they meet what blocks him. What
-    /// was put off may stay so.
+    /// Adds every target of `effects`. Allowed targets come first, so that packets find them before the
+    /// targets that block them. A postponed plan may stay postponed.
     fn enter(
         &mut self,
         effects: &Effects,
@@ -219,7 +230,8 @@ impl Filter {
     ) -> Result<(), KernelError> {
         self.make_labels(self.settings.counters, truth)?;
         self.enter_allowed(effects, truth)?;
-        // What is fresh must be seen before what enters the tables that packets read; the first judge shows all at once.
+        // Fresh tables must be visible before additions to tables that packets read. The first judge shows
+        // all at once.
         self.clauses = *truth.clauses();
         let is_seen = |published: &JudgeSpec| {
             published.sets.allow == self.sets.allow.spec()
@@ -267,7 +279,7 @@ impl Filter {
         self.publish()
     }
 
-    /// Loads the judge for the tables as they are planned, if it is not the one at work.
+    /// Loads the judge for the planned tables, unless it is published or loaded already.
     fn prepare(&mut self) -> Result<(), KernelError> {
         let spec = self.spec();
         if self.published.as_ref() != Some(&spec) && self.ready.as_ref() != Some(&spec) {
@@ -277,7 +289,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Lets packets meet the judge for the tables as they are planned.
+    /// Publishes the judge for the planned tables.
     fn publish(&mut self) -> Result<(), KernelError> {
         self.prepare()?;
         let Some(spec) = self.ready.take().filter(|ready| self.published.as_ref() != Some(ready)) else {
@@ -299,7 +311,7 @@ impl Filter {
         result
     }
 
-    /// Forgets every plan: what packets see is all there is.
+    /// Discards every plan, so that only the published state remains.
     fn discard(&mut self) {
         self.settings = self.settings();
         let Self { sets, maps, published, .. } = self;
@@ -315,7 +327,6 @@ impl Filter {
         self.spec_of(PerSet::from_fn(|name| self.sets[name].spec()))
     }
 
-    /// For these sets.
     fn spec_of(&self, sets: PerSet<SetSpec>) -> JudgeSpec {
         JudgeSpec {
             settings: self.settings,
@@ -327,7 +338,7 @@ impl Filter {
         }
     }
 
-    /// Of sets in which nothing is looked up nobody asks on which ports.
+    /// The clauses of sets that contain something. The judge does not check ports for an empty set.
     fn clauses_in_use(&self) -> [Option<Clause>; SLOTS] {
         let mut clauses = self.clauses;
         for (clause, set) in clauses.iter_mut().zip(&self.sets.clauses) {

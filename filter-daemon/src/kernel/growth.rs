@@ -1,9 +1,11 @@
-//! A larger table made aside, while the one in use goes on changing.
+//! Makes a larger table in the background, while the one in use keeps changing.
 //!
-//! Its map is made first, by the broker, in a thread. What is to be in it is copied from the words of the table in use, where these spell its entries: milliseconds even for
-//! ten million. Else it is gathered from what is wanted, a page at a time, so that nobody waits. Then a thread fills the
-//! larger table. What enters and leaves meanwhile is noted, and done to the larger table before it takes its place: each
-//! of these twice does no harm, so it does not matter whether the copy or the page had seen it already.
+//! The broker first makes the map in a thread. The entries are copied from the words of the current table if
+//! these contain whole entries: this takes milliseconds, even for ten million. Otherwise they are gathered
+//! from the wanted targets one page at a time, so that requests are served in between. Then a thread fills
+//! the larger table. Changes made meanwhile are recorded, and applied to the larger table before it comes
+//! into use. Applying a change twice is harmless, so it does not matter whether the copy or the page
+//! contained it already.
 
 use std::ops::BitOr;
 use std::thread::{self, JoinHandle};
@@ -18,10 +20,10 @@ use super::needs::SixTargets;
 use super::staged::OrderedBoth;
 use super::store::Built;
 
-/// Entries gathered at once: about a millisecond's worth.
+/// Entries gathered at once: about a millisecond of work.
 const PAGE: usize = 8192;
 
-/// The larger table, and what it does not know yet.
+/// The larger table, and the changes that it lacks.
 pub struct Growth<K: Kind> {
     kind: K,
     stage: Stage<K>,
@@ -38,19 +40,19 @@ enum Stage<K: Kind> {
     Filling(JoinHandle<Result<Live<K>, Full>>),
 }
 
-/// What is wanted, read page by page.
+/// Reads the wanted entries page by page.
 struct Gathering<K: Kind> {
     after: Option<Prefix6>,
     entries: Vec<Entry<K>>,
-    /// The table that the entries are for, until all are there.
+    /// The table for the entries, until all are gathered.
     larger: Option<Live<K>>,
 }
 
-/// Why there is no larger table.
+/// Why a larger table could not be made.
 pub enum NotMade {
-    /// There was no room for somebody under its key.
+    /// An entry found no room under the table's key.
     Full,
-    /// The kernel has not made its map.
+    /// The kernel refused its map.
     Refused(KernelError),
 }
 
@@ -61,22 +63,22 @@ enum Change<K: Kind> {
 }
 
 impl<K: Kind> Growth<K> {
-    /// Begins to put all that `live` holds, if there is a table yet, into a larger one whose map is being made.
+    /// Starts moving all entries of `live`, if there is a table yet, to a larger one whose map is being made.
     pub fn begin(live: Option<&Live<K>>, kind: K, map: OrderedBoth) -> Self {
         Self { kind, stage: Stage::Ordered { map, copied: K::copied(live) }, since: Vec::new() }
     }
 
-    /// What a judge must know of the larger table.
+    /// The settings that a judge needs for the larger table.
     pub const fn kind(&self) -> &K {
         &self.kind
     }
 
-    /// Is everybody in the larger table?
+    /// True if the thread has added every entry to the larger table.
     pub fn is_filled(&self) -> bool {
         matches!(&self.stage, Stage::Filling(thread) if thread.is_finished())
     }
 
-    /// Does what is due next, until the larger table is being filled. An error if it cannot be made.
+    /// Does the next step, until the larger table is being filled. Fails if the table cannot be made.
     pub fn step(&mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<(), KernelError> {
         self.step_on(wanted, maps, false)
     }
@@ -107,24 +109,24 @@ impl<K: Kind> Growth<K> {
         Ok(())
     }
 
-    /// Somebody has entered, whether he was there already or not.
+    /// Records an added entry. It may have been there already.
     pub fn entered(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
         self.since.push(Change::Entered(entry_in(&self.kind)));
     }
 
-    /// Somebody who is there counts for another list.
+    /// Records that an entry counts for another list.
     pub fn relabelled(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
         if self.kind.is_labelled() {
             self.since.push(Change::Relabelled(entry_in(&self.kind)));
         }
     }
 
-    /// Somebody has left, whether he was there or not.
+    /// Records a removed entry. It may have been missing already.
     pub fn left(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         self.since.push(Change::Left(key_in(&self.kind)));
     }
 
-    /// The larger table, with everything that happened meanwhile; waits until it is made and filled.
+    /// Returns the larger table with all recorded changes. Waits until it is made and filled.
     pub fn finish(mut self, wanted: &impl SixTargets, maps: &mut Maps) -> Result<Built<K>, NotMade> {
         let thread = loop {
             match self.stage {
@@ -167,22 +169,19 @@ fn fill<K: Kind>(mut larger: Live<K>, entries: impl Iterator<Item = Entry<K>> + 
     Stage::Filling(thread::spawn(move || larger.fill_whole(entries).map(|()| larger)))
 }
 
-/// For which families a larger table is being made aside.
+/// The families whose larger table is being made in the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Growing {
-    /// For IPv4 addresses.
     pub addresses: bool,
-    /// For IPv6 prefixes.
     pub six: bool,
 }
 
 impl Growing {
-    /// For any?
     pub const fn any(self) -> bool {
         self.addresses || self.six
     }
 
-    /// Is it over for a family of these in `after`?
+    /// True if a family that grows in `self` no longer grows in `after`.
     pub const fn is_over_in(self, after: Self) -> bool {
         self.addresses && !after.addresses || self.six && !after.six
     }

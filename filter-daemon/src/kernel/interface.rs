@@ -1,4 +1,4 @@
-//! What the kernel says of interfaces: their numbers and MTUs, whose XDP program sits there, and that one has changed.
+//! Asks the kernel about interfaces: index, MTU and attached XDP program. Also watches for changes.
 
 use std::io;
 
@@ -10,29 +10,25 @@ use tokio::sync::mpsc;
 
 use super::{AttachedMode, KernelError};
 
-/// An interface as it is now.
+/// The current state of an interface.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Interface {
-    /// Its name.
     pub name: String,
-    /// Its number.
     pub index: u32,
-    /// Its MTU.
     pub mtu: u32,
-    /// The XDP program that sits there.
+    /// The XDP program that is attached.
     pub occupant: Option<Occupant>,
 }
 
 /// An XDP program on an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupant {
-    /// The kernel's number for it.
+    /// The kernel's number of the program.
     pub id: u32,
-    /// How it is attached.
     pub mode: AttachedMode,
 }
 
-/// The interfaces of this namespace, as they are now.
+/// All interfaces of this network namespace.
 pub async fn all() -> Result<Vec<Interface>, KernelError> {
     let failed = |reason: String| KernelError::Netlink { reason };
     let (connection, handle, _) = rtnetlink::new_connection().map_err(|error| failed(error.to_string()))?;
@@ -42,27 +38,27 @@ pub async fn all() -> Result<Vec<Interface>, KernelError> {
     found.map_err(|error| failed(error.to_string()))
 }
 
-/// The interface of this name, as it is now.
 pub async fn named(name: &str) -> Result<Option<Interface>, KernelError> {
     Ok(all().await?.into_iter().find(|interface| interface.name == name))
 }
 
-/// Tells whenever an interface came, went or changed; many changes in a row may be told as one.
+/// Sends a message whenever an interface appears, disappears or changes. Several changes may result in one
+/// message.
 pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     let (connection, _, mut messages) = rtnetlink::new_multicast_connection(&[MulticastGroup::Link])?;
     let (tell, told) = mpsc::channel(1);
     tokio::spawn(connection);
     tokio::spawn(async move {
-        // Whatever it says, even that messages were lost: look again.
+        // Any message, even about lost messages, means that interfaces must be read again.
         while messages.next().await.is_some() {
-            // One that waits to be heard says it all.
+            // If an unread message is waiting already, another one adds nothing.
             _ = tell.try_send(());
         }
     });
     Ok(told)
 }
 
-/// What a message says of one.
+/// Parses a message about one interface.
 pub fn read(message: &LinkMessage) -> Interface {
     let mut interface =
         Interface { name: String::new(), index: message.header.index, mtu: 0, occupant: None };

@@ -1,5 +1,5 @@
-//! The two kinds of cuckoo tables, of IPv4 addresses and of IPv6 prefixes: what a judge must know to look into one, and
-//! where its entries come from when it is made anew.
+//! The two kinds of cuckoo tables, for IPv4 addresses and for IPv6 prefixes. A kind knows the settings that a
+//! judge needs to read the table, and the source of the entries when the table is rebuilt.
 
 mod addresses;
 mod six;
@@ -21,67 +21,66 @@ use super::window::Window;
 pub use addresses::Addresses;
 pub use six::SixTable;
 
-/// Where the labels of a table are, if it has any.
+/// The place of a table's labels, if it has any.
 pub type TableLabels = Option<Bytes<Window>>;
 
-/// A table of this kind under running readers.
+/// A table of this kind while packets read it.
 pub type Live<K> = Moving<<K as Kind>::Scheme, Window, TableLabels>;
 
-/// What entries of such a table are known by.
+/// The key of an entry.
 pub type Key<K> = <<K as Kind>::Scheme as Scheme>::Key;
 
-/// One that comes into such a table: its key, and the list it counts for.
+/// An entry to be added: its key and its label.
 pub type Entry<K> = (Key<K>, Label);
 
-/// All entries of a table, which may be put into another one elsewhere.
+/// All entries of a table, for another thread to put into another table.
 pub type Entries<K> = Box<dyn Iterator<Item = Entry<K>> + Send>;
 
-/// A kind of cuckoo table.
 pub trait Kind: Copy + Send + 'static {
-    /// Who stands where in it.
+    /// Maps keys to buckets and codes.
     type Scheme: Scheme<Key: PartialEq + Send> + Copy + Send;
 
-    /// Which map of its set it lives in.
+    /// The map of its set that holds the table.
     const PART: MapPart;
 
-    /// What people call it.
+    /// The name in the log.
     const NAME: &str;
 
-    /// The smallest geometry that takes so many entries.
+    /// The smallest geometry that takes this many entries.
     fn smallest_for(entries: u64) -> Option<Geometry>;
 
     /// The most entries that any table of this kind takes.
     fn most() -> u64;
 
-    /// A table under new secret keys, with labels or without.
+    /// A table with new secret keys, with labels or without.
     fn new(generation: u64, geometry: Geometry, is_labelled: bool) -> Self;
 
-    /// Which map.
+    /// The number of its map.
     fn generation(&self) -> u64;
 
-    /// Its geometry.
     fn geometry(&self) -> Geometry;
 
-    /// Has it labels?
     fn is_labelled(&self) -> bool;
 
-    /// It has none any more.
+    /// Records that the table has no labels any more.
     fn forget_labels(&mut self);
 
-    /// Who stands where.
+    /// The scheme under the table's key.
     fn scheme(&self) -> Self::Scheme;
 
-    /// Everything that is to be in this table: what `live` holds where that tells its entries, else what is wanted.
+    /// All entries for this table: copied from `live` if its words contain whole entries, otherwise from
+    /// `wanted`.
     fn entries<'a>(
         &'a self,
         live: Option<&'a Live<Self>>,
         wanted: &'a impl SixTargets,
     ) -> impl Iterator<Item = Entry<Self>> + 'a;
 
-    /// A copy of everything that `live` holds, if there is such a table; none if that does not tell its entries.
+    /// A copy of all entries of `live`, if there is such a table. None if its words do not contain whole
+    /// entries.
     fn copied(live: Option<&Live<Self>>) -> Option<Entries<Self>>;
 
-    /// Where it does not: up to `most` of the wanted entries behind `after`, and the last of them.
+    /// Up to `most` wanted entries after `after`, and the last of them. Used if `copied` returns none.
     fn page(
         &self,
         wanted: &impl SixTargets,
@@ -89,30 +88,30 @@ pub trait Kind: Copy + Send + 'static {
         most: usize,
     ) -> (Vec<Entry<Self>>, Option<Prefix6>);
 
-    /// The smallest geometry that takes so many entries, and half as many again as one with this limit does: what grows from
-    /// itself is then seldom made anew, and never twice as large as it must be.
+    /// A geometry for this many entries that also has half as much room again as `limit`. A table that grows
+    /// because it is full is then rarely rebuilt, and never twice as large as necessary.
     fn grown(limit: u64, entries: u64) -> Result<Geometry, KernelError> {
         let half_as_many_again = limit.saturating_add(limit / 2).min(Self::most());
         Self::geometry_for(entries.max(half_as_many_again))
     }
 
-    /// Words of its map.
+    /// Words of the table's map.
     fn words(&self) -> u32 {
         stash::WORDS + self.geometry().words()
     }
 
-    /// Words of the map of its labels.
+    /// Words of the label map.
     fn label_words(&self) -> u32 {
         size::labels_beside(self.geometry())
     }
 
-    /// The smallest geometry that takes so many entries, or what to say if none does.
+    /// The smallest geometry that takes this many entries, or the error to report if there is none.
     fn geometry_for(entries: u64) -> Result<Geometry, KernelError> {
         Self::smallest_for(entries).ok_or_else(|| KernelError::TooMany { entries, most: Self::most() })
     }
 }
 
-/// A key that nobody else knows; made anew for every table, and never written anywhere.
+/// A secret key. Each table gets new keys. They are never logged, and never written to disk.
 fn secret<const WORDS: usize>() -> [u64; WORDS] {
     std::array::from_fn(|_| {
         getrandom::u64().expect("the kernel always has random numbers once it has booted")

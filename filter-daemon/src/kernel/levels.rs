@@ -1,4 +1,5 @@
-//! The map that tells IPv6 from the top: packets see each change at once. And its labels, if any are kept.
+//! The map that holds short IPv6 prefixes by levels, and its labels if any are kept. Packets see each change
+//! at once.
 
 mod labels;
 mod room;
@@ -21,19 +22,19 @@ use super::ways::Ways;
 use super::window::Window;
 use room::{larger_for, words_of_labels};
 
-/// The map in use, and the one that is about to take its place.
+/// The map in use, and the staged one that replaces it.
 pub struct LevelMaps {
     maps: Staged<Built>,
     ordered: Option<Larger>,
 }
 
-/// A larger map that is being made, with one for its labels, if any are kept.
+/// A larger map that is being made, and the map for its labels if any are kept.
 struct Larger {
     generation: u64,
     size: u32,
     label_bits: u32,
     map: OrderedBoth,
-    /// It is there.
+    /// Filled once the map is made.
     made: Option<Both>,
 }
 
@@ -43,24 +44,22 @@ struct Built {
     labels: Option<LabelPages>,
 }
 
-/// What a judge must know of it.
+/// The settings that a judge needs to read the levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelsMap {
-    /// Which map.
     pub generation: u64,
-    /// How many words it has.
+    /// The number of words in the map.
     pub size: u32,
-    /// How many bits the number of pages of its labels has, if it has any.
+    /// Bits in the number of label pages, if there are labels.
     pub label_bits: Option<u32>,
 }
 
 impl LevelMaps {
-    /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
         Self { maps: Staged::new(MapName { set, part: MapPart::Levels }), ordered: None }
     }
 
-    /// What the next judge must know of them; none if there are none.
+    /// The settings for the next judge; none if there is no map.
     pub fn spec(&self) -> Option<LevelsMap> {
         self.maps.newest().map(|map| LevelsMap {
             generation: map.generation,
@@ -69,17 +68,17 @@ impl LevelMaps {
         })
     }
 
-    /// The labels of what packets read.
+    /// The labels that packets read.
     pub fn labels(&self) -> Option<&Window> {
         Some(self.maps.current()?.labels.as_ref()?.window())
     }
 
-    /// Has the map labels, if there is one?
+    /// True if the map has labels, or if there is no map.
     pub fn is_labelled(&self) -> bool {
         self.maps.newest().is_none_or(|map| map.labels.is_some())
     }
 
-    /// Has a copy made that has labels, unless the map has them.
+    /// Makes a copy with labels, unless the map has them.
     pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         match self.size() {
             Some(size) if !self.is_labelled() => self.rebuild(size, maps, wanted),
@@ -87,23 +86,23 @@ impl LevelMaps {
         }
     }
 
-    /// Gives up the labels of what packets read: no judge asks for them.
+    /// Releases the labels of the current map: no judge reads them.
     pub fn forget_labels(&mut self) {
         self.maps.current_mut().into_iter().for_each(|map| map.labels = None);
     }
 
-    /// The words that packets read.
+    /// The words of the current map, which packets read.
     pub fn words(&self) -> Option<&Window> {
         self.maps.current().map(|map| map.levels.words())
     }
 
-    /// Is there room for whatever takes these ways? Or as much as there may be, beside a table of this geometry.
+    /// True if the map has room for these ways, or has reached its limit for a table of this geometry.
     pub fn has_room(&self, table: Option<Geometry>, ways: &Ways) -> bool {
         self.maps.newest().is_none() || self.size_for(table, ways).is_none()
     }
 
-    /// Begins to have the map made, beside a table of this geometry that is being made, in which whatever takes these ways has
-    /// room; if it has none yet.
+    /// Starts making a larger map if the current one lacks room for these ways. The limit is that of a table
+    /// of this geometry, which is being made as well.
     pub fn order(&mut self, table: Geometry, ways: &Ways, maps: &mut Maps) -> Result<(), KernelError> {
         let Some(size) = self.size_for(Some(table), ways).filter(|_| self.ordered.is_none()) else {
             return Ok(());
@@ -115,7 +114,7 @@ impl LevelMaps {
         Ok(())
     }
 
-    /// Is that one being made?
+    /// True while the ordered map is being made. Collects it when it is ready.
     pub fn is_waiting(&mut self, maps: &mut Maps) -> Result<bool, KernelError> {
         let Some(larger) = self.ordered.as_mut().filter(|larger| larger.made.is_none()) else {
             return Ok(false);
@@ -132,12 +131,12 @@ impl LevelMaps {
         }
     }
 
-    /// Is that one not there yet?
+    /// True if a map was ordered and is not collected yet.
     pub fn is_awaited(&self) -> bool {
         self.ordered.as_ref().is_some_and(|larger| larger.made.is_none())
     }
 
-    /// What the judge must know once that one has taken its place; none if none is there.
+    /// The settings for the judge once the ordered map is in use; none if it is not made yet.
     pub fn foreseen(&self) -> Option<LevelsMap> {
         let larger = self.ordered.as_ref()?;
         let (_, labels) = larger.made.as_ref()?;
@@ -145,15 +144,16 @@ impl LevelMaps {
         Some(LevelsMap { generation: larger.generation, size: larger.size, label_bits })
     }
 
-    /// Nobody wants it any more.
+    /// Discards the ordered map.
     pub fn forget_ordered(&mut self, maps: &mut Maps) {
         if let Some(larger) = self.ordered.take() {
             self.maps.forget(larger.generation, larger.map.is_labelled(), maps);
         }
     }
 
-    /// Has the map made, if there is none. It is made anew where whatever takes these ways has no room, beside a table of this
-    /// geometry; where a larger one has been made aside; or where it is crowded by what has left.
+    /// Makes the map if there is none. Rebuilds it if these ways have no room, unless it has reached its
+    /// limit for a table of this geometry. Also rebuilds it if a larger map was made in the background, or if
+    /// removed prefixes take much of it.
     pub fn make_room(
         &mut self,
         table: Option<Geometry>,
@@ -175,17 +175,17 @@ impl LevelMaps {
         larger_for(self.maps.newest().map(|map| &map.levels), table, ways)
     }
 
-    /// How many words the map has, if there is one.
+    /// The number of words in the map, if there is one.
     fn size(&self) -> Option<u32> {
         self.maps.newest().map(|map| map.levels.size())
     }
 
-    /// Has the smallest map made, if there is none.
+    /// Makes the smallest map if there is none.
     pub fn make_any(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         if self.maps.newest().is_some() { Ok(()) } else { self.rebuild(size::SMALLEST, maps, wanted) }
     }
 
-    /// Has it made anew with more pages, where labels of what enters might have none.
+    /// Rebuilds the map with more label pages if additions might find none.
     pub fn make_pages(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         let Some(map) = self.maps.newest() else { return Ok(()) };
         match map.labels.as_ref().and_then(|labels| labels.too_small_for(1)) {
@@ -194,7 +194,7 @@ impl LevelMaps {
         }
     }
 
-    /// Has a copy of the map made, unless there is none, or a fresh one already.
+    /// Makes a copy of the map, unless there is none or it is fresh already.
     pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         match self.size() {
             Some(size) if self.maps.fresh().is_none() => self.rebuild(size, maps, wanted),
@@ -202,7 +202,8 @@ impl LevelMaps {
         }
     }
 
-    /// Makes way for a prefix. True if it is told here, and not by the table.
+    /// Prepares the levels for a prefix. True if the levels hold it, so that it does not belong into the
+    /// table.
     pub fn make_way(&mut self, prefix: Prefix6) -> bool {
         self.maps.newest_mut().is_some_and(|map| {
             map.levels.make_way(prefix);
@@ -210,44 +211,43 @@ impl LevelMaps {
         })
     }
 
-    /// Shows a prefix for which way has been made. What is not told here stands in the table already.
+    /// Shows a prefix that `make_way` has prepared. A prefix that the levels do not hold is in the table
+    /// already.
     pub fn show(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
         self.maps.newest_mut().into_iter().for_each(|map| map.show(prefix, wanted));
     }
 
-    /// Asks anew for which list a prefix counts, if it is told here.
+    /// Updates the label of a prefix that the levels hold.
     pub fn relabel(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
         self.maps.fresh_mut().into_iter().for_each(|map| map.relabel(prefix, wanted));
         self.maps.current_mut().into_iter().for_each(|map| map.relabel(prefix, wanted));
     }
 
-    /// Hides a prefix, as far as what is wanted allows.
+    /// Hides a prefix, as far as the prefixes that remain wanted allow.
     pub fn hide(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
         self.hide_fresh(prefix, wanted);
         self.maps.current_mut().into_iter().for_each(|map| map.hide(prefix, wanted));
     }
 
-    /// The same in the fresh map alone.
+    /// Hides a prefix in the fresh map only.
     pub fn hide_fresh(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
         self.maps.fresh_mut().into_iter().for_each(|map| map.hide(prefix, wanted));
     }
 
-    /// Is this prefix told here, and not by the table?
+    /// True if the levels hold this prefix, so that it is not in the table.
     pub fn tell(&self, prefix: Prefix6) -> bool {
         self.maps.newest().is_some_and(|map| map.levels.tells(prefix))
     }
 
-    /// Plans that there is no map.
+    /// Plans to have no map.
     pub fn drop_next(&mut self, maps: &mut Maps) {
         self.maps.drop_next(maps);
     }
 
-    /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.maps.discard(maps);
     }
 
-    /// The plan has come true.
     pub fn publish(&mut self) {
         self.maps.publish();
     }
@@ -256,13 +256,13 @@ impl LevelMaps {
         self.make_anew(size, self.label_bits(), maps, wanted)
     }
 
-    /// The bits of the number of pages of labels that a copy of the newest map takes.
+    /// The label page bits for a copy of the newest map.
     fn label_bits(&self) -> u32 {
         let labels = self.maps.newest().and_then(|map| map.labels.as_ref());
         labels.map_or(*PAGE_SIZES.start(), LabelPages::size_bits)
     }
 
-    /// A copy of the newest map, with so many pages of labels, if any are to be kept.
+    /// Replaces the newest map by a copy with this many label pages, if labels are kept.
     fn make_anew(
         &mut self,
         size: u32,
@@ -279,7 +279,7 @@ impl LevelMaps {
         Ok(())
     }
 
-    /// A map of zeroes, and one for labels, if any are to be kept: those that were begun, if they are of these sizes.
+    /// Returns a map of zeroes, and one for labels if any are kept. Uses the ordered maps if their sizes fit.
     fn empty(&mut self, size: u32, label_bits: u32, maps: &mut Maps) -> Result<(u64, Both), KernelError> {
         let is_it = |larger: &mut Larger| {
             larger.made.is_some() && (larger.size, larger.label_bits) == (size, label_bits)
@@ -295,7 +295,7 @@ impl LevelMaps {
 }
 
 impl Built {
-    /// Shows a prefix, whose label is there before it.
+    /// Shows a prefix. Its label is written first, so that no packet sees it without one.
     fn show(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
         let Self { levels, labels, .. } = self;
         if let (Some(labels), Some(places)) = (&mut *labels, places(levels.words(), prefix)) {
@@ -311,7 +311,7 @@ impl Built {
         }
     }
 
-    /// Hides a prefix; what another one still covers counts for that one's list.
+    /// Hides a prefix. Addresses that another prefix still covers get the label of that one.
     fn hide(&mut self, prefix: Prefix6, wanted: &impl Wanted) {
         self.levels.hide(prefix, &Rest(wanted));
         self.relabel(prefix, wanted);
@@ -343,7 +343,7 @@ impl InMap for Built {
     }
 }
 
-/// Who else is wanted.
+/// The prefixes that remain wanted.
 struct Rest<'a, W>(&'a W);
 
 impl<W: Wanted> Others for Rest<'_, W> {
@@ -356,11 +356,9 @@ impl<W: Wanted> Others for Rest<'_, W> {
     }
 }
 
-/// What is wanted, and not told by the levels: that belongs into the table.
+/// The wanted prefixes that the levels do not hold, and that belong into the table.
 pub struct Beyond<'a, W> {
-    /// Who tells the rest.
     pub levels: &'a LevelMaps,
-    /// All of it.
     pub wanted: &'a W,
 }
 

@@ -1,4 +1,4 @@
-//! Having maps made, and letting go of those that never came into use.
+//! Asks the broker to make maps, and discards maps that were never used.
 
 use filter_common::labels::Counters;
 use filter_common::sets::SetName;
@@ -8,28 +8,28 @@ use super::broker::Broker;
 use super::broker::request::{MapName, MapUse, Request};
 use super::window::Window;
 
-/// A map that has been asked for, and may still be in the making.
+/// A map that was requested and may still be in the making.
 #[derive(Debug)]
 pub struct Ordered {
     map: MapName,
     generation: u64,
     words: u32,
-    /// A small one is there at once.
+    /// Filled at once if the map is small.
     made: Option<Window>,
 }
 
-/// The broker, and what it is to forget.
+/// The broker, and the maps that it should discard.
 pub struct Maps {
     broker: Broker,
     generation: u64,
-    /// Do those that block get labels?
+    /// Whether maps of sets that block get labels.
     counters: Counters,
-    /// Maps that never came into use, and whose pins are still there because the broker was not to be had.
+    /// Maps that were never used, and whose pins remain because the broker could not be reached.
     unwanted: Vec<MapUse>,
 }
 
 impl Maps {
-    /// Maps that `broker` makes, numbered behind those that an earlier daemon left.
+    /// Maps made by `broker`, with numbers above those that an earlier daemon left.
     pub fn new(broker: Broker) -> Self {
         Self {
             generation: broker.latest_generation(),
@@ -39,44 +39,43 @@ impl Maps {
         }
     }
 
-    /// The broker.
     pub fn broker(&mut self) -> &mut Broker {
         &mut self.broker
     }
 
-    /// The broker alone, when no more maps are wanted.
+    /// Gives the broker away when no more maps are needed.
     pub fn into_broker(self) -> Broker {
         self.broker
     }
 
-    /// Are labels to be made for what this set holds? Nobody counts what is allowed.
+    /// Whether this set needs label maps. Allowed packets are not counted by list.
     pub fn want_labels(&self, set: SetName) -> bool {
         self.counters == Counters::Lists && set != SetName::Allow
     }
 
-    /// From now on labels are made, or no longer.
+    /// Sets whether labels are made.
     pub fn count(&mut self, counters: Counters) {
         self.counters = counters;
     }
 
-    /// A number that no map has had.
+    /// Returns a generation number that no map has used.
     pub fn number(&mut self) -> u64 {
         self.generation += 1;
         self.generation
     }
 
-    /// Has a map of zeroed words made.
+    /// Makes a map of zeroed words, and waits for it.
     pub fn make(&mut self, map: MapName, generation: u64, words: u32) -> Result<Window, KernelError> {
         self.forget_unwanted();
         self.broker.make(map, generation, words)
     }
 
-    /// Are maps of so many words made in no time?
+    /// Whether a map of this many words is made without a noticeable wait.
     pub fn are_quick(&self, words: u32) -> bool {
         self.broker.is_quick(words)
     }
 
-    /// Has a map of zeroed words made, while others go on.
+    /// Starts making a map of zeroed words. Large maps are made while other requests are served.
     pub fn order(&mut self, map: MapName, generation: u64, words: u32) -> Result<Ordered, KernelError> {
         self.forget_unwanted();
         let made = if self.are_quick(words) {
@@ -88,7 +87,8 @@ impl Maps {
         Ok(Ordered { map, generation, words, made })
     }
 
-    /// It, once it is made. To be asked again until then; who `waits` gets it now.
+    /// Returns the map once it is made; call it again until then. With `waits` it blocks until the map is
+    /// made.
     pub fn collect(&mut self, ordered: &mut Ordered, waits: bool) -> Result<Option<Window>, KernelError> {
         if let Some(made) = ordered.made.take() {
             return Ok(Some(made));
@@ -96,13 +96,13 @@ impl Maps {
         self.broker.collect(ordered.map, ordered.generation, ordered.words, waits)
     }
 
-    /// Lets go of a map that never came into use.
+    /// Discards a map that was never used.
     pub fn discard(&mut self, map: MapName, generation: u64) {
         self.unwanted.push(MapUse { map, generation });
         self.forget_unwanted();
     }
 
-    /// Tells the broker which pins may go. Whatever it cannot do now is told again.
+    /// Asks the broker to remove the pins. Requests that fail are repeated the next time.
     pub fn forget_unwanted(&mut self) {
         let Self { broker, unwanted, .. } = self;
         unwanted.retain(|MapUse { map, generation }| {

@@ -1,9 +1,14 @@
-//! Everything that touches the kernel: programs, maps, links. The only importer of aya.
+//! Everything that touches the kernel: BPF programs, maps and links. Only this module imports aya.
 //!
-//! `filter` applies effects and is all that the daemon talks to. It plans, publishes and releases `set`s: of each `family` a
-//! table (`kind`, `store`) that may be made larger aside (`growth`), the bits of `networks`, and the `levels` of IPv6; one set
-//! blocks, one allows, and a word tells whether they may `overlap`. Whatever is `staged` is seen by no packet yet. Below, `moving` changes a cuckoo table under running readers, through a `window` and with `grace`
-//! periods; a `spec` says what the judge must be. `probe` only looks, for `doctor`. What needs a capability is done by the `broker`, a process of its own.
+//! `filter` applies effects, and is the part that the daemon calls. It plans, publishes and releases the
+//! `set`s: those that block, and the one that allows. A set has a table per `family` (`kind`, `store`), the
+//! bits of `networks`, and the `levels` of IPv6. A table can be made larger in the background (`growth`). A
+//! word records whether blocked and allowed targets may `overlap`. No packet sees anything that is only
+//! `staged`.
+//!
+//! Below that, `moving` changes a cuckoo table while packets read it, through a `window` and with `grace`
+//! periods. A `spec` describes the judge to load. `probe` only reads, for `doctor`. The `broker`, a separate
+//! process, does everything that needs a capability.
 
 mod attached;
 pub mod broker;
@@ -52,15 +57,14 @@ pub use ways::Ways;
 /// How full a table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Entries in it.
     pub entries: u64,
-    /// How many fit before it is built larger.
+    /// Entries that fit before a larger table is built.
     pub capacity: u64,
-    /// Kernel memory it takes, in bytes.
+    /// Kernel memory in bytes.
     pub bytes: u64,
-    /// How often it was made larger.
+    /// How many times the table was made larger.
     pub growths: u64,
-    /// How many entries have moved within it.
+    /// How many entries have moved within the table.
     pub relocations: u64,
 }
 

@@ -1,18 +1,21 @@
-//! A table that packets read while it changes: no entry is ever missed, and no pending entry waits.
+//! A table that packets read while it changes. No lookup misses an entry, and packets find a pending entry at
+//! once.
 //!
-//! A pending entry that finds a free slot takes it by one store. Where others must move, and each of them from its first home
-//! to its second, they are moved at once, from the free end: packets look into first homes first, so they meet everyone in
-//! one home or the other. Else the pending entry goes into the stash, where packets find it too, and waits for a batch:
+//! A pending entry that finds a free slot takes it by one store. If other entries must move, and each moves
+//! from its first home to its second, they are moved at once, starting at the free end. Packets look into
+//! first homes first, so they find every entry in one home or the other. This needs a processor that keeps
+//! the order of stores and loads (`is_ordered`). In all other cases the pending entry goes into the stash,
+//! where packets find it as well, and waits for a batch:
 //!
-//! 1. *copied*: paths are planned on an overlay, and every entry they move is copied into the stash;
-//! 2. a grace period later, *written*: the overlay is stored into the buckets, in any order;
-//! 3. another grace period later the copies and the pending entries leave the stash.
+//! - *copied*: paths are planned on an overlay, and every entry that they move is copied into the stash.
+//! - *written*: after a grace period the overlay is stored into the buckets, in any order.
+//! - After another grace period the copies and the pending entries leave the stash.
 //!
-//! In between, pending entries take only slots that the overlay does not touch, and a removal reaches all three places.
-//! `advance` does one step; its caller waits for a grace period between calls.
+//! In between, pending entries take only slots that the overlay does not touch, and a removal covers all
+//! three places. `advance` does one step. Its caller waits for a grace period between two calls.
 //!
-//! Where labels are kept, each is written before the code it belongs to, in the stash and in its new slot. No verdict depends
-//! on them, so they may change at any time, and do so in all places.
+//! If labels are kept, each label is written before the code that it belongs to, in the stash and in its new
+//! slot. No verdict depends on labels, so they may change at any time, and they are changed in all places.
 
 mod many;
 
@@ -30,11 +33,11 @@ use filter_common::{Rest, Words, WordsMut};
 use super::overlay::Overlay;
 pub use many::Readers;
 
-/// The most pending entries in one batch. Each moves one or two others at the loads that tables reach, so that a batch
-/// fills a quarter of the stash.
+/// The most pending entries in one batch. At the loads that tables reach, each moves one or two other
+/// entries, so a batch fills a quarter of the stash.
 const MOST_PENDING: usize = 128;
 
-/// Buckets under running readers, behind their stash.
+/// Buckets that packets read, placed after their stash.
 #[derive(Debug)]
 pub struct Moving<S: Scheme, W, L = NoLabels> {
     table: Table<S, Rest<W>, Rest<L>>,
@@ -52,14 +55,14 @@ enum Phase<K> {
     Written(Batch<K>),
 }
 
-/// What is about to be written: words of buckets, and before them the labels of slots in these.
+/// The pending stores: words of buckets, and the labels of their slots, which are stored first.
 #[derive(Debug)]
 struct Planned {
     words: HashMap<u32, u64>,
     labels: HashMap<u32, Label>,
 }
 
-/// Who is in the stash for this batch's sake.
+/// Entries that are in the stash because of one batch.
 #[derive(Debug)]
 struct Batch<K> {
     pending: Vec<K>,
@@ -73,7 +76,8 @@ where
     W: WordsMut,
     L: LabelsMut,
 {
-    /// A table in fresh, zeroed words, which begin with its stash; so do the labels, if any are kept.
+    /// A table in fresh, zeroed words that begin with its stash. The labels, if any are kept, begin with
+    /// those of the stash.
     pub fn new(scheme: S, geometry: Geometry, words: W, labels: L) -> Self {
         let (words, labels) = (Rest::new(words, stash::WORDS), Rest::new(labels, stash::LABELS));
         Self {
@@ -86,29 +90,28 @@ where
         }
     }
 
-    /// Do all processors see stores in the order in which they were made, and load in the order of the program? Only then
-    /// may entries move without a grace period. Known from the architecture; tests try both.
+    /// Overrides whether all processors see stores in the order in which they were made and load in program
+    /// order. Only then may entries move without a grace period. Normally the architecture decides. Tests try
+    /// both.
     #[cfg(test)]
     fn on_ordered_memory(self, is_ordered: bool) -> Self {
         Self { is_ordered, ..self }
     }
 
-    /// The buckets.
     pub fn table(&self) -> &Table<S, Rest<W>, Rest<L>> {
         &self.table
     }
 
-    /// How many entries it holds.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// How many entries have moved while packets read the table.
+    /// Entries that have moved while packets read the table.
     pub fn moves(&self) -> u64 {
         self.moves
     }
 
-    /// Lets `key` in while nobody reads the table yet. The caller knows that it is not there.
+    /// Adds `key` while no packet reads the table. The caller must know that it is not there.
     pub fn fill(&mut self, key: S::Key, label: Label) -> Result<(), Full> {
         self.fill_at(self.table.scheme().homes(key), label)
     }
@@ -119,7 +122,7 @@ where
         Ok(())
     }
 
-    /// The same for all `keys`; gives back those for which there is no room.
+    /// Adds all `keys` in the same way. Returns those that found no room.
     pub fn fill_all(&mut self, keys: impl IntoIterator<Item = (S::Key, Label)>) -> Vec<(S::Key, Label)> {
         let mut refused = Vec::new();
         let counted = keys.into_iter().inspect(|_| self.entries += 1);
@@ -128,8 +131,8 @@ where
         refused
     }
 
-    /// The same where all of them or nobody is to be in: once one is refused, no more are asked for. In a full table each
-    /// of them would be looked for a path in vain, which takes as long as to let hundreds in.
+    /// Adds `keys` in the same way, but stops at the first refusal. In a full table each key would be
+    /// searched for a path in vain, which takes as long as adding hundreds.
     pub fn fill_whole(&mut self, keys: impl IntoIterator<Item = (S::Key, Label)>) -> Result<(), Full> {
         let refused = Cell::new(0);
         let counted = keys.into_iter().take_while(|_| refused.get() == 0).inspect(|_| self.entries += 1);
@@ -138,8 +141,8 @@ where
         if refused.get() == 0 { Ok(()) } else { Err(Full) }
     }
 
-    /// Lets `key` in; the next packet sees it. Refused if the stash has no room: then the table must be rebuilt.
-    /// The caller knows that it is not there yet.
+    /// Adds `key`; the next packet finds it. Refused if the stash has no room: then the table must be
+    /// rebuilt. The caller must know that it is not there.
     pub fn add(&mut self, key: S::Key, label: Label) -> Result<(), Full> {
         self.add_at(key, label, self.table.scheme().homes(key))
     }
@@ -159,7 +162,7 @@ where
         Ok(())
     }
 
-    /// Replaces the label of `key`, wherever it stands or is about to.
+    /// Replaces the label of `key` in its current place and in planned ones.
     pub fn relabel(&mut self, key: S::Key, label: Label) {
         let (homes, token) = (self.table.scheme().homes(key), self.table.scheme().token(key));
         self.table.relabel(homes, label);
@@ -169,7 +172,7 @@ where
         }
     }
 
-    /// Takes `key` out; the next packet does not see it. The caller knows that it is there.
+    /// Removes `key`; the next packet does not find it. The caller must know that it is there.
     pub fn remove(&mut self, key: S::Key) {
         let token = self.table.scheme().token(key);
         self.waiting.retain(|waiting| *waiting != key);
@@ -185,7 +188,7 @@ where
         self.entries -= 1;
     }
 
-    /// Does the next packet see `key`?
+    /// True if the next packet finds `key`.
     pub fn contains(&self, key: S::Key) -> bool {
         self.is_at(key, self.table.scheme().homes(key))
     }
@@ -196,7 +199,8 @@ where
             || stash.count() != 0 && stash.holds(self.table.scheme().token(key))
     }
 
-    /// Pending entries that have no place in the buckets yet, with their labels, for whoever rebuilds the table elsewhere.
+    /// Pending entries that have no place in the buckets, with their labels. Used to rebuild the table
+    /// elsewhere.
     pub fn unplaced(&self) -> impl Iterator<Item = (S::Key, Label)> + '_ {
         let planned: &[S::Key] = match &self.phase {
             Phase::Copied(_, batch) => &batch.pending,
@@ -206,7 +210,8 @@ where
         self.waiting.iter().chain(planned).map(move |key| (*key, label(*key).unwrap_or(OTHER)))
     }
 
-    /// How many entries its stash is to hold, and how many that says it holds: packets ask nothing else of it while it is empty.
+    /// The entries that the stash should hold, and the number that it says it holds. Packets skip a stash
+    /// that says zero.
     pub fn stashed(&self) -> [u64; 2] {
         let in_batch = match &self.phase {
             Phase::Copied(_, batch) | Phase::Written(batch) => batch.pending.len() + batch.displaced.len(),
@@ -215,22 +220,22 @@ where
         [(self.waiting.len() + in_batch) as u64, stash_of(&self.table).count()]
     }
 
-    /// Do so many pending entries wait that more than a few at a time should wait for them?
+    /// True if so many pending entries wait that large additions should wait for them.
     pub fn is_crowded(&self) -> bool {
         self.waiting.len() >= MOST_PENDING
     }
 
-    /// Is a batch under way, or due?
+    /// True if a batch is in progress or due.
     pub fn is_unsettled(&self) -> bool {
         !matches!(self.phase, Phase::Calm) || !self.waiting.is_empty()
     }
 
-    /// Are there pending entries for whom no batch can make room? Then the table must be rebuilt.
+    /// True if no batch can make room for pending entries. Then the table must be rebuilt.
     pub fn is_stuck(&self) -> bool {
         matches!(self.phase, Phase::Calm) && !self.waiting.is_empty()
     }
 
-    /// Does the step that is due. True if another will be due after a grace period.
+    /// Does the next step. True if another step is due after a grace period.
     pub fn advance(&mut self) -> bool {
         match std::mem::replace(&mut self.phase, Phase::Calm) {
             Phase::Calm => self.begin(),
@@ -248,7 +253,7 @@ where
         }
     }
 
-    /// Plans a batch for those who wait, and copies into the stash whom it will move.
+    /// Plans a batch for waiting entries, and copies the entries that it moves into the stash.
     fn begin(&mut self) -> bool {
         let (words, labels) = (Overlay::over(self.table.words()), Overlay::over(self.table.labels()));
         let view = Table::labelled(*self.table.scheme(), self.table.geometry(), &words, &labels);
@@ -277,7 +282,7 @@ where
         }
     }
 
-    /// A free slot in one of these homes that no plan is about to overwrite.
+    /// A free slot in one of these homes that no plan will overwrite.
     fn free_slot(&self, homes: [Home; 2]) -> Option<(Slot, u64)> {
         homes.into_iter().find_map(|home| {
             let mut free = self.table.free_slots(home.bucket);
@@ -285,7 +290,7 @@ where
         })
     }
 
-    /// A path that packets may watch, through words that no plan is about to overwrite.
+    /// A path of moves that packets may observe, through words that no plan will overwrite.
     fn forward_path(&self, homes: [Home; 2]) -> Option<Path> {
         let path = if self.is_ordered { self.table.forward_path_for(homes) } else { None };
         path.filter(|path| path.writes().all(|(slot, _)| !self.is_planned(slot.word)))
@@ -296,8 +301,8 @@ where
     }
 }
 
-/// Lets `key` into `view`, and copies into the stash whom that moves. False, and nothing done, if there is no path or
-/// no room in the stash.
+/// Adds `key` to `view`, and copies the entries that this moves into the stash. Returns false without any
+/// change if there is no path or no room in the stash.
 fn plan<S: Scheme, W: WordsMut, L: LabelsMut>(
     table: &Table<S, Rest<W>, Rest<L>>,
     view: &Table<S, impl WordsMut, impl LabelsMut>,
@@ -328,7 +333,7 @@ fn plan<S: Scheme, W: WordsMut, L: LabelsMut>(
 }
 
 impl Planned {
-    /// Takes whoever has these homes out of the words that are planned.
+    /// Removes the entry with these homes from the planned words.
     fn strike<S: Scheme, W: WordsMut, L>(&mut self, table: &Table<S, Rest<W>, Rest<L>>, homes: [Home; 2]) {
         let lanes = table.geometry().lanes();
         for home in homes {
@@ -342,7 +347,7 @@ impl Planned {
         }
     }
 
-    /// Replaces his label where he is about to stand.
+    /// Replaces the label of the entry with these homes in its planned place.
     fn relabel<S: Scheme, W: WordsMut, L>(
         &mut self,
         table: &Table<S, Rest<W>, Rest<L>>,
@@ -362,7 +367,7 @@ impl Planned {
 }
 
 impl<S: Scheme, W: Words, L> Moving<S, W, Option<L>> {
-    /// Gives its labels up: nobody asks for them any more.
+    /// Releases the labels: no judge reads them.
     pub fn forget_labels(&mut self) {
         *self.table.labels_mut().all_mut() = None;
     }

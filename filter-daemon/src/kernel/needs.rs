@@ -1,4 +1,4 @@
-//! What the tables ask of whoever knows all targets.
+//! The questions that the tables ask the owner of all targets.
 
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
@@ -10,29 +10,28 @@ use filter_common::target::{Prefix, Prefix4, Prefix6};
 
 use super::ways::Ways;
 
-/// What there must be room for.
+/// The room that is needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// In each set.
     pub sets: PerSet<SetNeeds>,
-    /// Is there to be a label for each list beside what is blocked?
+    /// Whether blocked entries have a label for each list.
     pub counters: Counters,
 }
 
-/// What there must be room for in one set.
+/// The room that one set needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetNeeds {
-    /// Single IPv4 addresses, those of prefixes longer than /24 among them.
+    /// Single IPv4 addresses, including those of prefixes longer than /24.
     pub addresses: u64,
-    /// Is there an IPv4 prefix up to /24?
+    /// Whether there is an IPv4 prefix up to /24.
     pub networks: bool,
-    /// Is there any IPv6 prefix?
+    /// Whether there is any IPv6 prefix.
     pub levels: bool,
-    /// The ways to those of them that are to come.
+    /// The ways in the levels to the IPv6 prefixes that will be added.
     pub ways: Ways,
     /// IPv6 prefixes longer than /32.
     pub six: u64,
-    /// The lengths that they have.
+    /// The lengths of those IPv6 prefixes.
     pub lengths: BTreeSet<u8>,
 }
 
@@ -59,43 +58,42 @@ impl IndexMut<SetName> for Needs {
 }
 
 impl SetNeeds {
-    /// Is there nothing at all?
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Everything that is wanted: what is dropped is blocked, and not allowed.
+/// All wanted targets. A packet is dropped if its source is blocked and not allowed.
 pub trait Truth {
-    /// What is wanted in this set, whatever is in the others.
+    /// The targets wanted in this set, independent of the other sets.
     fn of(&self, set: SetName) -> &impl Wanted;
 
-    /// On which ports is blocked what is in the set of each slot? Of one that is empty it does not matter.
+    /// The clause of each clause set. The value for an empty set is not used.
     fn clauses(&self) -> &[Option<Clause>; SLOTS];
 }
 
-/// For which list packets are counted: the first, in the configuration's order (then live lists by age), of those that have
-/// the narrowest target around the source.
+/// The list that a packet counts for. Among the lists with the narrowest target around the source, this is
+/// the first in the configuration's order, then the oldest live list.
 ///
-/// What is asked of the set that allows is not used.
+/// Answers for the set that allows are not used.
 pub trait Labels {
-    /// Of an address that is blocked by itself, or by a prefix longer than /24.
+    /// The label of an address that is blocked by itself or by a prefix longer than /24.
     fn label_of_address(&self, _address: u32) -> Label {
         OTHER
     }
 
-    /// Of the narrowest IPv4 prefix up to /24 that is blocked and covers this one. The same one counts. Where none does,
-    /// any answer will do.
+    /// The label of the narrowest blocked IPv4 prefix, up to /24, that covers or equals this one. If there is
+    /// none, any answer is valid.
     fn label_of_network(&self, _prefix: Prefix4) -> Label {
         OTHER
     }
 
-    /// The same of IPv6 prefixes, of any length.
+    /// The label of the narrowest blocked IPv6 prefix of any length that covers or equals this one.
     fn label_of_six(&self, _prefix: Prefix6) -> Label {
         OTHER
     }
 
-    /// The same of /64s, which are best asked in order.
+    /// The labels of these /64s. Pass them in order, because that is faster.
     fn labels_of_nets64(&self, nets: &[u64]) -> Vec<Label> {
         let prefix = |net: &u64| Prefix::covering(u128::from(*net) << 64, 64);
         nets.iter().map(|net| self.label_of_six(prefix(net))).collect()
@@ -104,31 +102,31 @@ pub trait Labels {
 
 /// The IPv6 targets that belong into a table.
 pub trait SixTargets: Labels {
-    /// Every one behind `after`, or all of them, in an order that stays the same while targets come and go: what is asked for
-    /// page by page.
+    /// Every target after `after`, or all of them. The order stays stable while targets are added and
+    /// removed, so that callers can read page by page.
     fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6>;
 }
 
-/// What is wanted in one set.
+/// The targets wanted in one set.
 pub trait Wanted: SixTargets {
-    /// Is this address wanted by itself or by a prefix longer than /24?
+    /// True if this address is wanted by itself or by a prefix longer than /24.
     fn has_address(&self, address: u32) -> bool;
 
-    /// May an address stand in the table for the sake of a prefix longer than /24?
+    /// True if the table may contain an address because of a prefix longer than /24.
     fn has_long_prefixes(&self) -> bool;
 
-    /// Does a wider prefix cover this one?
+    /// True if a wider prefix covers this one.
     fn is_within_wider(&self, prefix: Prefix4) -> bool;
 
-    /// Prefixes up to /24 within this one.
+    /// The prefixes up to /24 within this one.
     fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4>;
 
-    /// Is an IPv6 prefix wanted that covers this one, and is no shorter than so many bits? The same one counts.
+    /// True if a wanted IPv6 prefix covers or equals this one and has at least `shortest` bits.
     fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool;
 
-    /// Is an IPv6 prefix wanted that is within this one, and longer?
+    /// True if a longer wanted IPv6 prefix lies within this one.
     fn has_six_within(&self, prefix: Prefix6) -> bool;
 
-    /// Is exactly this IPv6 prefix wanted?
+    /// True if exactly this IPv6 prefix is wanted.
     fn wants_six(&self, prefix: Prefix6) -> bool;
 }

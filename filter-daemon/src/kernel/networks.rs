@@ -1,4 +1,5 @@
-//! The map of IPv4 prefixes up to /24: bits, of which packets see each change at once; and their labels, if any are kept.
+//! The map of IPv4 prefixes up to /24: one bit a /24, and their labels if any are kept. Packets see each
+//! change at once.
 
 mod labels;
 
@@ -16,7 +17,7 @@ use super::staged::{InMap, Staged};
 use super::window::Window;
 use labels::{pages_for, with};
 
-/// The map in use, and the one that is about to take its place.
+/// The map in use, and the staged one that replaces it.
 pub struct Networks {
     bits: Staged<Bits>,
 }
@@ -27,22 +28,20 @@ struct Bits {
     labels: Option<LabelPages>,
 }
 
-/// What a judge must know of it.
+/// The settings that a judge needs to read the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworksMap {
-    /// Which map.
     pub generation: u64,
-    /// How many bits the number of pages of its labels has, if it has any.
+    /// Bits in the number of label pages, if there are labels.
     pub label_bits: Option<u32>,
 }
 
 impl Networks {
-    /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
         Self { bits: Staged::new(MapName { set, part: MapPart::Networks }) }
     }
 
-    /// What the next judge must know of the map; none if there is none.
+    /// The settings for the next judge; none if there is no map.
     pub fn spec(&self) -> Option<NetworksMap> {
         let label_bits = |bits: &Bits| bits.labels.as_ref().map(LabelPages::size_bits);
         self.bits
@@ -50,22 +49,22 @@ impl Networks {
             .map(|bits| NetworksMap { generation: bits.generation, label_bits: label_bits(bits) })
     }
 
-    /// The words that packets read.
+    /// The words of the current map, which packets read.
     pub fn words(&self) -> Option<&Window> {
         self.bits.current().map(|bits| &bits.window)
     }
 
-    /// The labels of these.
+    /// The labels that packets read.
     pub fn labels(&self) -> Option<&Window> {
         Some(self.bits.current()?.labels.as_ref()?.window())
     }
 
-    /// Has the map labels, if there is one?
+    /// True if the map has labels, or if there is no map.
     pub fn is_labelled(&self) -> bool {
         self.bits.newest().is_none_or(|bits| bits.labels.is_some())
     }
 
-    /// Has the map made, if there is none.
+    /// Makes the map if there is none.
     pub fn make_room(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
         if self.bits.newest().is_some() {
             return Ok(());
@@ -75,22 +74,22 @@ impl Networks {
         Ok(())
     }
 
-    /// Has a copy of the map made, unless there is none, or a fresh one already.
+    /// Makes a copy of the map, unless there is none or it is fresh already.
     pub fn refresh(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         if self.bits.fresh().is_some() { Ok(()) } else { self.make_anew(None, maps, wanted) }
     }
 
-    /// Has a copy made that has labels, unless the map has them.
+    /// Makes a copy with labels, unless the map has them.
     pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         if self.is_labelled() { Ok(()) } else { self.make_anew(None, maps, wanted) }
     }
 
-    /// Gives up the labels of what packets read: no judge asks for them.
+    /// Releases the labels of the current map: no judge reads them.
     pub fn forget_labels(&mut self) {
         self.bits.current_mut().into_iter().for_each(|bits| bits.labels = None);
     }
 
-    /// Lets a prefix in, for which there is a map.
+    /// Adds a prefix. The map must exist.
     pub fn enter(
         &mut self,
         prefix: Prefix4,
@@ -105,39 +104,37 @@ impl Networks {
         Ok(())
     }
 
-    /// Asks anew for which list a prefix counts that is there.
+    /// Updates the label of a prefix that is in the map.
     pub fn relabel(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
         self.bits.fresh_mut().into_iter().for_each(|bits| bits.ask(prefix, wanted));
         self.bits.current_mut().into_iter().for_each(|bits| bits.ask(prefix, wanted));
     }
 
-    /// Releases a prefix, as far as no other covers it.
+    /// Removes a prefix, except where another prefix covers it.
     pub fn leave(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
         self.leave_fresh(prefix, wanted);
         self.bits.current_mut().into_iter().for_each(|bits| bits.leave(prefix, wanted));
     }
 
-    /// The same in the fresh map alone.
+    /// Removes a prefix from the fresh map only.
     pub fn leave_fresh(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
         self.bits.fresh_mut().into_iter().for_each(|bits| bits.leave(prefix, wanted));
     }
 
-    /// Plans that there is no map.
+    /// Plans to have no map.
     pub fn drop_next(&mut self, maps: &mut Maps) {
         self.bits.drop_next(maps);
     }
 
-    /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.bits.discard(maps);
     }
 
-    /// The plan has come true.
     pub fn publish(&mut self) {
         self.bits.publish();
     }
 
-    /// Labels of a prefix may need pages of their own: then all of them come into a larger map.
+    /// Replaces the map by a larger one if the labels of a prefix may need more pages than are free.
     pub fn make_pages(
         &mut self,
         prefix: Prefix4,
@@ -151,7 +148,7 @@ impl Networks {
         }
     }
 
-    /// A copy of the newest map, with so many pages if that is told.
+    /// Replaces the newest map by a copy, with this many page bits if given.
     fn make_anew(
         &mut self,
         label_bits: Option<u32>,
@@ -198,14 +195,14 @@ impl Bits {
         networks::set(&self.window, prefix.first() >> 8, slash24s(prefix), wanted);
     }
 
-    /// The labels of all that is listed within this prefix, and of itself, as they ought to be.
+    /// Updates the labels of everything listed within this prefix, and of the prefix itself.
     fn ask(&mut self, prefix: Prefix4, wanted: &impl Wanted) {
         let Self { window, labels, .. } = self;
         let listed = with(prefix, |word| networks::slash24s(window, word));
         labels.iter_mut().for_each(|labels| labels.ask4(prefix, &listed, wanted));
     }
 
-    /// The same of all there is.
+    /// Updates the labels of everything listed.
     fn ask_all(&mut self, wanted: &impl Wanted) {
         let Self { window, labels, .. } = self;
         let listed = |word| networks::slash24s(window, word);
@@ -231,7 +228,7 @@ impl Bits {
     }
 }
 
-/// Is it kept as bits, one a /24?
+/// True if the prefix is kept as bits, one for each /24.
 pub fn is_network(prefix: Prefix4) -> bool {
     prefix.length() <= 24
 }

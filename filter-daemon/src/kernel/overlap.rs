@@ -1,8 +1,8 @@
-//! The word that tells packets from blocked sources whether to ask what is allowed, too.
+//! The word that makes the judge look up allowed targets for packets from blocked sources.
 //!
-//! It is switched on before the first blocked target that overlaps something allowed enters, by one store, and costs such
-//! packets one load where nothing overlaps. On is always right; off is right only while nothing overlaps, and nothing did
-//! for any packet in flight.
+//! One store switches it on before the first blocked target that overlaps an allowed one is added. While it
+//! is off, such packets cost one load more. On is always correct. Off is correct only while nothing overlaps,
+//! and nothing overlapped for any packet in flight.
 
 use filter_common::sets::SetName;
 use filter_common::{Words, WordsMut};
@@ -13,7 +13,7 @@ use super::maps::Maps;
 use super::staged::{InMap, Staged};
 use super::window::Window;
 
-/// The word in use, and the one that is about to take its place.
+/// The word in use, and the staged one that replaces it.
 pub struct Overlap {
     words: Staged<Made>,
 }
@@ -21,27 +21,25 @@ pub struct Overlap {
 struct Made {
     generation: u64,
     window: Window,
-    /// What was last written there.
+    /// The last value that was written.
     is_on: bool,
 }
 
 impl Overlap {
-    /// Nothing is allowed yet.
     pub const fn new() -> Self {
         Self { words: Staged::new(MapName { set: SetName::Allow, part: MapPart::Overlap }) }
     }
 
-    /// The generation of the map that the next judge looks into; none if nothing is allowed.
+    /// The generation of the map that the next judge reads; none if nothing is allowed.
     pub fn generation(&self) -> Option<u64> {
         self.words.newest().map(|made| made.generation)
     }
 
-    /// The word that packets read.
     pub fn words(&self) -> Option<&Window> {
         self.words.current().map(|made| &made.window)
     }
 
-    /// Has the word made, if there is none. It is off.
+    /// Makes the word if there is none, switched off.
     pub fn make_any(&mut self, maps: &mut Maps) -> Result<(), KernelError> {
         if self.words.newest().is_none() {
             let generation = maps.number();
@@ -51,12 +49,11 @@ impl Overlap {
         Ok(())
     }
 
-    /// Is it on?
     pub fn is_on(&self) -> bool {
         self.words.newest().is_some_and(|made| made.window.load(0) != 0)
     }
 
-    /// Packets from blocked sources ask what is allowed, or no longer do.
+    /// Switches the lookup of allowed targets on or off for packets from blocked sources.
     pub fn switch(&mut self, is_on: bool) {
         self.words.newest_mut().into_iter().for_each(|made| {
             made.window.store(0, is_on.into());
@@ -64,22 +61,20 @@ impl Overlap {
         });
     }
 
-    /// Does the word that packets read say what was last written there?
+    /// True if the word that packets read has the value last written.
     pub fn is_as_written(&self) -> bool {
         self.words.current().is_none_or(|made| (made.window.load(0) != 0) == made.is_on)
     }
 
-    /// Plans that there is no such word.
+    /// Plans to have no such word.
     pub fn drop_next(&mut self, maps: &mut Maps) {
         self.words.drop_next(maps);
     }
 
-    /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.words.discard(maps);
     }
 
-    /// The plan has come true.
     pub fn publish(&mut self) {
         self.words.publish();
     }

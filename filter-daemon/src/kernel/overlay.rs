@@ -1,4 +1,5 @@
-//! A plan for some words of a table, laid over those it has: reads see the plan, the table stays as it is.
+//! Holds planned words of a table on top of the current ones: reads see the plan, and the table stays
+//! unchanged.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,7 +7,7 @@ use std::collections::HashMap;
 use filter_common::labels::{Label, Labels, LabelsMut};
 use filter_common::{Words, WordsMut};
 
-/// The words below, and those that are to replace some of them; labels the same.
+/// The current words, and the planned ones that replace some of them. Labels work in the same way.
 #[derive(Debug)]
 pub struct Overlay<'a, W, T> {
     below: &'a W,
@@ -14,12 +15,11 @@ pub struct Overlay<'a, W, T> {
 }
 
 impl<'a, W, T> Overlay<'a, W, T> {
-    /// Nothing is planned for `below` yet.
+    /// An empty plan on top of `below`.
     pub fn over(below: &'a W) -> Self {
         Self { below, above: RefCell::new(HashMap::new()) }
     }
 
-    /// The plan.
     pub fn into_planned(self) -> HashMap<u32, T> {
         self.above.into_inner()
     }

@@ -1,21 +1,20 @@
-//! Pages of labels behind their directory: which are in use, and what stands in them. A page is made where lists meet, and
-//! given up where they no longer do; its number may be used again at once, since no verdict depends on it.
+//! Manages pages of labels and their directory. An entry gets a page where several lists meet, and loses it
+//! where they no longer do. The page's number may be reused at once, because no verdict depends on it.
 
 use filter_common::labels::pages::{Entry, PAGE, SIZES, entry, page, set_entry};
 use filter_common::labels::{Label, Labels as _, LabelsMut as _, OTHER};
 
 use super::window::Window;
 
-/// Pages that are kept free, for whoever changes labels where nothing can be made larger.
+/// Pages kept free for label changes at times when the map cannot be made larger.
 const SPARE: usize = 16;
 
 /// The labels of one entry of the directory.
 pub type Page = [Label; PAGE as usize];
 
-/// Of these which are listed.
+/// A bit for each /24 or /32 of an entry: set if it is listed.
 pub type Listed = [u64; 4];
 
-/// The pages of one map.
 pub struct LabelPages {
     window: Window,
     directory: u32,
@@ -24,22 +23,22 @@ pub struct LabelPages {
 }
 
 impl LabelPages {
-    /// All of them free, in a fresh map whose directory has so many words.
+    /// All pages free, in a fresh map whose directory has this many words.
     pub fn new(window: Window, directory: u32, size_bits: u32) -> Self {
         Self { window, directory, size_bits, free: (0..1 << size_bits).rev().collect() }
     }
 
-    /// How many bits the number of pages has.
+    /// Bits in the number of pages.
     pub const fn size_bits(&self) -> u32 {
         self.size_bits
     }
 
-    /// Where they are.
     pub const fn window(&self) -> &Window {
         &self.window
     }
 
-    /// How many bits a map must have that has pages for these, too; none if this one does, or none is larger.
+    /// The page bits of a map with room for `pages` more. None if this map has room, or if no larger map
+    /// exists.
     pub fn too_small_for(&self, pages: usize) -> Option<u32> {
         let used = (1 << self.size_bits) - self.free.len();
         let mut larger = SIZES.filter(|bits| *bits > self.size_bits);
@@ -47,7 +46,6 @@ impl LabelPages {
         enough.filter(|_| self.free.len() < pages + SPARE)
     }
 
-    /// The labels of this entry.
     pub fn labels(&self, number: u32) -> Page {
         match entry(&self.window, number) {
             Entry::Whole(label) => [label; PAGE as usize],
@@ -58,12 +56,11 @@ impl LabelPages {
         }
     }
 
-    /// Has this entry a page?
     pub fn has_page(&self, number: u32) -> bool {
         matches!(entry(&self.window, number), Entry::Page(_))
     }
 
-    /// Replaces the labels of this entry, as far as they are listed.
+    /// Replaces the labels of this entry. Labels of unlisted places do not matter.
     pub fn store(&mut self, number: u32, labels: &Page, listed: Listed) {
         let (first, is_one) = if are_all_one(labels) { (labels[0], true) } else { of_listed(labels, listed) };
         match (entry(&self.window, number), is_one) {
@@ -78,7 +75,7 @@ impl LabelPages {
                     self.write(taken, labels);
                     set_entry(&self.window, number, Entry::Page(taken));
                 }
-                // Its packets are counted all the same.
+                // No page is free: the packets are still counted, but for `other`.
                 None => set_entry(&self.window, number, Entry::Whole(OTHER)),
             },
         }
@@ -90,12 +87,12 @@ impl LabelPages {
     }
 }
 
-/// Each is as its neighbour: for the most part they are, and the processor compares many at a time.
+/// Compares each label with its neighbour, so that the processor can compare many at a time.
 fn are_all_one(labels: &Page) -> bool {
     labels[1..] == labels[..labels.len() - 1]
 }
 
-/// The first of those that are listed, and whether all of them have it.
+/// The first label among the listed places, and whether all listed places have it.
 fn of_listed(labels: &Page, listed: Listed) -> (Label, bool) {
     let is_listed = |at: &usize| listed[at / 64] >> (at % 64) & 1 != 0;
     let mut those = (0..PAGE as usize).filter(is_listed).map(|at| labels[at]);

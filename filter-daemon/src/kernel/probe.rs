@@ -1,5 +1,5 @@
-//! What the kernel can do of what filterd needs, and whose programs are in it. Only looks: what is loaded for that is gone at
-//! once, and attached nowhere.
+//! Finds out which required features the kernel has, and whose programs are loaded. It attaches nothing, and
+//! unloads its test programs at once.
 
 use std::io;
 use std::path::Path;
@@ -14,16 +14,15 @@ use super::broker::surroundings::Neighbours;
 use super::error::errno_of;
 use super::interface::Occupant;
 
-/// Something that filterd needs.
 #[derive(Debug)]
 pub struct Feature {
-    /// What it is, in the words of the kernel's documentation.
+    /// The name, in the words of the kernel's documentation.
     pub name: &'static str,
-    /// Whether the kernel has it, or why that could not be seen.
+    /// Whether the kernel has it, or why this could not be determined.
     pub is_there: io::Result<bool>,
 }
 
-/// All that filterd cannot do without, one after the other.
+/// Checks all features that filterd needs.
 pub fn features() -> Vec<Feature> {
     let asked = [
         ("XDP programs", program(ProgramType::Xdp)),
@@ -54,20 +53,20 @@ fn plain(error: &(dyn std::error::Error + 'static)) -> io::Error {
     errno_of(error).map_or_else(|| io::Error::other(error.to_string()), io::Error::from_raw_os_error)
 }
 
-/// Has any program that is in the kernel been compiled? None where there is none, or we may not look.
+/// Whether any loaded program is JIT-compiled. None if no program is loaded, or if this process may not look.
 pub fn is_compiled() -> Option<bool> {
     let mut loaded = loaded_programs().flatten().peekable();
     loaded.peek()?;
     Some(loaded.any(|program| program.size_jitted() > 0))
 }
 
-/// Why filterd would find no place on this interface, and what would make it.
+/// The name of the program that occupies the interface, and the error with its remedy.
 pub fn refusal(occupant: &Occupant, interface: &str) -> (String, KernelError) {
     let neighbours = Neighbours::look();
     (neighbours.name_of(occupant.id), occupied::refusal(occupant, interface, &neighbours))
 }
 
-/// The root that is pinned in this directory, by the kernel's number for it.
+/// The kernel's number of the root program that is pinned in this directory.
 pub fn pinned_root(directory: &Path) -> Option<u32> {
     ProgramInfo::from_pin(directory.join("root")).ok().map(|root| root.id())
 }

@@ -1,4 +1,4 @@
-//! What the kernel itself counts of what an interface receives, and what drives it. filterd only reads this.
+//! Reads the kernel's own counters of received packets, and the driver of each interface.
 
 use std::fs;
 use std::path::Path;
@@ -8,24 +8,21 @@ use rtnetlink::packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessa
 
 use super::KernelError;
 
-/// The counters of one interface since it is there, and its driver.
+/// The kernel's counters of one interface since it was created, and its driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Its number.
     pub index: u32,
-    /// Its driver, or what it is where it has none.
+    /// The driver, or the kind of a virtual interface.
     pub driver: Option<String>,
-    /// Packets.
     pub packets: u64,
-    /// Bytes.
     pub bytes: u64,
-    /// Packets that the kernel threw away as they came: nobody wanted them, or there was no room.
+    /// Packets that the kernel dropped on arrival: no receiver wanted them, or there was no room.
     pub dropped: u64,
-    /// Packets that came damaged.
+    /// Packets that arrived damaged.
     pub errors: u64,
 }
 
-/// Asks for the interfaces of these numbers and names. One that is not there is left out.
+/// Asks for the interfaces of these numbers and names. Missing interfaces are left out.
 pub async fn received(interfaces: &[(u32, String)]) -> Result<Vec<Received>, KernelError> {
     let failed = |error: std::io::Error| KernelError::Netlink { reason: error.to_string() };
     let (connection, handle, _) = rtnetlink::new_connection().map_err(failed)?;
@@ -33,7 +30,7 @@ pub async fn received(interfaces: &[(u32, String)]) -> Result<Vec<Received>, Ker
     let mut all = Vec::new();
     for (index, name) in interfaces {
         let mut asked = handle.link().get().match_index(*index).execute();
-        // Whatever is wrong, that one is not told.
+        // An interface that causes any error is left out.
         if let Ok(Some(message)) = asked.try_next().await
             && let Some(received) = read(&message, name)
         {
@@ -44,7 +41,7 @@ pub async fn received(interfaces: &[(u32, String)]) -> Result<Vec<Received>, Ker
     Ok(all)
 }
 
-/// Another namespace's interface may have the same number: the name tells.
+/// An interface of another namespace may have the same number, so the name is compared.
 fn read(message: &LinkMessage, expected: &str) -> Option<Received> {
     let mut received = Received { index: message.header.index, ..Received::default() };
     let mut is_the_one = false;
@@ -74,7 +71,7 @@ fn kind(details: &[LinkInfo]) -> Option<String> {
     Some(if let InfoKind::Other(name) = kind { name.clone() } else { kind.to_string() })
 }
 
-/// A piece of hardware has one, which sysfs names.
+/// The driver of a hardware device, as sysfs names it.
 fn driver(interface: &str) -> Option<String> {
     let link = fs::read_link(Path::new("/sys/class/net").join(interface).join("device/driver")).ok()?;
     Some(link.file_name()?.to_str()?.to_owned())

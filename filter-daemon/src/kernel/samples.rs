@@ -1,5 +1,5 @@
-//! Drops that the kernel tells in full: a ring that judges write while somebody watches, and this process reads. The broker makes
-//! it, and hands it over as a descriptor; to read it takes no privilege.
+//! Reads sampled drops from a ring buffer. Judges write to it while a client watches. The broker makes the
+//! ring and passes its descriptor. Reading it needs no privilege.
 
 use aya::maps::{Map, MapData, RingBuf};
 use filter_common::counters;
@@ -12,41 +12,38 @@ use super::broker::Broker;
 use super::broker::processors;
 use super::broker::request::Request;
 
-/// What all processors together tell in a window; a processor never tells less than [`LEAST`].
+/// Samples that all processors together may take in a time window. Each processor may take at least
+/// [`LEAST`].
 const ALL: u64 = 256;
 const LEAST: u64 = 8;
 
-/// The ring, as it is read.
 pub struct Samples(RingBuf<MapData>);
 
-/// A drop, told in full.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// When, in nanoseconds since boot, suspend included.
+    /// Time of the drop in nanoseconds since boot, suspend included.
     pub at: u64,
-    /// How many drops it stands for.
+    /// The number of drops that this sample stands for.
     pub weight: u64,
-    /// So many drops before it nobody stands for: there was no room in the ring.
+    /// Drops before this one that no sample stands for, because the ring was full.
     pub lost: u64,
-    /// The number of the interface it came in by.
+    /// The index of the interface that received it.
     pub interface: u32,
-    /// Bytes of the whole frame.
+    /// Length of the whole frame.
     pub bytes: u32,
-    /// What became of it, and why.
     pub outcome: Outcome,
-    /// For which list it counts, where packets are counted for lists.
+    /// The label of the list that it counts for, if packets are counted by list.
     pub label: Option<Label>,
-    /// The first bytes of the frame.
     pub frame: Vec<u8>,
 }
 
-/// How many samples a judge takes of each processor in a window.
+/// The number of samples that a judge takes per processor in a time window.
 pub fn budget() -> u64 {
     (ALL / u64::from(processors::rows())).clamp(LEAST, MOST_BUDGET)
 }
 
 impl Samples {
-    /// The ring that `broker` makes.
+    /// Asks `broker` to make the ring.
     pub fn ask(broker: &mut Broker) -> Result<Self, KernelError> {
         let (_, ring) = broker.ask(Request::Samples)?;
         let ring = ring.ok_or_else(|| KernelError::broker_gone("it made a ring and kept it"))?;
@@ -57,7 +54,7 @@ impl Samples {
         RingBuf::try_from(Map::RingBuf(ring)).map(Self).map_err(|error| failed(&error))
     }
 
-    /// What was told since, up to so many.
+    /// Returns the samples written since the last call, at most `most`.
     pub fn take(&mut self, most: usize) -> Vec<Sample> {
         let mut taken = Vec::new();
         while taken.len() < most
@@ -69,7 +66,7 @@ impl Samples {
     }
 }
 
-/// A record as the program writes it (`filter-ebpf/samples`).
+/// Parses a record as the BPF program writes it (`filter-ebpf/samples`).
 fn read(record: &[u8]) -> Option<Sample> {
     let (head, frame) = record.get(..RECORD)?.split_at(HEAD * size_of::<u64>());
     let mut words = head.chunks_exact(size_of::<u64>()).filter_map(|word| word.try_into().ok());

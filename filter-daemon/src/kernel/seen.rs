@@ -1,4 +1,4 @@
-//! The tables as the judge sees them, for asking its own question in the daemon.
+//! The tables as the judge sees them, so that the daemon can make the judge's own decision.
 
 use filter_common::Words;
 use filter_common::hash::Address6;
@@ -14,35 +14,32 @@ use filter_common::settings::{PortSettings, SetSettings, Settings};
 use super::window::Window;
 use crate::clock;
 
-/// A judge's settings, and the maps it looks things up in.
+/// A judge's settings, and the maps that it reads.
 pub struct Seen<'a> {
-    /// The settings.
     pub settings: Settings,
-    /// The maps of each set.
     pub sets: PerSet<SetWindows<'a>>,
-    /// The word that tells whether they may overlap.
+    /// The word that records whether blocked and allowed targets may overlap.
     pub overlap: Option<&'a Window>,
-    /// The labels of each.
     pub labels: PerSet<LabelView<&'a Window>>,
 }
 
 impl Seen<'_> {
-    /// For which list a packet from `source` counts, if it is blocked: by the first set that holds it.
+    /// The label of the list that a packet from `source` counts for. None if no blocking set holds the
+    /// source.
     pub fn label(&self, source: Source) -> Option<Label> {
         SetName::blocking().find_map(|name| set::label(&self.set(name), &self.labels[name], source))
     }
 }
 
-/// The maps of one set.
 #[derive(Clone, Copy)]
 pub struct SetWindows<'a> {
-    /// IPv4 addresses.
+    /// The table of single IPv4 addresses.
     pub addresses: Option<&'a Window>,
-    /// IPv4 prefixes.
+    /// The map of IPv4 prefixes up to /24.
     pub networks: Option<&'a Window>,
-    /// IPv6 from the top.
+    /// The levels of short IPv6 prefixes.
     pub levels: Option<&'a Window>,
-    /// IPv6 prefixes that the levels do not tell.
+    /// IPv6 prefixes that the levels do not hold.
     pub six: Option<&'a Window>,
 }
 
@@ -54,7 +51,7 @@ impl<'a> SetWindows<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// What packets see of one set.
+    /// One set as packets see it.
     pub fn set(&self, name: SetName) -> View<'_, &'a Window> {
         self.sets[name].under(&self.settings.sets[name])
     }

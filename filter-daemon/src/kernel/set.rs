@@ -1,5 +1,5 @@
-//! One set of sources in the kernel: IPv4 addresses, IPv4 prefixes, IPv6 prefixes. What blocks, what allows, and what
-//! blocks on some ports only are some of the same.
+//! One set of sources in the kernel: IPv4 addresses, IPv4 prefixes and IPv6 prefixes. Sets that block, sets
+//! that block on some ports, and the set that allows have this same form.
 
 mod enter;
 mod leave;
@@ -28,25 +28,24 @@ use super::store::Store;
 use super::ways::Ways;
 use super::window::Window;
 
-/// Entries whose homes are fetched together: as many as a processor can wait for at a time, and some more.
+/// Entries whose buckets are prefetched together: a few more than the loads that a processor can have
+/// outstanding.
 const AT_ONCE: usize = 32;
 
-/// The tables of one set.
 pub struct Set {
-    /// Single IPv4 addresses.
+    /// The table of single IPv4 addresses.
     pub addresses: Family<Addresses>,
-    /// IPv6 from the top.
+    /// The levels of short IPv6 prefixes.
     pub levels: LevelMaps,
-    /// IPv6 prefixes that the levels do not tell.
+    /// IPv6 prefixes that the levels do not hold.
     pub six: Family<SixTable>,
-    /// IPv4 prefixes up to /24.
+    /// The map of IPv4 prefixes up to /24.
     pub networks: Networks,
-    /// IPv6 lengths that the next judge looks up in the table.
+    /// The IPv6 prefix lengths that the next judge looks up in the table.
     lengths: BTreeSet<u8>,
 }
 
 impl Set {
-    /// Nothing yet.
     pub const fn new(name: SetName) -> Self {
         Self {
             addresses: Family::new(Store::new(name)),
@@ -57,14 +56,14 @@ impl Set {
         }
     }
 
-    /// Is there room for `needs` in the tables as they are?
+    /// True if the current tables have room for `needs`.
     pub fn has_room(&self, needs: &SetNeeds) -> bool {
         self.addresses.has_room(needs.addresses)
             && self.six.has_room(needs.six)
             && self.levels.has_room(self.table_for(needs), &needs.ways)
     }
 
-    /// Is everything of `needs` looked up already?
+    /// True if the next judge looks up everything that `needs` contains.
     pub fn looks_up(&self, needs: &SetNeeds) -> bool {
         (!needs.networks || self.networks.spec().is_some())
             && (!needs.levels || self.levels.spec().is_some())
@@ -85,7 +84,8 @@ impl Set {
         if needs.levels {
             let is_first = self.levels.spec().is_none();
             self.levels.make_room(self.table_for(needs), &needs.ways, maps, wanted)?;
-            // The table is made out of what is wanted, and so must know who of that is told before it.
+            // The table takes the prefixes that the levels do not hold, so the levels must be prepared for
+            // theirs first.
             if is_first {
                 let short = wanted.six_after(None).filter(|prefix| prefix.length() <= LONGEST_TOLD);
                 short.for_each(|prefix| _ = self.levels.make_way(prefix));
@@ -96,7 +96,8 @@ impl Set {
         Ok(())
     }
 
-    /// Which of the larger tables that `needs` waits for are being made aside; begins with those that can be.
+    /// Starts making larger tables in the background for `needs`, if possible. Returns which ones are being
+    /// made.
     pub fn grow_aside(&mut self, needs: &SetNeeds, maps: &mut Maps) -> Result<Growing, KernelError> {
         let addresses = self.addresses.grow_aside(needs.addresses, maps)?;
         let six = self.six.grow_aside(needs.six, maps)?;
@@ -106,18 +107,18 @@ impl Set {
         Ok(Growing { addresses, six })
     }
 
-    /// Should those who add many entries wait for a grace period first?
+    /// True if callers that add many entries should wait for a grace period first.
     pub fn is_crowded(&self) -> bool {
         self.addresses.is_crowded() || self.six.is_crowded()
     }
 
-    /// Which larger tables are being made aside.
+    /// The larger tables that are being made in the background.
     pub const fn growing(&self) -> Growing {
         Growing { addresses: self.addresses.is_growing(), six: self.six.is_growing() }
     }
 
-    /// Does the next step for larger tables in the making, and for entries that wait for one. `filled` says which tables may take
-    /// their places.
+    /// Does the next step for larger tables in the making, and for entries that wait for one. `filled` says
+    /// which tables may come into use.
     pub fn step(
         &mut self,
         filled: Growing,
@@ -138,13 +139,13 @@ impl Set {
         }
     }
 
-    /// Does the next step for entries on the move. True if another is due after a grace period.
+    /// Does the next step for entries that are being moved. True if another step is due after a grace period.
     pub fn advance(&mut self) -> bool {
         let due = [self.addresses.store.advance(), self.six.store.advance()];
         due.contains(&true)
     }
 
-    /// Plans new tables for entries on the move, unless larger ones are in the making.
+    /// Plans new tables for entries that are being moved, unless larger tables are in the making.
     pub fn settle_anew(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         if self.addresses.is_unsettled() && !self.addresses.is_growing() {
             self.addresses.refresh(maps, wanted)?;
@@ -155,12 +156,12 @@ impl Set {
         Ok(())
     }
 
-    /// Are tables much larger than `needs`?
+    /// True if tables are much larger than `needs` requires.
     pub fn is_roomy_for(&self, needs: &SetNeeds) -> bool {
         self.addresses.is_roomy_for(needs.addresses) || self.six.is_roomy_for(self.six_entries(needs))
     }
 
-    /// Plans to make those tables anew that are much larger than `needs`.
+    /// Plans smaller tables in place of those that are much larger than `needs` requires.
     pub fn shrink_to(
         &mut self,
         needs: &SetNeeds,
@@ -178,9 +179,10 @@ impl Set {
         Ok(())
     }
 
-    /// Plans to look up no more than `needs`.
+    /// Plans to look up only what `needs` contains.
     pub fn tidy(&mut self, needs: &SetNeeds, maps: &mut Maps) {
-        // Short ones stand there for want of room in the levels, and nobody knows how many still do.
+        // Short prefixes are in the table if the levels had no room, and how many remain there is not
+        // counted.
         self.lengths.retain(|length| *length <= LONGEST_TOLD || needs.lengths.contains(length));
         if self.six_entries(needs) == 0 {
             self.six.drop_next(maps);
@@ -193,25 +195,25 @@ impl Set {
         }
     }
 
-    /// Plans that there is nothing in it, and nothing is looked up.
+    /// Plans an empty set that the judge does not look up.
     pub fn drop_next(&mut self, maps: &mut Maps) {
         self.tidy(&SetNeeds::default(), maps);
         self.six.drop_next(maps);
         self.addresses.drop_next(maps);
     }
 
-    /// The table of IPv6 that there is, or that there will be for `needs`, if that is larger.
+    /// The IPv6 table, or the one that `needs` will require, if that is larger.
     fn table_for(&self, needs: &SetNeeds) -> Option<Geometry> {
         let tables = [self.six.store.geometry(), SixTable::smallest_for(needs.six)];
         tables.into_iter().flatten().max_by_key(Geometry::words)
     }
 
-    /// Entries for which the table of IPv6 is needed: short prefixes, too, where the levels had no room for them.
+    /// Entries in the IPv6 table. They include short prefixes that had no room in the levels.
     fn six_entries(&self, needs: &SetNeeds) -> u64 {
         needs.six.max(self.six.store.entries())
     }
 
-    /// What the next judge must know.
+    /// The settings for the next judge.
     pub fn spec(&self) -> SetSpec {
         let six = self.six.store.kind().copied();
         SetSpec {
@@ -223,8 +225,8 @@ impl Set {
         }
     }
 
-    /// The same once every larger table that is filled has taken its place, if any is; with the larger levels that are made
-    /// for it. Levels that are made anew because they are crowded are not foreseen.
+    /// The settings for the judge once the `filled` tables are in use, with the larger levels made for them.
+    /// None if no such table is filled. Levels that are rebuilt because they are crowded are not included.
     pub fn foreseen(&self, filled: Growing) -> Option<SetSpec> {
         let addresses = self.addresses.filled().filter(|_| filled.addresses);
         let six = self.six.filled().filter(|_| filled.six);
@@ -240,7 +242,7 @@ impl Set {
         Some(spec)
     }
 
-    /// Which larger tables are filled, and could take their places.
+    /// The larger tables that are filled and can come into use.
     pub fn filled(&self) -> Growing {
         let six = self.six.filled().is_some() && !self.levels.is_awaited();
         Growing { addresses: self.addresses.filled().is_some(), six }
@@ -256,7 +258,7 @@ impl Set {
         }
     }
 
-    /// The labels of what packets read.
+    /// The labels that packets read.
     pub fn labels(&self) -> LabelView<&Window> {
         LabelView {
             addresses: self.addresses.store.labels(),
@@ -266,7 +268,7 @@ impl Set {
         }
     }
 
-    /// Does every table have labels that is to have them?
+    /// True if every table that should have labels has them.
     pub fn is_labelled(&self) -> bool {
         self.addresses.store.is_labelled()
             && self.networks.is_labelled()
@@ -274,7 +276,7 @@ impl Set {
             && self.six.store.is_labelled()
     }
 
-    /// Plans to make everything anew as it is, with labels.
+    /// Plans to rebuild everything that lacks labels, with labels.
     pub fn label_all(&mut self, maps: &mut Maps, wanted: &impl Wanted) -> Result<(), KernelError> {
         if !self.addresses.store.is_labelled() {
             self.addresses.make_anew(maps, wanted)?;
@@ -287,7 +289,7 @@ impl Set {
         Ok(())
     }
 
-    /// Gives up the labels of what packets read: no judge asks for them.
+    /// Releases the labels of the current tables: no judge reads them.
     pub fn forget_labels(&mut self) {
         self.addresses.store.forget_labels();
         self.networks.forget_labels();
@@ -295,7 +297,6 @@ impl Set {
         self.six.store.forget_labels();
     }
 
-    /// The plan has come true.
     pub fn publish(&mut self) {
         self.addresses.publish();
         self.levels.publish();
@@ -303,7 +304,7 @@ impl Set {
         self.networks.publish();
     }
 
-    /// Forgets the plan: this is what packets see.
+    /// Discards the plan. `published` is the state that packets see.
     pub fn discard(&mut self, published: SetSpec, maps: &mut Maps) {
         self.addresses.discard(maps);
         self.levels.discard(maps);
@@ -313,7 +314,7 @@ impl Set {
     }
 }
 
-/// Of those /64s in a row that are in one /32 the first: the levels know all of them by one bit.
+/// The first /64 of each /32: one bit of the levels covers all of them.
 fn one_of_each_32(nets: &[u64]) -> impl Iterator<Item = Prefix6> + '_ {
     let rows = nets.chunk_by(|net, next| net >> 32 == next >> 32);
     rows.map(|row| Prefix::covering(u128::from(row[0]) << 64, 64))

@@ -1,4 +1,5 @@
-//! What a judge is built for: which lookups it makes, in tables of which geometry, under which keys.
+//! Describes a judge: its lookups, the geometry of its tables, and their keys. The broker builds the judge
+//! from it.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +20,14 @@ use crate::clock;
 #[cfg(test)]
 mod tests;
 
-/// The most maps that a kernel lets one program reach (`MAX_USED_MAPS`).
+/// The most maps that the kernel lets one program use (`MAX_USED_MAPS`).
 const MOST_MAPS: usize = 64;
 
-/// Those of them that belong to no set: settings, counters, those of lists, own flows, samples, and the word of what overlaps.
+/// The maps that belong to no set: settings, counters, list counters, own flows, samples and the overlap
+/// word.
 const OTHER_MAPS: usize = 6;
 
-/// The most tables that a set has.
+/// The most tables of one set.
 const SET_TABLES: usize = 4;
 
 const _: () = assert!(
@@ -33,40 +35,39 @@ const _: () = assert!(
     "a judge reaches more maps than a kernel lets one program reach"
 );
 
-/// Everything that the words of a judge's settings say.
+/// Everything that the words of a judge's settings contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeSpec {
-    /// How packets are judged, whatever is listed.
+    /// The settings that apply to all packets.
     pub settings: Settings,
-    /// Each set.
     pub sets: PerSet<SetSpec>,
-    /// The clause of each that has one.
+    /// The clause of each clause set that has one.
     pub clauses: [Option<Clause>; SLOTS],
-    /// The generation of the word that tells whether they may overlap, if anything is allowed.
+    /// The generation of the overlap word's map, if anything is allowed.
     pub overlap: Option<u64>,
-    /// The counters of lists, if there are any: the settings say whether packets are counted for them.
+    /// The list counters, if there are any. The settings say whether packets are counted by list.
     pub lists: Option<ListsMap>,
-    /// Of drops so many are told in full (`samples`); 0 if none.
+    /// Drops sampled in a time window by each processor (`samples`); 0 for none.
     pub samples: u64,
 }
 
-/// What a judge must know of one set.
+/// The settings that a judge needs for one set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetSpec {
-    /// The map of the IPv4 prefixes, if there are any.
+    /// The map of IPv4 prefixes, if there is one.
     pub networks: Option<NetworksMap>,
     /// The table of IPv4 addresses, if there is one.
     pub addresses: Option<Addresses>,
-    /// The map that tells IPv6 from the top, if there is any.
+    /// The map of IPv6 levels, if there is one.
     pub levels: Option<LevelsMap>,
-    /// The table of IPv6 prefixes behind it, if there is one.
+    /// The table of IPv6 prefixes that the levels do not hold, if there is one.
     pub six: Option<SixTable>,
-    /// The lengths that are looked up in it.
+    /// The prefix lengths that the judge looks up in that table.
     pub lengths: BTreeSet<u8>,
 }
 
 impl JudgeSpec {
-    /// What the judge is built from.
+    /// Describes the judge for the broker: its settings and its maps.
     pub fn blueprint(&self) -> Blueprint {
         let overlap = MapName { set: SetName::Allow, part: MapPart::Overlap };
         let mut maps: Vec<_> = self.sets.iter().flat_map(|(name, set)| set.maps(name)).collect();
@@ -81,8 +82,9 @@ impl JudgeSpec {
         Blueprint { has_ports, settings: self.words().as_words().to_vec(), maps }
     }
 
-    /// Are packets that meet this set counted for lists? Where the kernel takes no more maps, those of the last clauses count
-    /// for all lists without a number: that can be while one configuration takes the other's place.
+    /// Whether packets that match this set are counted by list. If the kernel's limit of maps is reached,
+    /// packets of the last clauses count for `other`. This can happen while one configuration replaces
+    /// another.
     fn counts_by_list(&self, name: SetName) -> bool {
         let tables: usize = self.sets.iter().map(|(name, set)| set.maps(name).len()).sum();
         let up_to_it = self.sets.iter().filter(|(other, _)| other.number() <= name.number());
@@ -90,7 +92,7 @@ impl JudgeSpec {
         tables + labels + OTHER_MAPS <= MOST_MAPS
     }
 
-    /// The words that go into the program.
+    /// The settings that are written into the program.
     pub fn words(&self) -> words::Settings {
         words::Settings {
             enforce: self.settings.enforcement() as u64,
@@ -98,7 +100,7 @@ impl JudgeSpec {
             overlap: self.overlap.is_some().into(),
             match_new: self.settings.match_new.into(),
             lists: (self.lists.is_some() && self.settings.counters == Counters::Lists).into(),
-            // Whoever holds the counters of all packets knows it anyway.
+            // The broker replaces this word when it loads the judge (`counters::known_to`).
             last_processor: self.lists.map_or(0, |lists| lists.processors - 1).into(),
             samples: self.samples,
             sets: PerSet::from_fn(|name| self.sets[name].words(self.counts_by_list(name))),
@@ -108,7 +110,7 @@ impl JudgeSpec {
 }
 
 impl SetSpec {
-    /// Is nothing looked up in it?
+    /// True if the judge looks nothing up in this set.
     pub fn is_off(&self) -> bool {
         *self == Self::default()
     }
@@ -135,7 +137,7 @@ impl SetSpec {
         in_use.map(|(part, generation)| MapUse { map: MapName { set, part }, generation }).collect()
     }
 
-    /// With its labels, or as if it had none.
+    /// The words with the set's labels, or without any.
     fn words(&self, has_labels: bool) -> SetSettings {
         let mut words = self.labelled_words();
         if !has_labels {

@@ -1,5 +1,5 @@
-//! Something that packets see, and what is to take its place: nothing of a plan is visible until it is published, and the
-//! map of a plan that is given up goes.
+//! Holds something that packets see, and its planned replacement. A plan is invisible until it is published.
+//! The maps of a discarded plan are discarded.
 
 use filter_common::labels::Bytes;
 
@@ -8,21 +8,21 @@ use super::broker::request::MapName;
 use super::maps::{Maps, Ordered};
 use super::window::Window;
 
-/// What is kept in a map of its own.
+/// Something that is kept in a map of its own.
 pub trait InMap {
-    /// Which of the maps of its name.
+    /// The number that distinguishes it from other maps of the same name.
     fn generation(&self) -> u64;
 
-    /// Are there labels, too, in another map of that number?
+    /// True if a second map of the same number holds labels.
     fn is_labelled(&self) -> bool {
         false
     }
 }
 
-/// A map, and that of its labels.
+/// A map, and the map of its labels.
 pub type Both = (Window, Option<Bytes<Window>>);
 
-/// A map that is being made, and that of its labels, if any are to be kept.
+/// A map that is being made, and the map of its labels if any are kept.
 pub struct OrderedBoth {
     map: Ordered,
     made: Option<Window>,
@@ -31,12 +31,12 @@ pub struct OrderedBoth {
 }
 
 impl OrderedBoth {
-    /// Is there one for labels?
     pub const fn is_labelled(&self) -> bool {
         self.labels.is_some()
     }
 
-    /// Both, once they are made. To be asked again until then; who `waits` gets them now.
+    /// Returns both maps once they are made; call it again until then. With `waits` it blocks until they are
+    /// made.
     pub fn collect(&mut self, maps: &mut Maps, waits: bool) -> Result<Option<Both>, KernelError> {
         if self.made.is_none() {
             self.made = maps.collect(&mut self.map, waits)?;
@@ -51,7 +51,7 @@ impl OrderedBoth {
     }
 }
 
-/// What is in use, and what comes next.
+/// The value in use, and the plan for it.
 #[derive(Debug)]
 pub struct Staged<T> {
     map: MapName,
@@ -61,26 +61,26 @@ pub struct Staged<T> {
 
 #[derive(Debug)]
 enum Next<T> {
-    /// What is in use stays.
+    /// The current value stays in use.
     Same,
-    /// This takes its place.
+    /// This value replaces the current one.
     Fresh(T),
-    /// Nothing takes its place.
+    /// The current value goes without a replacement.
     Gone,
 }
 
 impl<T: InMap> Staged<T> {
-    /// Nothing yet; the maps will have this name.
+    /// Nothing yet; all maps get this name.
     pub const fn new(map: MapName) -> Self {
         Self { map, current: None, next: Next::Same }
     }
 
-    /// Has a map of so many zeroed words made.
+    /// Makes a map of this many zeroed words.
     pub fn make(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<Window, KernelError> {
         maps.make(self.map, generation, words)
     }
 
-    /// Has the map of its labels made, in so many words, if any are to be kept. If that fails, the other one goes, too.
+    /// Makes the map of labels, if labels are kept. If that fails, the map that they belong to is discarded.
     pub fn make_labels(
         &self,
         generation: u64,
@@ -94,12 +94,12 @@ impl<T: InMap> Staged<T> {
         made.map(|window| Some(Bytes(window))).inspect_err(|_| maps.discard(self.map, generation))
     }
 
-    /// Has one made, while others go on.
+    /// Starts making a map; other requests are served meanwhile.
     pub fn order(&self, generation: u64, words: u32, maps: &mut Maps) -> Result<Ordered, KernelError> {
         maps.order(self.map, generation, words)
     }
 
-    /// The same, and one of so many words for its labels, if any are to be kept.
+    /// Starts making a map, and one of `of_labels` words for its labels if any are kept.
     pub fn order_with_labels(
         &self,
         generation: u64,
@@ -114,7 +114,7 @@ impl<T: InMap> Staged<T> {
         Ok(OrderedBoth { map, made: None, labels, made_labels: None })
     }
 
-    /// Lets go of a map that never came into use, and of that of its labels.
+    /// Discards a map that was never used, and the map of its labels.
     pub fn forget(&self, generation: u64, is_labelled: bool, maps: &mut Maps) {
         maps.discard(self.map, generation);
         if let Some(labels) = self.map.labels().filter(|_| is_labelled) {
@@ -122,17 +122,17 @@ impl<T: InMap> Staged<T> {
         }
     }
 
-    /// What packets see.
+    /// The value that packets see.
     pub const fn current(&self) -> Option<&T> {
         self.current.as_ref()
     }
 
-    /// The same, to be changed while they look on.
+    /// The value that packets see, for changes that take effect at once.
     pub const fn current_mut(&mut self) -> Option<&mut T> {
         self.current.as_mut()
     }
 
-    /// What no packet sees yet.
+    /// The planned value, which no packet sees yet.
     pub const fn fresh(&self) -> Option<&T> {
         match &self.next {
             Next::Fresh(fresh) => Some(fresh),
@@ -140,7 +140,6 @@ impl<T: InMap> Staged<T> {
         }
     }
 
-    /// The same, to be changed.
     pub const fn fresh_mut(&mut self) -> Option<&mut T> {
         match &mut self.next {
             Next::Fresh(fresh) => Some(fresh),
@@ -148,7 +147,7 @@ impl<T: InMap> Staged<T> {
         }
     }
 
-    /// What packets will see next.
+    /// The value that packets see after the next publication.
     pub const fn newest(&self) -> Option<&T> {
         match &self.next {
             Next::Same => self.current.as_ref(),
@@ -157,7 +156,6 @@ impl<T: InMap> Staged<T> {
         }
     }
 
-    /// The same, to be changed.
     pub const fn newest_mut(&mut self) -> Option<&mut T> {
         match &mut self.next {
             Next::Same => self.current.as_mut(),
@@ -166,22 +164,22 @@ impl<T: InMap> Staged<T> {
         }
     }
 
-    /// Plans that `fresh` takes the place of what is in use.
+    /// Plans to replace the value by `fresh`.
     pub fn put(&mut self, fresh: T, maps: &mut Maps) {
         self.plan(Next::Fresh(fresh), maps);
     }
 
-    /// Plans that nothing takes the place of what is in use.
+    /// Plans to remove the value without a replacement.
     pub fn drop_next(&mut self, maps: &mut Maps) {
         self.plan(Next::Gone, maps);
     }
 
-    /// Forgets the plan.
+    /// Discards the plan and its maps.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.plan(Next::Same, maps);
     }
 
-    /// The plan has come true. True if something fresh is in use now.
+    /// Makes the planned state current. True if a fresh value is in use now.
     pub fn publish(&mut self) -> bool {
         match std::mem::replace(&mut self.next, Next::Same) {
             Next::Same => false,

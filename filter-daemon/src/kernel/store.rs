@@ -1,4 +1,4 @@
-//! One cuckoo table in the kernel, and the one that is about to take its place.
+//! One cuckoo table in the kernel, and the staged one that replaces it.
 
 use std::ops::Range;
 
@@ -14,50 +14,46 @@ use super::staged::{InMap, OrderedBoth, Staged};
 use super::window::Window;
 use super::{KernelError, Occupancy};
 
-/// The table that packets read, and a fresh one beside it that none reads yet.
+/// The table that packets read, and a fresh one that no packet reads yet.
 pub struct Store<K: Kind> {
     set: SetName,
     tables: Staged<Built<K>>,
     growths: u64,
-    /// How many entries had moved in tables that are gone.
+    /// Moves within earlier tables.
     relocations: u64,
 }
 
-/// A table with what a judge must know of it.
+/// A table, and the settings that a judge needs to read it.
 pub struct Built<K: Kind> {
-    /// What a judge must know.
     pub kind: K,
-    /// The table.
     pub live: Live<K>,
 }
 
 impl<K: Kind> Store<K> {
-    /// Nothing yet.
     pub const fn new(set: SetName) -> Self {
         Self { set, tables: Staged::new(MapName { set, part: K::PART }), growths: 0, relocations: 0 }
     }
 
-    /// What the next judge must know of the table; none if there is no table.
+    /// The settings for the next judge; none if there is no table.
     pub fn kind(&self) -> Option<&K> {
         self.tables.newest().map(|built| &built.kind)
     }
 
-    /// The geometry of the newest table.
     pub fn geometry(&self) -> Option<Geometry> {
         self.kind().map(Kind::geometry)
     }
 
-    /// How many entries fit before the table must be built larger.
+    /// Entries that fit before a larger table must be built.
     pub fn limit(&self) -> u64 {
         self.geometry().map_or(0, |geometry| geometry.limit())
     }
 
-    /// How many entries the newest table holds.
+    /// Entries in the newest table.
     pub fn entries(&self) -> u64 {
         self.newest_live().map_or(0, Moving::entries)
     }
 
-    /// Has the map of an empty table made, while others go on.
+    /// Starts making the map of an empty table; other requests are served meanwhile.
     pub fn order(&self, geometry: Geometry, maps: &mut Maps) -> Result<(K, OrderedBoth), KernelError> {
         let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
         let (words, of_labels) = (kind.words(), kind.label_words());
@@ -65,7 +61,7 @@ impl<K: Kind> Store<K> {
         Ok((kind, ordered))
     }
 
-    /// Has an empty table made.
+    /// Makes an empty table.
     pub fn build(&self, geometry: Geometry, maps: &mut Maps) -> Result<Built<K>, KernelError> {
         let kind = K::new(maps.number(), geometry, maps.want_labels(self.set));
         let window = self.tables.make(kind.generation(), kind.words(), maps)?;
@@ -73,42 +69,41 @@ impl<K: Kind> Store<K> {
         Ok(Built::empty(kind, window, labels))
     }
 
-    /// Puts a filled table beside the one in use.
+    /// Plans to put a filled table in place of the current one.
     pub fn put(&mut self, built: Built<K>, maps: &mut Maps) {
         self.tables.put(built, maps);
     }
 
-    /// Lets go of a table that never came into use.
+    /// Discards a table that was never used.
     pub fn forget(&self, kind: &K, maps: &mut Maps) {
         self.tables.forget(kind.generation(), kind.is_labelled(), maps);
     }
 
-    /// Plans that there is no table.
+    /// Plans to have no table.
     pub fn drop_next(&mut self, maps: &mut Maps) {
         self.tables.drop_next(maps);
     }
 
-    /// Forgets the plan.
     pub fn discard(&mut self, maps: &mut Maps) {
         self.tables.discard(maps);
     }
 
-    /// Is there a table that packets do not read yet?
+    /// True if there is a table that packets do not read yet.
     pub const fn has_fresh(&self) -> bool {
         self.tables.fresh().is_some()
     }
 
-    /// Is there one, and nothing in it?
+    /// True if there is a fresh table without entries.
     pub fn is_fresh_and_empty(&self) -> bool {
         self.tables.fresh().is_some_and(|built| built.live.entries() == 0)
     }
 
-    /// Everything the newest table holds, in the words of its scheme.
+    /// The table that packets read after the next publication.
     pub fn newest_live(&self) -> Option<&Live<K>> {
         self.tables.newest().map(|built| &built.live)
     }
 
-    /// The table that packets read.
+    /// The table that packets read now.
     pub fn current_live(&self) -> Option<&Live<K>> {
         self.tables.current().map(|built| &built.live)
     }
@@ -123,19 +118,19 @@ impl<K: Kind> Store<K> {
         self.current_live().and_then(|live| live.table().labels().all().as_ref()).map(|labels| &labels.0)
     }
 
-    /// Has every table labels that there is?
+    /// True if the newest table has labels, or if there is none.
     pub fn is_labelled(&self) -> bool {
         self.kind().is_none_or(Kind::is_labelled)
     }
 
-    /// Brings the homes of these keys near, since they will be wanted soon: memory is waited for once, not once for each.
+    /// Prefetches the homes of these keys, so that the processor waits for memory once instead of once a key.
     pub fn prefetch(&self, key_in: impl Fn(&K, usize) -> Key<K>, count: usize) {
         if let Some(built) = self.tables.newest() {
             (0..count).for_each(|at| built.live.table().prefetch(key_in(&built.kind, at)));
         }
     }
 
-    /// Lets an entry in. If it is there, only its label changes: nobody may stand twice.
+    /// Adds an entry. If it is there already, only its label changes: no entry may be in the table twice.
     pub fn enter(&mut self, entry_in: impl Fn(&K) -> Entry<K>) -> Result<(), Full> {
         let is_fresh = self.has_fresh();
         let Some(built) = self.tables.newest_mut() else { return Err(Full) };
@@ -150,8 +145,8 @@ impl<K: Kind> Store<K> {
         }
     }
 
-    /// Lets the entries of these numbers in, until there is no room for one; of those that are there only the label changes.
-    /// Tells how many came before that one.
+    /// Adds the entries of these numbers until one finds no room. Returns how many were processed before that
+    /// one. For entries that are there already only the label changes.
     pub fn enter_all(&mut self, entry_in: impl Fn(&K, usize) -> Entry<K>, numbers: Range<usize>) -> usize {
         let readers = if self.has_fresh() { Readers::Nobody } else { Readers::Packets };
         let Some(Built { kind, live }) = self.tables.newest_mut() else { return 0 };
@@ -159,8 +154,8 @@ impl<K: Kind> Store<K> {
         live.enter_all(numbers.map(|number| entry_in(&kind, number)), readers)
     }
 
-    /// Lets all entries of these numbers into the fresh table, none of which is there; gives back those for which there is
-    /// no room.
+    /// Adds all entries of these numbers to the fresh table, which must contain none of them. Returns those
+    /// that found no room.
     pub fn fill_all(
         &mut self,
         entry_in: impl Fn(&K, usize) -> Entry<K>,
@@ -171,29 +166,28 @@ impl<K: Kind> Store<K> {
         live.fill_all(numbers.map(|number| entry_in(&kind, number)))
     }
 
-    /// Replaces the label of an entry in whatever table holds it.
+    /// Replaces the label of an entry in all tables that hold it.
     pub fn relabel(&mut self, entry_in: impl Fn(&K) -> Entry<K>) {
         self.tables.fresh_mut().into_iter().for_each(|built| built.relabel(&entry_in));
         self.tables.current_mut().into_iter().for_each(|built| built.relabel(&entry_in));
     }
 
-    /// Gives up the labels of the table that packets read: no judge asks for them any more.
+    /// Releases the labels of the current table: no judge reads them.
     pub fn forget_labels(&mut self) {
         self.tables.current_mut().into_iter().for_each(Built::forget_labels);
     }
 
-    /// Takes a key out of whatever table holds it.
+    /// Removes a key from all tables that hold it.
     pub fn leave(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         self.leave_fresh(&key_in);
         self.tables.current_mut().into_iter().for_each(|built| built.take_out(&key_in));
     }
 
-    /// Takes a key out of the fresh table alone.
+    /// Removes a key from the fresh table only.
     pub fn leave_fresh(&mut self, key_in: impl Fn(&K) -> Key<K>) {
         self.tables.fresh_mut().into_iter().for_each(|built| built.take_out(&key_in));
     }
 
-    /// The plan has come true.
     pub fn publish(&mut self) {
         let before = self.occupancy();
         if self.tables.publish() {
@@ -208,7 +202,7 @@ impl<K: Kind> Store<K> {
         }
     }
 
-    /// For the log: what is in it may be blocked or allowed.
+    /// The table's name in the log.
     fn name(&self) -> String {
         match self.set {
             SetName::Block => K::NAME.to_owned(),
@@ -217,14 +211,14 @@ impl<K: Kind> Store<K> {
         }
     }
 
-    /// Is the table much larger than one for so many entries would be? What is small stays as it is.
+    /// True if the table is much larger than this many entries need. Small tables never count as roomy.
     pub fn is_roomy_for(&self, entries: u64) -> bool {
         const MUCH: u64 = 8;
         const SMALL: u64 = 16 * 1024;
         self.limit() > SMALL && self.limit() > MUCH * entries
     }
 
-    /// Does the next step for entries on the move in the table that packets read.
+    /// Does the next step for entries that are being moved in the table that packets read.
     pub fn advance(&mut self) -> bool {
         self.tables.current_mut().is_some_and(|built| built.live.advance())
     }
@@ -254,7 +248,7 @@ impl<K: Kind> InMap for Built<K> {
 }
 
 impl<K: Kind> Built<K> {
-    /// In this map, whose words are zero, and with these labels.
+    /// An empty table in this map, whose words must be zero, with these labels.
     pub fn empty(kind: K, window: Window, labels: TableLabels) -> Self {
         Self { live: Moving::new(kind.scheme(), kind.geometry(), window, labels), kind }
     }

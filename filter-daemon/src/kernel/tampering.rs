@@ -1,4 +1,4 @@
-//! What somebody else has changed that only filterd may change, as it is told.
+//! Describes changes that others made to objects that only filterd may change.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,16 +14,16 @@ pub enum Tampering {
     Slot(Option<u32>),
     /// A pin led to something that is not filterd's.
     Pin(PathBuf),
-    /// Pins were gone from this directory.
+    /// Pins were missing from this directory.
     PinsGone(PathBuf),
-    /// The link of this interface was off, or had another program, as these words say.
+    /// The link of this interface was detached or had another program. The second string describes it.
     Link(String, String),
-    /// The tables did not say what they were made to say, in these words.
+    /// The tables were changed. The string describes the difference.
     Tables(String),
 }
 
 impl Tampering {
-    /// May it have been a clean-up script that knew no better? Then it is told, and nothing more.
+    /// True if a careless clean-up script may be the cause. Then it is only reported.
     pub const fn may_be_negligence(&self) -> bool {
         matches!(self, Self::PinsGone(_) | Self::Link(..))
     }

@@ -1,26 +1,26 @@
-//! The oldest kernel that filterd runs on.
+//! Checks that the kernel is not older than the oldest one that filterd supports.
 
 use super::KernelError;
 
-/// Tested from here on; the features in use would need 5.18 (`xdp.frags`).
+/// The oldest tested kernel. The kernel features in use need only 5.18 (`xdp.frags`).
 pub const OLDEST: &str = "6.1";
 
-/// Refuses kernels older than [`OLDEST`].
+/// Refuses a running kernel older than [`OLDEST`].
 pub fn check() -> Result<(), KernelError> {
     must_do(&found())
 }
 
-/// What `uname -r` says.
+/// The release of the running kernel, as `uname -r` prints it.
 pub fn found() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
 }
 
-/// Refuses a release that is older than [`OLDEST`].
+/// Refuses a release older than [`OLDEST`].
 pub fn must_do(found: &str) -> Result<(), KernelError> {
     if is_older(found, OLDEST) { Err(KernelError::TooOld { found: found.to_owned() }) } else { Ok(()) }
 }
 
-/// A release that cannot be read is taken for new: the loader will tell what it lacks.
+/// A release that cannot be parsed counts as new: if the kernel lacks a feature, the loader reports it.
 fn is_older(release: &str, than: &str) -> bool {
     matches!((numbers(release), numbers(than)), (Some(release), Some(than)) if release < than)
 }

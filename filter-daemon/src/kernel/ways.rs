@@ -1,4 +1,4 @@
-//! Which ways lead to IPv6 prefixes that are to come: what the levels must have room for, counted before anything is made.
+//! Counts the places in the levels that coming IPv6 prefixes need, before any map is made.
 
 use std::iter;
 
@@ -7,10 +7,11 @@ use filter_common::target::{Prefix, Prefix6};
 
 use crate::kernel::window::Window;
 
-/// So many are kept: to count them takes milliseconds. Where there are more, the levels get all that they may have.
+/// The most ways that are kept; counting this many takes milliseconds. Above it, the levels get their maximum
+/// size.
 const MOST: usize = 1 << 18;
 
-/// The ways to some prefixes, which may be there already.
+/// The ways to some prefixes. Some of them may exist already.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ways {
     ways: Vec<Way>,
@@ -18,14 +19,14 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// And to this one. Those of one /24 are best told one after the other.
+    /// Adds the way to a prefix. Add the prefixes of one /24 one after another, so that they share a way.
     pub fn add(&mut self, prefix: Prefix6) {
         if let Some(way) = Way::to(prefix) {
             self.push(way);
         }
     }
 
-    /// And to these /64s, in order: one way leads to all in a /24.
+    /// Adds the ways to these sorted /64s. All /64s in a /24 share one way.
     pub fn add_nets64(&mut self, nets: &[u64]) {
         let mut left = nets;
         while let Some(first) = left.first().filter(|_| !self.are_more) {
@@ -34,8 +35,8 @@ impl Ways {
         }
     }
 
-    /// The words that they take in these levels beyond those that are taken there, or in fresh ones; where these are more than
-    /// `most`, it does not matter how many.
+    /// The words that the ways need in addition to those used in these levels, or in empty ones. Above
+    /// `most`, the result is only known to be larger than `most`.
     pub fn words(&self, levels: Option<&Levels<Window>>, most: u32) -> u32 {
         let at_most = u32::try_from(self.ways.len()).unwrap_or(u32::MAX).saturating_mul(Way::MOST_WORDS);
         if self.are_more {
@@ -60,7 +61,7 @@ impl Ways {
         }
     }
 
-    /// In order, one to each /24.
+    /// The ways in order, one for each /24.
     fn joined(&self) -> Vec<Way> {
         let mut sorted = self.ways.clone();
         sorted.sort();
@@ -70,7 +71,7 @@ impl Ways {
     }
 }
 
-/// How many of these /64s, from the first on, are in the /24 of the first: few, or all of them.
+/// How many /64s at the start share the /24 of the first one. Fast both for a few and for all of them.
 fn of_one_24(nets: &[u64]) -> usize {
     let is_in = |net: &u64| net >> 40 == nets[0] >> 40;
     let doubled = iter::successors(Some(1), |at| Some(at * 2));

@@ -1,4 +1,4 @@
-//! A map seen as memory: the daemon writes a word by one store, and the next packet reads it.
+//! Maps a BPF array into memory: the daemon writes a word by one store, and the next packet reads it.
 #![allow(unsafe_code, reason = "the one room in which kernel memory is mapped")]
 
 use std::num::NonZeroUsize;
@@ -20,24 +20,24 @@ pub struct Window {
 unsafe impl Send for Window {}
 
 impl Window {
-    /// Opens the map of `words` words behind `map`.
+    /// Maps the `words` words of `map`.
     pub fn open(map: impl AsFd, words: u32) -> nix::Result<Self> {
         let words = words as usize;
         let length = NonZeroUsize::new(words * size_of::<u64>()).expect("a table has words");
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses overlaps no other memory of this
+        // process.
         let start = unsafe { mmap(None, length, protection, MapFlags::MAP_SHARED, map, 0) }?;
         Ok(Self { start: start.cast(), words })
     }
 
-    /// Kernel memory it takes, in bytes.
     pub fn bytes(&self) -> u64 {
         (self.words * size_of::<u64>()) as u64
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is page aligned, holds this many words, and lives as long as `self`; zeroed words are
-        // valid, and both sides access them only as whole words.
+        // SAFETY: the mapping is page aligned, holds this many words, and lives as long as `self`. Zeroed
+        // words are valid, and both sides access them only as whole words.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 }

@@ -1,37 +1,38 @@
-//! The table: what system calls do, which calls do it, and which process of filterd may make them.
+//! The table: groups of system calls, and which process of filterd may make them.
 
 use nix::libc;
 
-/// May a process do it? A call that stands in no line may be made by every process but the one that fetches.
+/// Whether a process may make these calls. All processes except the fetching one may make calls that the
+/// table does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     Yes,
     No,
-    /// In these cases, which the words name. A case holds if all its tests do.
+    /// Only in these cases, which the text describes. A case matches if all its tests do.
     Only(&'static str, &'static [&'static [Test]]),
 }
 
-/// A test of an argument, by its position, in its lower 32 bits.
+/// A test of the argument at this position, in its lower 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     Is(u8, u64),
     IsNot(u8, u64),
-    /// It has none of these bits.
+    /// None of these bits is set.
     Without(u8, u64),
-    /// Its bits under this mask are these.
+    /// The bits under this mask have this value.
     Bits(u8, u64, u64),
-    /// It is the number of this process.
+    /// It is the ID of this process.
     IsOwnProcess(u8),
 }
 
 /// A line of the table.
 #[derive(Debug)]
 pub struct Deed {
-    /// What the calls do, for SECURITY.md.
+    /// The purpose of the calls, for SECURITY.md.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test holds SECURITY.md to it"))]
     pub name: &'static str,
     pub calls: &'static [i64],
-    /// Of the daemon, the broker, filterd-fetcher and filterd-fetch.
+    /// The rules for the daemon, the broker, filterd-fetcher and filterd-fetch.
     pub rules: [Rule; 4],
 }
 
@@ -47,17 +48,17 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP) as u64;
 
 const THREADS: Rule =
-    Only("threads", &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]]);
+    Only("threads only", &[&[Bits(0, NAMESPACES | libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)]]);
 
-const PROCESSES: Rule = Only("in its own namespaces", &[&[Without(0, NAMESPACES)]]);
+const PROCESSES: Rule = Only("without new namespaces", &[&[Without(0, NAMESPACES)]]);
 
-/// The kind of a socket is in the lowest bits, flags are above.
+/// The socket type is in the lowest bits; flags are above.
 const KIND: u64 = 0xf;
 
 const STREAM: Test = Bits(1, KIND, libc::SOCK_STREAM as u64);
 const DATAGRAM: Test = Bits(1, KIND, libc::SOCK_DGRAM as u64);
 
-/// Neither MPTCP nor SCTP, which no Landlock limits.
+/// The default protocol. MPTCP and SCTP stay refused, because Landlock does not limit them.
 const USUAL: Test = Is(2, 0);
 const TCP: Test = Is(2, libc::IPPROTO_TCP as u64);
 const UDP: Test = Is(2, libc::IPPROTO_UDP as u64);
@@ -68,11 +69,11 @@ const NETLINK: Test = Is(0, libc::AF_NETLINK as u64);
 const ROUTES: Test = Is(2, libc::NETLINK_ROUTE as u64);
 const SOCKETS: Test = Is(2, libc::NETLINK_SOCK_DIAG as u64);
 
-/// What drivers can.
+/// Generic netlink, which reports the features of drivers.
 const GENERIC: Test = Is(2, libc::NETLINK_GENERIC as u64);
 
 const LISTENERS_SOCKETS: Rule = Only(
-    "TCP to listen, the kernel's netlink (routes, sockets, drivers)",
+    "TCP, netlink (routes, sockets, generic)",
     &[
         &[INET, STREAM, USUAL],
         &[INET, STREAM, TCP],
@@ -85,7 +86,7 @@ const LISTENERS_SOCKETS: Rule = Only(
 );
 
 const CLIENTS_SOCKETS: Rule = Only(
-    "TCP, UDP, the kernel's netlink (routes)",
+    "TCP, UDP, netlink (routes)",
     &[
         &[INET, STREAM, USUAL],
         &[INET, STREAM, TCP],
@@ -99,46 +100,46 @@ const CLIENTS_SOCKETS: Rule = Only(
     ],
 );
 
-/// The C library looks up the number of an interface by any socket of datagrams. This one connects to nobody.
+/// The C library looks up interface indices through any datagram socket. This one never connects.
 const NETLINK_SOCKETS: Rule = Only(
-    "the kernel's netlink (routes), Unix datagrams",
+    "netlink (routes), Unix datagrams",
     &[&[NETLINK, ROUTES], &[Is(0, libc::AF_UNIX as u64), DATAGRAM, USUAL]],
 );
 
-/// The length of an address of the kernel's own (`sockaddr_nl`). An address of the internet is longer, and the kernel refuses one
-/// that is too short.
+/// The length of a netlink address (`sockaddr_nl`). Internet addresses are longer, and the kernel refuses
+/// an address that is too short.
 const NETLINK_ADDRESS: u64 = 12;
 
-const TO_THE_KERNEL: Rule = Only("to the kernel's netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
-const BOUND_TO_THE_KERNEL: Rule = Only("as the kernel's client", &[&[Is(2, NETLINK_ADDRESS)]]);
+const TO_THE_KERNEL: Rule = Only("to netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
+const BOUND_TO_THE_KERNEL: Rule = Only("netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
 
-/// A message that opens a connection (TCP Fast Open).
-const SLOWLY: Rule = Only("over connections that stand", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
-const SLOWLY_IN_PARTS: Rule =
-    Only("over connections that stand", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
+/// Excludes messages that open a connection (TCP Fast Open).
+const SLOWLY: Rule = Only("over open connections", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
+const SLOWLY_IN_PARTS: Rule = Only("over open connections", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
 
-const NO_CODE: Rule = Only("none that can be run", &[&[Without(2, libc::PROT_EXEC as u64)]]);
+const NO_CODE: Rule = Only("not executable", &[&[Without(2, libc::PROT_EXEC as u64)]]);
 
 const WRITING: u64 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_TMPFILE & !libc::O_DIRECTORY) as u64;
 
-const READING: Rule = Only("to read", &[&[Without(2, WRITING)]]);
+const READING: Rule = Only("read only", &[&[Without(2, WRITING)]]);
 
-/// Not those by which a file runs as its owner.
-const PLAIN_MODES: Rule = Only("without set-user-id, of files it holds", &[&[Without(1, 0o7000)]]);
+/// Excludes the set-user-ID, set-group-ID and sticky bits.
+const PLAIN_MODES: Rule = Only("without set-user-id bits", &[&[Without(1, 0o7000)]]);
 
 const INTO_NO_TERMINAL: Rule =
-    Only("but into no terminal", &[&[IsNot(1, libc::TIOCSTI), IsNot(1, libc::TIOCLINUX)]]);
+    Only("not TIOCSTI, TIOCLINUX", &[&[IsNot(1, libc::TIOCSTI), IsNot(1, libc::TIOCLINUX)]]);
 
-const WAITING: Rule = Only("to wait and to count", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
+const WAITING: Rule = Only("FIONBIO, FIONREAD", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
 
-/// `BPF_OBJ_GET_INFO_BY_FD`: what a descriptor is that the broker has handed over.
-const ABOUT_A_DESCRIPTOR: Rule = Only("to ask what a descriptor is", &[&[Is(0, 15)]]);
+/// `BPF_OBJ_GET_INFO_BY_FD`, to identify a descriptor that the broker has handed over.
+const ABOUT_A_DESCRIPTOR: Rule = Only("information about a descriptor", &[&[Is(0, 15)]]);
 
-/// Of `enum bpf_cmd`: maps and their elements (0–4, 21, 22), programs (5), pins (6, 7), descriptions (15), types (18), links (28, 29,
-/// 34). Not: programs and maps of others by number, attachments that no link holds, test runs, tracing, iterators, statistics, tokens.
+/// The permitted commands of `enum bpf_cmd`: maps and elements (0–4, 21, 22), programs (5), pins (6, 7),
+/// information (15), BTF (18), links (28, 29, 34). Excluded are other programs and maps by ID, attachments
+/// without a link, test runs, tracing, iterators, statistics and tokens.
 const MAPS_PROGRAMS_LINKS: Rule = Only(
-    "maps, programs, pins and links, none by number",
+    "maps, programs, pins and links, not by id",
     &[
         &[Is(0, 0)],
         &[Is(0, 1)],
@@ -158,10 +159,10 @@ const MAPS_PROGRAMS_LINKS: Rule = Only(
     ],
 );
 
-/// Signal 0. The records of logins name processes.
-const IS_IT_THERE: Rule = Only("none, but ask whether a process is there", &[&[Is(1, 0)]]);
+/// Signal 0, because login records name processes.
+const IS_IT_THERE: Rule = Only("signal 0 only", &[&[Is(1, 0)]]);
 
-const OWN_PROCESS: Rule = Only("to itself", &[&[IsOwnProcess(0)]]);
+const OWN_PROCESS: Rule = Only("to itself only", &[&[IsOwnProcess(0)]]);
 
 pub const DEEDS: &[Deed] = &[
     Deed { name: "run a program", calls: &[libc::SYS_execve, libc::SYS_execveat], rules: [No, No, Yes, No] },
@@ -277,7 +278,7 @@ pub const DEEDS: &[Deed] = &[
         ],
         rules: [No, No, No, No],
     },
-    Deed { name: "take hold of other processes", calls: &[libc::SYS_pidfd_open], rules: [No, No, Yes, No] },
+    Deed { name: "open other processes (pidfd)", calls: &[libc::SYS_pidfd_open], rules: [No, No, Yes, No] },
     Deed { name: "send signals", calls: &[libc::SYS_kill], rules: [IS_IT_THERE, No, Yes, No] },
     Deed {
         name: "send signals in other ways",
@@ -300,12 +301,12 @@ pub const DEEDS: &[Deed] = &[
         rules: [No, No, No, No],
     },
     Deed {
-        name: "handle page faults, share memory by key",
+        name: "userfaultfd, System V shared memory",
         calls: &[libc::SYS_userfaultfd, libc::SYS_shmget, libc::SYS_shmat],
         rules: [No, No, No, No],
     },
     Deed {
-        name: "use the kernel's keys",
+        name: "use kernel keyrings",
         calls: &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
         rules: [No, No, No, No],
     },
@@ -336,7 +337,7 @@ pub const DEEDS: &[Deed] = &[
         rules: [No, No, No, No],
     },
     Deed {
-        name: "change how the processor runs it",
+        name: "change execution domain and I/O privileges",
         calls: &[
             libc::SYS_personality,
             #[cfg(target_arch = "x86_64")]
@@ -349,7 +350,7 @@ pub const DEEDS: &[Deed] = &[
         rules: [No, No, No, No],
     },
     Deed {
-        name: "open files by number, watch all files",
+        name: "open files by handle, watch whole file systems",
         calls: &[libc::SYS_open_by_handle_at, libc::SYS_fanotify_init],
         rules: [No, No, No, No],
     },
@@ -377,19 +378,19 @@ pub const DEEDS: &[Deed] = &[
         rules: [Yes, No, No, No],
     },
     Deed {
-        name: "have memory",
+        name: "map memory",
         calls: &[libc::SYS_mmap, libc::SYS_mprotect],
         rules: [NO_CODE, NO_CODE, Yes, NO_CODE],
     },
-    Deed { name: "have memory with keys", calls: &[libc::SYS_pkey_mprotect], rules: [No, No, No, No] },
+    Deed { name: "use memory protection keys", calls: &[libc::SYS_pkey_mprotect], rules: [No, No, No, No] },
     Deed { name: "open a file", calls: &[libc::SYS_openat], rules: [Yes, Yes, Yes, READING] },
     Deed {
-        name: "control a descriptor",
+        name: "ioctl",
         calls: &[libc::SYS_ioctl],
         rules: [INTO_NO_TERMINAL, INTO_NO_TERMINAL, INTO_NO_TERMINAL, WAITING],
     },
     Deed {
-        name: "talk over the sockets it has",
+        name: "read, write and poll open descriptors",
         calls: &[
             libc::SYS_getpeername,
             libc::SYS_getsockname,
@@ -411,12 +412,12 @@ pub const DEEDS: &[Deed] = &[
         rules: [Yes; 4],
     },
     Deed {
-        name: "read an open file from its beginning to its end",
+        name: "stat and seek",
         calls: &[libc::SYS_fstat, libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek],
         rules: [Yes; 4],
     },
     Deed {
-        name: "know the time, itself, and numbers that nobody can guess",
+        name: "read clocks, own ids and random numbers",
         calls: &[
             libc::SYS_clock_gettime,
             libc::SYS_clock_nanosleep,
@@ -435,7 +436,7 @@ pub const DEEDS: &[Deed] = &[
         rules: [Yes; 4],
     },
     Deed {
-        name: "give memory back, wait for itself, end",
+        name: "free memory, wait for own threads, exit",
         calls: &[
             libc::SYS_brk,
             libc::SYS_munmap,

@@ -20,9 +20,15 @@ pub fn mend(path: &Path) -> String {
             "let user {user} read it, but look first whether it is what you mean: {why}{otherwise}"
         );
     }
-    let command =
-        barred(&path).map_or_else(|| open(&path), |directory| format!("chmod o+x {}", shown(&directory)));
-    format!("let user {user} read it: `{command}`{otherwise}")
+    match barred(&path) {
+        Some(directory) if is_private(&directory) => format!(
+            "move it out of {}, which is private, and change its path: `install -m 644 -t /etc/filterd {}`{otherwise}",
+            shown(&directory),
+            shown(&path)
+        ),
+        Some(directory) => format!("let user {user} read it: `chmod o+x {}`{otherwise}", shown(&directory)),
+        None => format!("let user {user} read it: `{}`{otherwise}", open(&path)),
+    }
 }
 
 /// Why what lies at `path` may be something that somebody else means, if so. `chgrp` and `chmod` follow links, so whoever
@@ -67,6 +73,11 @@ fn barred(path: &Path) -> Option<PathBuf> {
     above.into_iter().rev().find(|directory| !lets_pass(directory)).map(Path::to_owned)
 }
 
+/// Returns whether this is a home directory: nobody should open one to read a single file in it.
+fn is_private(directory: &Path) -> bool {
+    directory == Path::new("/root") || directory.parent() == Some(Path::new("/home"))
+}
+
 /// The least that lets us read a file that we can reach.
 fn open(path: &Path) -> String {
     let (shown, found) = (shown(path), fs::metadata(path).ok());
@@ -95,6 +106,19 @@ mod tests {
 
     fn set_mode(path: &Path, mode: u32) {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn homes_are_not_opened() {
+        for (directory, expected) in [
+            ("/root", true),
+            ("/home/ann", true),
+            ("/home", false),
+            ("/home/ann/lists", false),
+            ("/etc/filterd", false),
+        ] {
+            assert_eq!(is_private(Path::new(directory)), expected, "{directory}");
+        }
     }
 
     #[test]

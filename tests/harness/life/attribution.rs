@@ -59,7 +59,7 @@ impl Reference {
     }
 }
 
-/// When a prefix is met by a lookup that finds it, as ARCHITECTURE.md says.
+/// When a prefix is met by a lookup that finds it, as docs/internals/labels.md says.
 fn turn_of(prefix: Prefix) -> (u8, u8) {
     let Prefix { is_six, length, .. } = prefix;
     let narrowest_first = 128 - length;

@@ -1,49 +1,54 @@
-//! Who imports whom, held against the table in ARCHITECTURE.md: nothing that it does not list, and nothing listed in vain.
+//! Imports, held against `xtask/imports.toml`: nothing that it does not list, and nothing listed that is not imported.
 //!
-//! Tests may name whom they like.
+//! Tests may import everything.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
 
 use super::dependencies;
-use super::house::{House, May, Room, begins_with};
+use super::rules::{Allowed, FILE, Module, Rules, begins_with};
 use super::source::{File, Name};
 
-/// Every file of these lies in a room of the table.
+/// Every file of these packages lies in a module that the rules list.
 const GUARDED: [&str; 4] = ["filter-common/src/", "filter-ebpf/src/", "filter-daemon/src/", "xtask/bpf/src/"];
 
 const LIBRARY: &str = "filterd::";
 
-/// One line for each import that the table does not list, and for each listed one that is not there.
-pub fn complaints(files: &[File], house: &House) -> Result<Vec<String>> {
+/// How wide the printed section is at most.
+const WIDTH: usize = 110;
+
+/// One line for each import that the rules do not list, and for each listed one that is missing.
+pub fn complaints(files: &[File], rules: &Rules) -> Result<Vec<String>> {
     let imports = imports(files)?;
-    let homeless = files.iter().filter(|file| is_guarded(&file.path) && house.room_of(&file.path).is_none());
-    let homeless = homeless.map(|file| format!("{}: lies in no room of the table", file.path));
-    let against = imports.iter().filter_map(|import| import.complaint(house));
-    let idle = house.rooms.iter().flat_map(|room| idle(room, house, &imports));
-    let empty = house.rooms.iter().filter(|room| !room.is_inhabited(files));
-    let empty = empty.map(|room| format!("ARCHITECTURE.md: no file lies in `{}`", room.path));
-    Ok(homeless.chain(against).chain(idle).chain(empty).collect())
+    let unlisted =
+        files.iter().filter(|file| is_guarded(&file.path) && rules.module_of(&file.path).is_none());
+    let unlisted = unlisted.map(|file| format!("{}: no module of {FILE} holds this file", file.path));
+    let forbidden = imports.iter().filter_map(|import| import.complaint(rules));
+    let idle = rules.modules.iter().flat_map(|module| idle(module, rules, &imports));
+    let empty = rules.modules.iter().filter(|module| !module.has_files(files));
+    let empty = empty.map(|module| format!("{FILE}: no file lies in `{}`", module.path));
+    Ok(unlisted.chain(forbidden).chain(idle).chain(empty).collect())
 }
 
-/// The table as it would have to be for the code as it is.
-pub fn table(files: &[File], house: &House) -> Result<String> {
+/// The section `[imports]` as it would have to be for the code as it is.
+pub fn section(files: &[File], rules: &Rules) -> Result<String> {
     let imports = imports(files)?;
-    let rooms = with_new_rooms(files, house);
-    let inhabited = rooms.rooms.iter().filter(|room| room.is_inhabited(files));
-    let rows = inhabited.map(|room| row(room, &rooms, &imports));
-    Ok(["| room | may import |\n|---|---|\n".to_owned()].into_iter().chain(rows).collect())
+    let rules = with_new_modules(files, rules);
+    let used = rules.modules.iter().filter(|module| module.has_files(files));
+    let rows = used.map(|module| row(module, &rules, &imports));
+    Ok(["[imports]\n".to_owned()].into_iter().chain(rows).collect())
 }
 
-/// The rooms that the table has, and those that it lacks.
-fn with_new_rooms(files: &[File], house: &House) -> House {
-    let homeless = files.iter().filter(|file| is_guarded(&file.path) && house.room_of(&file.path).is_none());
-    let new: BTreeSet<_> = homeless.map(|file| outermost(&file.path)).collect();
-    let new = new.into_iter().map(|path| Room { path, may: May::Only(Vec::new()) });
-    let mut rooms: Vec<_> = house.rooms.iter().cloned().chain(new).collect();
-    rooms.sort_by(|one, other| one.path.cmp(&other.path));
-    House { rooms, circles: Vec::new() }
+/// The listed modules, and those that files lie in without being listed.
+fn with_new_modules(files: &[File], rules: &Rules) -> Rules {
+    let unlisted =
+        files.iter().filter(|file| is_guarded(&file.path) && rules.module_of(&file.path).is_none());
+    let new: BTreeSet<_> = unlisted.map(|file| outermost(&file.path)).collect();
+    let new = new.into_iter().map(|path| Module { path, may_import: Allowed::Only(Vec::new()) });
+    let mut modules: Vec<_> = rules.modules.iter().cloned().chain(new).collect();
+    modules.sort_by(|one, other| one.path.cmp(&other.path));
+    Rules { modules, ..Rules::default() }
 }
 
 /// The file or directory beside the root of the crate.
@@ -92,62 +97,77 @@ fn is_guarded(file: &str) -> bool {
 }
 
 impl Import<'_> {
-    fn complaint(&self, house: &House) -> Option<String> {
-        let room = house.room_of(self.file)?;
-        let is_allowed = room.is_own(&self.path) || room.entry_for(&self.path).is_some();
-        (!is_allowed && room.may != May::Everything)
-            .then(|| format!("{}:{}: `{}` may not import {}", self.file, self.line, room.path, self.path))
+    fn complaint(&self, rules: &Rules) -> Option<String> {
+        let module = rules.module_of(self.file)?;
+        let is_allowed = module.is_own(&self.path) || module.entry_for(&self.path).is_some();
+        (!is_allowed && module.may_import != Allowed::Everything)
+            .then(|| format!("{}:{}: `{}` may not import {}", self.file, self.line, module.path, self.path))
     }
 
-    /// As short as the table says it: an entry that it has, else a room or a crate.
-    fn entry(&self, room: &Room) -> String {
+    /// As short as the rules say it: an entry that they have, else a module or a crate.
+    fn entry(&self, module: &Module) -> String {
         let words: Vec<_> = self.path.split("::").collect();
         let kept = if words[0] == "crate" { 2 } else { 1 };
-        room.entry_for(&self.path).map_or_else(|| words[..kept].join("::"), ToOwned::to_owned)
+        module.entry_for(&self.path).map_or_else(|| words[..kept].join("::"), ToOwned::to_owned)
     }
 }
 
-impl Room {
-    fn is_inhabited(&self, files: &[File]) -> bool {
+impl Module {
+    fn has_files(&self, files: &[File]) -> bool {
         files.iter().any(|file| self.holds(&file.path))
     }
 
     fn is_own(&self, path: &str) -> bool {
-        begins_with(path, &self.module())
+        begins_with(path, &self.in_crate())
     }
 
     fn entry_for(&self, path: &str) -> Option<&str> {
-        let May::Only(entries) = &self.may else { return None };
+        let Allowed::Only(entries) = &self.may_import else { return None };
         entries.iter().find(|entry| begins_with(path, entry)).map(String::as_str)
     }
 }
 
-/// What leads out of a room.
+/// The imports of a module from outside of it.
 fn out_of<'a>(
-    room: &'a Room,
-    house: &'a House,
+    module: &'a Module,
+    rules: &'a Rules,
     imports: &'a [Import<'a>],
 ) -> impl Iterator<Item = &'a Import<'a>> {
-    let inside = move |import: &&Import<'_>| house.room_of(import.file) == Some(room);
-    imports.iter().filter(inside).filter(|import| !room.is_own(&import.path))
+    let inside = move |import: &&Import<'_>| rules.module_of(import.file) == Some(module);
+    imports.iter().filter(inside).filter(|import| !module.is_own(&import.path))
 }
 
-fn idle(room: &Room, house: &House, imports: &[Import<'_>]) -> Vec<String> {
-    let May::Only(entries) = &room.may else { return Vec::new() };
-    let used: BTreeSet<_> = out_of(room, house, imports).map(|import| import.entry(room)).collect();
+fn idle(module: &Module, rules: &Rules, imports: &[Import<'_>]) -> Vec<String> {
+    let Allowed::Only(entries) = &module.may_import else { return Vec::new() };
+    let used: BTreeSet<_> = out_of(module, rules, imports).map(|import| import.entry(module)).collect();
     let idle = entries.iter().filter(|entry| !used.contains(*entry));
-    idle.map(|entry| format!("ARCHITECTURE.md: `{}` may import {entry}, and does not", room.path)).collect()
+    idle.map(|entry| format!("{FILE}: `{}` may import {entry}, but does not", module.path)).collect()
 }
 
-fn row(room: &Room, house: &House, imports: &[Import<'_>]) -> String {
-    let entries: BTreeSet<_> = out_of(room, house, imports).map(|import| import.entry(room)).collect();
-    let entries: Vec<_> = entries.iter().map(|entry| format!("`{entry}`")).collect();
-    let entries = match &room.may {
-        May::Everything => "everything".to_owned(),
-        May::Only(_) if entries.is_empty() => "nothing".to_owned(),
-        May::Only(_) => entries.join(", "),
-    };
-    format!("| `{}` | {entries} |\n", room.path)
+fn row(module: &Module, rules: &Rules, imports: &[Import<'_>]) -> String {
+    if module.may_import == Allowed::Everything {
+        return format!("\"{}\" = \"everything\"\n", module.path);
+    }
+    let entries: BTreeSet<_> = out_of(module, rules, imports).map(|import| import.entry(module)).collect();
+    let entries: Vec<_> = entries.iter().map(|entry| format!("\"{entry}\"")).collect();
+    let line = format!("\"{}\" = [{}]\n", module.path, entries.join(", "));
+    if line.len() <= WIDTH {
+        return line;
+    }
+    format!("\"{}\" = [\n{}]\n", module.path, wrapped(&entries))
+}
+
+fn wrapped(entries: &[String]) -> String {
+    let mut lines = vec![String::from("   ")];
+    for entry in entries {
+        if lines.last().is_some_and(|line| line.len() + entry.len() + 2 > WIDTH) {
+            lines.push(String::from("   "));
+        }
+        if let Some(line) = lines.last_mut() {
+            line.extend([" ", entry, ","]);
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -155,26 +175,30 @@ mod tests {
     use super::*;
     use crate::check::source;
 
-    const DOCUMENT: &str = "### Who may import whom\n\
-        | `filter-common/src` | nothing |\n\
-        | `filter-daemon/src/blocklist` | `filter_common` |\n\
-        | `filter-daemon/src/kernel` | `aya`, `crate::blocklist::Effects` |\n\
-        | `filter-daemon/src/daemon` | everything |\n";
+    const TEXT: &str = r#"[imports]
+"filter-common/src" = []
+"filter-daemon/src/blocklist" = ["filter_common"]
+"filter-daemon/src/kernel" = ["aya", "crate::blocklist::Effects"]
+"filter-daemon/src/daemon" = "everything"
+"#;
 
-    fn against(path: &str, text: &str) -> Vec<String> {
+    fn rules() -> Rules {
+        Rules::read(TEXT).unwrap()
+    }
+
+    fn complaints_about(path: &str, text: &str) -> Vec<String> {
         let crates = ["aya", "filter_common", "serde"].map(str::to_owned);
         let file = source::parse(path.to_owned(), text).unwrap();
-        let house = House::read(DOCUMENT);
-        imports_of(&file, &crates).filter_map(|import| import.complaint(&house)).collect()
+        imports_of(&file, &crates).filter_map(|import| import.complaint(&rules())).collect()
     }
 
     #[test]
-    fn rooms_keep_to_their_rows() {
+    fn modules_import_only_what_is_listed() {
         let cases = [
             ("filter-common/src/hash.rs", "use crate::words::Words; use core::fmt;", true, "its own crate"),
             ("filter-common/src/hash.rs", "use serde::Serialize;", false, "imports nothing"),
-            ("filter-daemon/src/blocklist/deadline.rs", "use super::Target;", true, "its own room"),
-            ("filter-daemon/src/blocklist.rs", "use crate::blocklist::guard;", true, "its own room"),
+            ("filter-daemon/src/blocklist/deadline.rs", "use super::Target;", true, "its own module"),
+            ("filter-daemon/src/blocklist.rs", "use crate::blocklist::guard;", true, "its own module"),
             ("filter-daemon/src/blocklist.rs", "use crate::kernel::Table;", false, "not listed"),
             ("filter-daemon/src/kernel/mod.rs", "fn f() { crate::daemon::g() }", false, "without use, too"),
             ("filter-daemon/src/kernel/mod.rs", "use crate::blocklist::Effects;", true, "this part"),
@@ -188,44 +212,56 @@ mod tests {
             ("filter-daemon/src/blocklist/mod.rs", "mod tests { use crate::kernel::Table; }", true, "a test"),
             ("filter-daemon/src/blocklist/tests.rs", "use crate::kernel::Table;", true, "a test"),
             ("filter-daemon/src/blocklist.rs", "use filterd::kernel::Table;", false, "by its library's name"),
-            ("filter-daemon/src/daemon.rs", "use aya::Ebpf; use crate::kernel;", true, "knows everybody"),
+            ("filter-daemon/src/daemon.rs", "use aya::Ebpf; use crate::kernel;", true, "everything"),
         ];
         for (path, text, allowed, why) in cases {
-            assert_eq!(against(path, text).is_empty(), allowed, "{path}: {text}: {why}");
+            assert_eq!(complaints_about(path, text).is_empty(), allowed, "{path}: {text}: {why}");
         }
     }
 
     #[test]
-    fn a_complaint_names_the_place_the_room_and_the_import() {
-        let complaints = against("filter-daemon/src/blocklist/mod.rs", "\nuse crate::kernel::Mode;");
+    fn complaints_name_place_module_and_import() {
+        let complaints = complaints_about("filter-daemon/src/blocklist/mod.rs", "\nuse crate::kernel::Mode;");
         let expected = "filter-daemon/src/blocklist/mod.rs:2: `filter-daemon/src/blocklist` may not import crate::kernel::Mode";
         assert_eq!(complaints, [expected]);
     }
 
     #[test]
-    fn a_new_room_gets_a_row() {
+    fn new_modules_get_a_row() {
         let files =
             ["filter-daemon/src/text/lines.rs", "filter-daemon/src/clock.rs", "filter-common/src/hash.rs"];
         let files = files.map(|path| source::parse(path.to_owned(), "").unwrap());
-        let house = with_new_rooms(&files, &House::read(DOCUMENT));
-        let inhabited = house.rooms.iter().filter(|room| room.is_inhabited(&files));
-        let paths: Vec<_> = inhabited.map(|room| room.path.as_str()).collect();
+        let rules = with_new_modules(&files, &rules());
+        let used = rules.modules.iter().filter(|module| module.has_files(&files));
+        let paths: Vec<_> = used.map(|module| module.path.as_str()).collect();
         assert_eq!(paths, ["filter-common/src", "filter-daemon/src/clock", "filter-daemon/src/text"]);
     }
 
     #[test]
-    fn what_is_listed_in_vain_is_told_and_left_out_of_the_table() {
-        let house = House::read(DOCUMENT);
+    fn unused_entries_are_reported_and_left_out() {
+        let rules = rules();
         let import =
             |path: &str| Import { file: "filter-daemon/src/kernel/mod.rs", line: 1, path: path.to_owned() };
         let imports =
             [import("crate::blocklist::Effects"), import("crate::kernel::Table"), import("nix::sys")];
-        let kernel = &house.rooms[2];
+        let kernel = &rules.modules[2];
         assert_eq!(
-            idle(kernel, &house, &imports),
-            ["ARCHITECTURE.md: `filter-daemon/src/kernel` may import aya, and does not"]
+            idle(kernel, &rules, &imports),
+            ["xtask/imports.toml: `filter-daemon/src/kernel` may import aya, but does not"]
         );
-        let row = row(kernel, &house, &imports);
-        assert_eq!(row, "| `filter-daemon/src/kernel` | `crate::blocklist::Effects`, `nix` |\n");
+        let row = row(kernel, &rules, &imports);
+        assert_eq!(row, "\"filter-daemon/src/kernel\" = [\"crate::blocklist::Effects\", \"nix\"]\n");
+    }
+
+    #[test]
+    fn printed_rows_read_back_the_same() {
+        let import = |path: String| Import { file: "filter-daemon/src/kernel/mod.rs", line: 1, path };
+        let imports: Vec<_> = (10..40).map(|number| import(format!("crate_{number}"))).collect();
+        let rules = rules();
+        let row = row(&rules.modules[2], &rules, &imports);
+        assert!(row.lines().all(|line| line.len() <= WIDTH), "{row}");
+        let read = Rules::read(&format!("[imports]\n{row}")).unwrap();
+        let entries = (10..40).map(|number| format!("crate_{number}")).collect();
+        assert_eq!(read.modules[0].may_import, Allowed::Only(entries));
     }
 }

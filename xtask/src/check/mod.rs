@@ -1,29 +1,39 @@
 //! `check`: what must hold of the source before anybody reads it.
 
-mod circles;
+mod cycles;
 mod deny;
 mod dependencies;
+mod exceptions;
 mod faults;
-mod house;
 mod imports;
 mod kubernetes;
 mod links;
-mod rooms;
+mod names;
+mod product;
+mod prose;
+mod rules;
 mod source;
 mod supply;
+mod unsafe_code;
 
-use std::fs;
+use std::{env, fs};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use bpf_build::compiled::{self, Held};
 use bpf_build::toolchain::{self, Toolchain};
 use bpf_build::{ebpf, process, workspace};
 
-use house::House;
+use rules::Rules;
 
 /// All of it, the quick ones first.
 pub fn all() -> Result<()> {
-    houses_rules()?;
+    if ["NAMES", "PROSE"].iter().any(|variable| env::var_os(variable).is_some()) {
+        println!("check: names and prose alone, since NAMES or PROSE is set");
+        return words();
+    }
+    architecture()?;
+    words()?;
+    links()?;
     format()?;
     kubernetes::complain()?;
     deny::complain()?;
@@ -35,18 +45,15 @@ pub fn all() -> Result<()> {
     Ok(())
 }
 
-/// Who imports whom, where unsafe code lies, what comes from elsewhere, and what holds faults: all complaints
-/// at once.
-fn houses_rules() -> Result<()> {
-    let (files, document) = (source::files(&workspace::root())?, architecture()?);
-    let house = House::read(&document);
+/// Imports, unsafe code, what comes from elsewhere, and tests of faults: all complaints at once.
+fn architecture() -> Result<()> {
+    let (files, rules) = (source::files(&workspace::root())?, rules()?);
     let complaints = [
-        imports::complaints(&files, &house)?,
-        circles::complaints(&files, &house),
-        rooms::complaints(&files, &document),
+        imports::complaints(&files, &rules)?,
+        cycles::complaints(&files, &rules),
+        unsafe_code::complaints(&files, &rules.unsafe_files),
         supply::complaints()?,
         faults::complaints()?,
-        links::complaints()?,
     ];
     let complaints = complaints.concat();
     if complaints.is_empty() {
@@ -54,21 +61,45 @@ fn houses_rules() -> Result<()> {
     }
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     bail!(
-        "{} against the rules of the house\n       try ARCHITECTURE.md: who may import whom, and the unsafe rooms; \
-         `cargo xtask check --table` prints the table for the code as it is",
+        "{} against the rules of the architecture\n       {} lists what modules may import, and where unsafe code may \
+         lie\n       `cargo xtask check --table` prints its section [imports] for the code as it is",
+        complaints.len(),
+        rules::FILE
+    )
+}
+
+/// Names of functions and types, doc comments, and the prose of docs, help and messages: all complaints at once.
+fn words() -> Result<()> {
+    let complaints = [names::complaints()?, prose::complaints()?].concat();
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
+    bail!(
+        "{} against the rules of names and prose\n       try xtask/src/check/names.rs and xtask/src/check/prose/rules.rs: \
+         they state the rules, and xtask/names.toml and xtask/prose.toml the exceptions",
         complaints.len()
     )
 }
 
-/// Prints the table of who imports whom as it would have to be for the code as it is.
-pub fn print_table() -> Result<()> {
-    let files = source::files(&workspace::root())?;
-    print!("{}", imports::table(&files, &House::read(&architecture()?))?);
+/// Links between pages, and the site's table of contents.
+fn links() -> Result<()> {
+    let complaints = links::complaints()?;
+    complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
+    ensure!(complaints.is_empty(), "{} links between pages are broken or missing", complaints.len());
     Ok(())
 }
 
-fn architecture() -> Result<String> {
-    fs::read_to_string(workspace::root().join("ARCHITECTURE.md")).context("cannot read ARCHITECTURE.md")
+/// Prints the section `[imports]` as it would have to be for the code as it is.
+pub fn print_table() -> Result<()> {
+    let files = source::files(&workspace::root())?;
+    print!("{}", imports::section(&files, &rules()?)?);
+    Ok(())
+}
+
+fn rules() -> Result<Rules> {
+    let text = fs::read_to_string(workspace::root().join(rules::FILE));
+    Rules::read(&text.with_context(|| format!("cannot read {}", rules::FILE))?)
 }
 
 /// The objects that come with the source are of this source.

@@ -89,6 +89,11 @@ impl Known {
         }
     }
 
+    /// Returns whether a start could take the copy of this list.
+    pub fn has_good_copy(&self, list: &List) -> bool {
+        matches!(self.before(list), Before::Copy(copy) if self.is_good(copy))
+    }
+
     /// Is this copy what was written, as far as we may see? A filterd that starts gives its user what root's has left.
     pub fn is_good(&self, copy: &Accepted) -> bool {
         match self.copies.read(copy, &How::default()) {

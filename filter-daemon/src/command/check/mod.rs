@@ -109,20 +109,22 @@ impl Check {
         wide.chain(well_known::told("`block:`", &block))
             .for_each(|told| console.note(&format!("warning: {told}")));
         checked.warnings.iter().for_each(|told| console.note(&format!("warning: {told}")));
-        if self.user.is_none() {
-            denied::to_the_daemon(&file, &config)
-                .iter()
-                .for_each(|told| console.note(&format!("warning: {told}")));
-        }
         checked.lists.iter().for_each(|list| warn(list, console));
-        let told: Vec<_> = checked.lists.iter().filter_map(|list| list.told.as_ref()).collect();
+        let is_for_the_daemon = self.file.is_none().then_some(file.as_path());
+        let denied = match self.user {
+            None => denied::to_the_daemon(is_for_the_daemon, &config),
+            Some(_) => Vec::new(),
+        };
+        let lists = checked.lists.iter().filter_map(|list| list.told.as_ref());
+        let told: Vec<_> = denied.iter().map(|denied| &denied.explanation).chain(lists).collect();
         if told.is_empty() {
             return Ok(Exit::Done);
         }
         console.flush()?;
         told.into_iter().for_each(|told| console.complain(told));
-        let refuses = checked.lists.iter().any(|list| list.would_be == Some(Fate::Refused));
-        Ok(if refuses { Exit::Config } else { Exit::Partly })
+        let is_refused = checked.lists.iter().any(|list| list.would_be == Some(Fate::Refused))
+            || denied.iter().any(|denied| denied.keeps_from_starting(&file, &config, &known));
+        Ok(if is_refused { Exit::Config } else { Exit::Partly })
     }
 }
 

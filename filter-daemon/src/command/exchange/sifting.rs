@@ -267,13 +267,12 @@ impl Left {
         notes
     }
 
-    /// The number of entries of `allow:` that were left out.
-    pub fn inline_allows(&self) -> u64 {
-        let of_configuration = self
-            .refused
-            .iter()
-            .filter(|(refused, _)| refused.allow && refused.because == Because::Configuration);
-        of_configuration.map(|(_, count)| count).sum()
+    /// Why the blocks of this input must not be imported: entries that allow were left out. The guard of the machine that
+    /// exported is not missed.
+    pub fn missing_allows(&self) -> Option<Explanation> {
+        let mut missing =
+            self.refused.iter().filter(|(refused, _)| refused.allow && refused.because != Because::Guard);
+        missing.next().map(|(refused, count)| refused.explain_missing(*count))
     }
 
     /// What was asked for and not done.
@@ -318,6 +317,26 @@ impl Refused {
             (_, false) => "import them with --list NAME: what blocks goes to that list then",
         };
         Explanation::new(format!("{} of list `{list}` left out: {why}", entries(count)), remedy)
+    }
+
+    /// Why nothing is imported without these entries, which allow.
+    fn explain_missing(&self, count: u64) -> Explanation {
+        let (count, list) = (entries(count), &self.list);
+        if self.because == Because::Configuration {
+            let message = format!(
+                "it has {count} of `allow:`, which no command fills, and without them their addresses would be blocked: \
+                 nothing was imported"
+            );
+            return Explanation::new(message, INLINE_REMEDY);
+        }
+        let message = format!(
+            "it allows {count} on list `{list}`, which blocks here, and without them their addresses would be \
+             blocked: nothing was imported"
+        );
+        let remedy = format!(
+            "give list `{list}` another name in the input, or `filterd flush --list {list}`, then import again"
+        );
+        Explanation::new(message, remedy)
     }
 }
 
@@ -418,6 +437,26 @@ mod tests {
             assert!(faults[0].message.contains(why), "{told}: {}", faults[0].message);
             let remedies = faults[0].remedy.clone().unwrap_or_default();
             assert!(remedies.contains(remedy), "{told}: {remedies}");
+        }
+    }
+
+    #[test]
+    fn missing_allows_keep_blocks_from_being_imported() {
+        let allowed = |list: &str| Item { allow: true, ..item("192.0.2.1", list) };
+        for (item, expected) in [
+            (allowed("ssh"), Some("it allows 1 entry on list `ssh`, which blocks here")),
+            (allowed("drop"), Some("it allows 1 entry on list `drop`, which blocks here")),
+            (allowed("config-allow"), Some("1 entry of `allow:`, which no command fills")),
+            (allowed("guard"), None),
+            (allowed("new"), None),
+            (item("192.0.2.1", "manual-allow"), None),
+        ] {
+            let mut sifting = sifting();
+            sifting.sift(item.clone()).unwrap();
+            let missing = sifting.finish().0.missing_allows();
+            let told = missing.as_ref().map(ToString::to_string);
+            assert_eq!(told.is_some(), expected.is_some(), "{item:?}: {told:?}");
+            assert!(told.unwrap_or_default().contains(expected.unwrap_or_default()), "{item:?}");
         }
     }
 

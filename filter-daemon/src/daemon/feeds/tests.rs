@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use super::fetching::{Body, Got};
 use super::*;
-use crate::blocklist::{Blocklist, Origin, Polarity, Trouble};
+use crate::blocklist::{Blocklist, Change, Origin, Polarity, Trouble, Want};
 use crate::config;
 use crate::fetch::{FetchError, Order};
 
@@ -322,6 +322,34 @@ async fn a_feed_that_was_gone_for_a_moment_is_not_told_by_the_fetch_of_before() 
         read += usize::from(place.feeds.note(came).is_some());
     }
     assert_eq!(read, 1);
+}
+
+#[tokio::test]
+async fn a_server_that_filterd_blocks_is_named() {
+    let blocks = |target: &str| {
+        let mut blocklist = Blocklist::default();
+        let targets = [target.parse().unwrap()].into_iter().collect();
+        blocklist.apply(&Change::Want(Want::live("manual", Polarity::Block, targets)), clock::now()).unwrap();
+        blocklist
+    };
+    let by_number = "lists: [{name: ipsum, url: 'https://198.51.100.7/ipsum.txt', refresh: 1h}]";
+    // The first fetch of `body` comes from 203.0.113.1 to .12.
+    for (text, blocked, expected) in [
+        (ONE, "203.0.113.0/24", Some("`filterd test 203.0.113.1`")),
+        (ONE, "203.0.113.9", Some("`filterd test 203.0.113.9`")),
+        (ONE, "192.0.2.1", None),
+        (by_number, "198.51.100.7", Some("`filterd test 198.51.100.7`")),
+    ] {
+        let mut place = Place::new(text);
+        place.fetch().await;
+        place.answers(|_| Err(FetchError::TooSlow { patience: Duration::from_secs(60), bytes: 0 }));
+        place.feeds.ask(&["ipsum".into()]);
+        place.fetch().await;
+        let faults = place.feeds.faults(&blocks(blocked));
+        let told = faults[0].told.to_string();
+        assert_eq!(told.contains("filterd itself blocks"), expected.is_some(), "{told}");
+        assert!(told.contains(expected.unwrap_or_default()), "{told}");
+    }
 }
 
 /// The rows of a daemon that has read the list, and holds it back or not.

@@ -1,11 +1,14 @@
 //! What people are told of feeds.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use filter_common::target::Target;
+
 use super::{Fed, Feeds};
-use crate::blocklist::{Blocklist, List};
+use crate::blocklist::{Blocklist, List, Polarity};
 use crate::clock;
 use crate::config::Config;
 use crate::control::wire::lists::{self, Fetching, Trouble};
@@ -94,8 +97,26 @@ impl Fed {
         );
         let again = format!("filterd tries again by itself, and at once by `filterd lists refresh {list}`");
         let again = Some(again).filter(|_| !failed.is_for_good);
-        let remedy: Vec<_> = failed.told.remedy.clone().into_iter().chain(again).collect();
+        let blocked = self.blocked_server(blocklist).map(|server| {
+            format!(
+                "filterd itself blocks {server}, a server of this list: `filterd test {server}` shows why"
+            )
+        });
+        let remedy: Vec<_> = blocked.into_iter().chain(failed.told.remedy.clone()).chain(again).collect();
         Some(Explanation::new(message, remedy.join("; ")))
+    }
+}
+
+impl Fed {
+    /// Returns a server of this feed whose answers filterd drops: one that it names by number, or that it was fetched from before.
+    fn blocked_server(&self, blocklist: &Blocklist) -> Option<IpAddr> {
+        let named = self.feed.url.host().parse().ok();
+        let reached = self.reached.iter().flat_map(|reached| &reached.from).copied();
+        named.into_iter().chain(reached).find(|server| {
+            let covered =
+                |polarity| !blocklist.covering(polarity, Target::from(server.to_canonical())).is_empty();
+            covered(Polarity::Block) && !covered(Polarity::Allow)
+        })
     }
 }
 

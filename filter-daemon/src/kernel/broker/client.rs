@@ -1,5 +1,6 @@
-//! How the broker is asked: in this process, in one of its own, which alone keeps its capabilities while the one that reads
-//! lists and talks to clients has none, or in memory, where there is no kernel behind it at all.
+//! The daemon's side of the broker. The broker can run in a process of its own, in this process, or in memory
+//! for tests. The daemon reads lists and talks to clients, so it has no capabilities. Only the broker's
+//! process keeps them.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,104 +11,105 @@ use super::process::Process;
 use super::request::{Answer, Blueprint, Earlier, MapName, Request};
 use super::server::Server;
 
-/// What comes back: an answer, and a descriptor with it where something was made.
+/// An answer, with a descriptor if a map or ring was made.
 pub type Answered = Result<(Answer, Option<OwnedFd>), KernelError>;
 
 /// Words of a map that the kernel clears in less than a millisecond: 2 MiB.
 pub const QUICK: u32 = 1 << 18;
 
-/// Where the broker is.
+/// The place where the broker runs.
 pub trait Place: Send {
-    /// Does what is asked.
+    /// Carries out a request and returns its answer.
     fn serve(&mut self, request: Request) -> Answered;
 
-    /// Is a map of so many words made in no time? Who wants a larger one does other things meanwhile.
+    /// True if a map of this many words is made without a noticeable wait. Callers do other work while larger
+    /// ones are made.
     fn is_quick(&self, words: u32) -> bool {
         words <= QUICK
     }
 
-    /// How it has ended, in the system's words; nothing while it lives.
+    /// How the broker has ended, in the system's words; none while it runs.
     fn fate(&mut self) -> Option<String> {
         None
     }
 
-    /// There is nothing more to ask; waits until it has left.
+    /// Ends the broker and waits until it has ended.
     fn end(&mut self);
 }
 
-/// Whoever holds the kernel for us.
+/// The broker, as the daemon sees it.
 pub struct Broker {
     place: Box<dyn Place>,
     earlier: Earlier,
 }
 
 impl Broker {
-    /// Holds the kernel in this process, which must have the capabilities.
+    /// Runs the broker in this process, which must have the capabilities.
     pub fn here(directory: &Path) -> Result<Self, KernelError> {
         let server = Server::open(directory)?;
         Ok(Self::at(server.earlier(), server))
     }
 
-    /// Starts a process that holds the kernel, and logs as these words tell it.
+    /// Starts a broker process. `log` are its command-line options for logging.
     pub fn apart(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
         let (earlier, process) = Process::start(directory, log, false)?;
         Ok(Self::at(earlier, process))
     }
 
-    /// The same beside another filterd, whose place is to be taken.
+    /// Starts a broker process next to another filterd that is to be replaced.
     pub fn beside(directory: &Path, log: &[&str]) -> Result<Self, KernelError> {
         let (earlier, process) = Process::start(directory, log, true)?;
         Ok(Self::at(earlier, process))
     }
 
-    /// Is held there, where this was pinned.
+    /// A broker at this place, which found `earlier` pinned when it began.
     pub fn at(earlier: Earlier, place: impl Place + 'static) -> Self {
         Self { place: Box::new(place), earlier }
     }
 
-    /// The highest number that a map was pinned under when the broker began.
+    /// The highest number of a pinned map when the broker began.
     pub fn latest_generation(&self) -> u64 {
         self.earlier.latest_generation
     }
 
-    /// Was there a table of what an earlier filterd blocked?
+    /// True if a table of targets blocked by an earlier filterd was pinned.
     pub fn found_blocked(&self) -> bool {
         self.earlier.blocked
     }
 
-    /// Was an earlier filterd's filter attached anywhere?
+    /// True if an earlier filterd's filter was attached anywhere.
     pub fn found_attached(&self) -> bool {
         self.earlier.attached
     }
 
-    /// Is it still at work on an interface, in whatever network namespace that is?
+    /// True if an earlier filterd's filter is on an interface, in any network namespace.
     pub fn found_at_work(&self) -> bool {
         self.earlier.filters
     }
 
-    /// If it is gone, the error that says how it ended.
+    /// The error that says how the broker ended, if it has ended.
     pub fn obituary(&mut self) -> Option<KernelError> {
         let fate = self.place.fate()?;
         Some(KernelError::broker_gone(format!("it has ended ({fate})")))
     }
 
-    /// Is a map of so many words made in no time?
+    /// True if a map of this many words is made without a noticeable wait.
     pub fn is_quick(&self, words: u32) -> bool {
         self.place.is_quick(words)
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub fn ask(&mut self, request: Request) -> Answered {
         self.place.serve(request)
     }
 
-    /// Has a map of zeroed words made, and opens a window to it.
+    /// Makes a map of zeroed words, and opens a window to it.
     pub fn make(&mut self, map: MapName, generation: u64, words: u32) -> Result<Window, KernelError> {
         let (_, made) = self.ask(Request::Make { map, generation, words })?;
         self.open(map, generation, words, made)
     }
 
-    /// Opens a window to a map whose making was begun; none if it is not made yet, and is not to be waited for.
+    /// Opens a window to a map that was begun. None if it is not made yet and `waits` is false.
     pub fn collect(
         &mut self,
         map: MapName,
@@ -136,24 +138,24 @@ impl Broker {
             .ok_or_else(|| KernelError::broker_gone("it made a map and kept it"))
             .and_then(|made| Window::open(made, words).map_err(failed));
         if opened.is_err() {
-            // Should that fail, too, the pin stays until filterd ends.
+            // If that fails as well, the pin stays until filterd ends.
             _ = self.order(Request::Discard { map, generation });
         }
         opened
     }
 
-    /// Asks for something that is answered with no more than that it is done.
+    /// Sends a request whose answer is only that it was done.
     pub fn order(&mut self, request: Request) -> Result<(), KernelError> {
         self.ask(request).map(drop)
     }
 
-    /// Has a judge loaded that will be wanted. True if it is not there yet: to be asked again until then.
+    /// Loads a judge in the background. True if it is not loaded yet; call this again until it is.
     pub fn foresee(&mut self, judge: Blueprint) -> Result<bool, KernelError> {
         let (answer, _) = self.ask(Request::Foresee(judge))?;
         Ok(matches!(answer, Answer::NotYet))
     }
 
-    /// Ends it, and waits until it is gone.
+    /// Ends the broker and waits until it has ended.
     pub fn end(mut self) {
         self.place.end();
     }
@@ -164,6 +166,6 @@ impl Place for Server {
         self.serve(request)
     }
 
-    /// It ends with this process, and whoever has it here looks after the pins itself.
+    /// The server ends with this process, and a caller that runs it here is responsible for the pins.
     fn end(&mut self) {}
 }

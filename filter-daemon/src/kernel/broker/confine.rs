@@ -1,6 +1,8 @@
-//! Landlock for the broker, where the kernel has it: it writes nothing but pins, runs nothing, and calls nobody.
+//! Confines the broker by Landlock, if the kernel has it. The broker may write only pins, run no program, and
+//! open no connection.
 //!
-//! Landlock does not govern the opening of pins (BPF_OBJ_GET): for that the kernel asks the mode of a pin alone.
+//! Landlock does not restrict the opening of pins (BPF_OBJ_GET): for that the kernel checks only the mode of
+//! a pin.
 
 use std::path::Path;
 
@@ -9,10 +11,11 @@ use landlock::{
     RulesetError, Scope,
 };
 
-/// What is asked for. An older kernel does of it what it can.
+/// The requested version. An older kernel applies the part that it supports.
 const NEWEST: ABI = ABI::V6;
 
-/// Lets this thread write only where pins are, and make their directory anew where somebody removes it.
+/// Restricts writing by this thread to the parent of the pin directory, so that it can recreate a removed
+/// directory.
 pub fn to_pins(directory: &Path) -> Result<(), RulesetError> {
     let parent = directory.parent().unwrap_or(directory);
     let ruleset = Ruleset::default()

@@ -1,6 +1,6 @@
-//! Packets by what became of them, and by interface: a row of counters for each processor, in one value of a map, whose address
-//! the judge is loaded with as it is with that of tables. What is told is summed over processors. (`filter_common::counters`
-//! has the layout, `slots` whose each slot is.)
+//! Counts packets by outcome and by interface, in a row of counters for each processor. All rows are one
+//! value of one map, whose address is written into the judge as with tables. Reported numbers are sums over
+//! processors. `filter_common::counters` defines the layout, and `slots` assigns slots to interfaces.
 
 pub mod slots;
 
@@ -20,10 +20,10 @@ use super::processors;
 use super::storage;
 use slots::Entry;
 
-/// What the map is called in the judge.
+/// The name of the map in the judge.
 pub const SYMBOL: &str = "COUNTERS";
 
-/// Removes counters of another shape, which another version left: they begin anew.
+/// Removes counters of another layout, which another version left. Counting then restarts.
 pub fn make_fit(pins: &Pins) -> Result<(), KernelError> {
     if fit(pins)? {
         return Ok(());
@@ -32,7 +32,7 @@ pub fn make_fit(pins: &Pins) -> Result<(), KernelError> {
     fs::remove_file(pins.counters()).map_err(|error| KernelError::load("remove old counters", error))
 }
 
-/// Are the counters that are pinned, if any, of our shape?
+/// True if no counters are pinned, or if they have our layout.
 pub fn fit(pins: &Pins) -> Result<bool, KernelError> {
     let path = pins.counters();
     if !path.exists() {
@@ -47,7 +47,7 @@ pub fn fit(pins: &Pins) -> Result<bool, KernelError> {
     }))
 }
 
-/// Those that are pinned; where there are none they are made.
+/// Opens the pinned counters, and makes them if there are none.
 pub fn open(pins: &Pins) -> Result<MapData, KernelError> {
     if !pins.counters().exists() {
         let made = storage::create_of("counters", words())?;
@@ -57,7 +57,7 @@ pub fn open(pins: &Pins) -> Result<MapData, KernelError> {
     MapData::from_pin(pins.counters()).map_err(|error| KernelError::load("open the counters", error))
 }
 
-/// These settings of a judge, which then knows how many rows there are, and by the same word whether it tells drops in full.
+/// Completes a judge's settings: the number of rows, and in the same word whether the judge samples drops.
 pub fn known_to(words: &[u64]) -> Vec<u64> {
     let Ok(words) = <&[u64; settings::WORDS]>::try_from(words) else { return words.to_vec() };
     let settings = Settings::from_words(words);
@@ -66,7 +66,7 @@ pub fn known_to(words: &[u64]) -> Vec<u64> {
     Settings { last_processor, ..settings }.as_words().to_vec()
 }
 
-/// What was counted. Those that are held are asked, whatever becomes of their pin.
+/// Reads all counters, from `held` if given, so that a missing pin does not matter.
 pub fn read(held: Option<&MapData>, pins: &Pins) -> Result<Counts, KernelError> {
     match held {
         Some(map) => window(map).map(|counters| counts(&counters)),
@@ -78,7 +78,7 @@ pub fn read(held: Option<&MapData>, pins: &Pins) -> Result<Counts, KernelError> 
     }
 }
 
-/// The counters as memory.
+/// The counters, mapped into memory.
 pub fn window(map: &MapData) -> Result<Window, KernelError> {
     Window::open(map.fd(), words()).map_err(|error| KernelError::load("read the counters", error))
 }
@@ -87,7 +87,7 @@ fn counts(counters: &impl Words) -> Counts {
     let directory = slots::all(counters);
     let named =
         directory.into_iter().map(|(slot, Entry { index, name, .. })| (Some((index, name)), vec![slot]));
-    // No slot is anybody's that has no entry, but for these two.
+    // All slots with counts have an entry, except these two.
     let all = named.chain([(None, vec![OTHER, GONE])]);
     let interfaces: Vec<_> = all
         .map(|(interface, slots)| OnInterface {
@@ -119,7 +119,7 @@ fn sum(counters: &impl Words, slots: &[u32], drop: u32) -> [u64; 2] {
     [0, 1].map(|more| places().map(|place| counters.load(place + more)).sum())
 }
 
-/// What was counted in one slot goes to those that are gone, and it begins anew.
+/// Adds the counts of one slot to those of removed interfaces, and resets the slot.
 fn empty(counters: &impl WordsMut, slot: u32) {
     for (row, drop) in rows().flat_map(|row| drops().map(move |drop| (row, drop))) {
         let (from, to) = (row * ROW + counters::place(slot, drop), row * ROW + counters::place(GONE, drop));
@@ -134,7 +134,7 @@ fn rows() -> std::ops::Range<u32> {
     0..processors::rows()
 }
 
-/// Where the bytes begin that tell the slots of interfaces, and where the directory does.
+/// The first word of the bytes that hold each interface's slot. The directory follows them.
 fn numbers() -> u32 {
     processors::rows() * ROW
 }

@@ -1,29 +1,28 @@
-//! What was counted, as the broker tells it.
+//! The counters, as the broker reports them.
 
 use serde::{Deserialize, Serialize};
 
-/// What was counted, in the order of all outcomes.
+/// Packets by outcome, in the order of all outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Packets.
     pub packets: Vec<u64>,
-    /// Since when, in seconds since 1970.
+    /// The time when counting began, in seconds since 1970.
     pub since: u64,
-    /// Of what was to be dropped, by interface.
+    /// Drops by interface, real or only counted.
     pub interfaces: Vec<OnInterface>,
 }
 
-/// What was to be dropped on one interface.
+/// Packets that were or would have been dropped on one interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnInterface {
-    /// Its number and name; none of all that have no slot of their own, and of those that are gone, together.
+    /// Index and name. None for the sum of interfaces without a slot of their own and removed interfaces.
     pub interface: Option<(u32, String)>,
-    /// Packets and bytes of each outcome that is a drop, or would be one, in their order.
+    /// Packets and bytes of each outcome that is a drop or would be one, in the order of outcomes.
     pub counts: Vec<[u64; 2]>,
 }
 
 impl OnInterface {
-    /// The number of the interface, and how many packets were dropped there, or would have been.
+    /// The interface's index, and the packets that were or would have been dropped there.
     #[must_use]
     pub fn drops(&self) -> Option<(u32, u64)> {
         let (index, _) = self.interface.as_ref()?;

@@ -1,4 +1,5 @@
-//! A line for each packet, from programs that were built for debugging (`FILTERD_BPF_LOG=1`). Normal ones have none.
+//! Logs a line for each packet, if the programs were built for debugging (`FILTERD_BPF_LOG=1`). Normal builds
+//! print none.
 
 use std::sync::Arc;
 use std::thread;
@@ -7,17 +8,17 @@ use std::time::Duration;
 use aya::Ebpf;
 use aya_log::EbpfLogger;
 
-/// How often lines are fetched.
+/// Time between two reads of new lines.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// Passes the lines that a judge prints on to the log, until it is dropped.
+/// Forwards the lines that a judge prints to the log, until it is dropped.
 #[derive(Debug)]
 pub struct Lines {
     _wanted: Arc<()>,
 }
 
 impl Lines {
-    /// Follows the judge in `object`, if it prints anything.
+    /// Follows the judge in `object`, if it prints lines.
     pub fn follow(object: &mut Ebpf) -> Option<Self> {
         let mut logger = EbpfLogger::init(object).ok()?;
         let wanted = Arc::new(());

@@ -1,4 +1,4 @@
-//! One link that the broker holds, and what the kernel tells of it: where it sits now, and which program.
+//! One link that the broker holds, and its state in the kernel: its interface and its program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,36 +9,34 @@ use super::super::KernelError;
 use super::mending::Mending;
 use crate::text::printable;
 
-/// A link, and where the kernel describes it.
+/// A link, and the file in which the kernel describes it.
 #[derive(Debug)]
 pub struct Held {
     _link: FdLink,
-    /// The same link: pinning takes it, and where that fails it is lost.
+    /// A second descriptor of the link. Pinning consumes it, and a failed pin loses it.
     spare: Option<FdLink>,
     id: u32,
-    /// The description of its descriptor, once it was found.
+    /// The file in `/proc/self/fdinfo`, once it was found.
     description: Option<PathBuf>,
 }
 
-/// Where a link sits.
+/// The interface and the program of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// The number of its interface, in whatever namespace that now is.
+    /// The interface index, valid in the network namespace where the interface is now.
     pub index: u32,
-    /// The program that it brings packets to.
+    /// The program to which the link delivers packets.
     pub program: u32,
 }
 
 impl Held {
-    /// Holds it.
     pub fn new(link: FdLink, pin: &Path) -> Result<Self, LinkError> {
         let id = link.info()?.id();
         let spare = Some(PinnedLink::from_pin(pin)?.into());
         Ok(Self { _link: link, spare, id, description: None })
     }
 
-    /// Pins it again, where somebody has removed or replaced its pin. Where the link itself is off its interface, nothing is
-    /// done.
+    /// Pins the link again if someone removed or replaced its pin. Does nothing if the link is detached.
     pub fn mend(&mut self, pin: &Path, mending: &mut Mending) -> Result<(), KernelError> {
         if self.seat().is_none() {
             return Ok(());
@@ -54,9 +52,9 @@ impl Held {
         Ok(())
     }
 
-    /// Where it sits; nowhere once somebody took it off, or its interface is gone.
+    /// The interface and program of the link. None if the link is detached or its interface is gone.
     ///
-    /// The kernel tells the interface only in the description of the descriptor.
+    /// The kernel reports the interface only in the description of the descriptor.
     pub fn seat(&mut self) -> Option<Seat> {
         let known = self.description.as_ref().and_then(|path| fs::read_to_string(path).ok());
         let text = match known.filter(|text| number(text, "link_id:") == Some(self.id)) {
@@ -67,12 +65,13 @@ impl Held {
         (index != 0).then_some(Seat { index, program })
     }
 
-    /// Its number among the kernel's links.
+    /// The kernel's number of the link.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Does the kernel itself say that it is on no interface any more? What cannot be asked is not known to be off.
+    /// True only if the kernel reports that the link is on no interface. An unreadable description does not
+    /// count.
     pub fn is_off(&mut self) -> bool {
         self.find().is_some_and(|text| number(&text, "ifindex:") == Some(0))
     }

@@ -1,4 +1,4 @@
-//! Loading a judge: the program that its blueprint specialises, over maps that are pinned already.
+//! Loads judges: the BPF program, specialised by a blueprint, on maps that are pinned already.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -20,7 +20,6 @@ use super::tables::{Tables, write_settings};
 
 pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/judge"));
 
-/// A loaded judge.
 #[derive(Debug)]
 pub struct Judge {
     program: ProgramFd,
@@ -29,7 +28,7 @@ pub struct Judge {
     _lines: Option<Lines>,
 }
 
-/// One that is being loaded, or that is and waits to be wanted.
+/// A judge that is being loaded in the background, or is loaded and not used yet.
 #[derive(Debug)]
 pub struct Foreseen {
     blueprint: Blueprint,
@@ -37,43 +36,44 @@ pub struct Foreseen {
 }
 
 impl Foreseen {
-    /// Is it built from this?
+    /// True if it is built from this blueprint.
     pub fn is(&self, blueprint: &Blueprint) -> bool {
         self.blueprint == *blueprint
     }
 
-    /// Is it still being loaded?
+    /// True while it is being loaded.
     pub fn is_coming(&self) -> bool {
         !self.loading.is_finished()
     }
 
-    /// Does it use this map?
+    /// True if it uses this map.
     pub fn uses(&self, map: MapUse) -> bool {
         self.blueprint.maps.contains(&map)
     }
 
-    /// It, or why there is none; waits until it is loaded.
+    /// Returns the judge or its error, and waits until it is loaded.
     pub fn judge(self) -> Result<Judge, KernelError> {
         let judge = self.loading.join();
         judge.unwrap_or_else(|_| Err(KernelError::refused("load the judge", "its loader has failed")))
     }
 }
 
-/// What judges are loaded with. aya's loader reads all types of the kernel's, 5 MB, before it can be told that nobody wants
-/// them: that takes several times as long as a judge, and the owner waits, or what else needs a processor does. So loaders are
-/// made when the broker begins, and used again and again: nothing of a judge stays in one.
+/// Loaders for judges, prepared in advance. aya's loader reads all types of the kernel (5 MB) before it can
+/// be told to ignore them. This takes several times as long as loading a judge, and delays the owner or other
+/// work. The broker therefore makes loaders when it starts, and reuses them: no data of a judge stays in a
+/// loader.
 pub struct Loader {
     ready: Vec<EbpfLoader<'static>>,
-    /// Those that are made come by this, and those that have been used aside come back.
+    /// The channel for new loaders, and for those returned after background use.
     back: Sender<EbpfLoader<'static>>,
     coming: Receiver<EbpfLoader<'static>>,
     making: Option<JoinHandle<()>>,
 }
 
-/// So many: one judge may be wanted while another one is loaded aside.
+/// Loaders to keep: one for a judge that is needed now, one for a judge that is loaded in the background.
 const READY: usize = 2;
 
-/// How long one that is being made is waited for, before whoever wants it makes one himself.
+/// The longest wait for a loader that is being made. After that the caller makes one itself.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Default for Loader {
@@ -84,15 +84,15 @@ impl Default for Loader {
 }
 
 impl Loader {
-    /// Begins to make what will be wanted, one after the other: the first is wanted soon.
+    /// Starts making loaders one after another, because the first will be needed soon.
     pub fn begin(&mut self) {
         let made = self.back.clone();
         let make = move || (0..READY).for_each(|_| _ = made.send(typeless()));
-        // Where there is no thread to be had, whoever wants one makes it.
+        // Without a thread, each caller makes its own loader.
         self.making = thread::Builder::new().name("loaders".to_owned()).spawn(make).ok();
     }
 
-    /// Loads a judge built like this over the maps that are pinned for it.
+    /// Loads a judge from this blueprint, on the maps that are pinned for it.
     pub fn load(
         &mut self,
         blueprint: Blueprint,
@@ -106,7 +106,7 @@ impl Loader {
         loaded
     }
 
-    /// Begins to load one like this.
+    /// Starts loading a judge in the background.
     pub fn foresee(
         &mut self,
         blueprint: Blueprint,
@@ -118,7 +118,7 @@ impl Loader {
         let load = move || {
             let mut loader = loader.unwrap_or_else(typeless);
             let loaded = Judge::load(its, &tables, &mut loader);
-            // Whoever foresaw it may be gone.
+            // The receiver may be gone.
             _ = back.send(loader);
             loaded
         };
@@ -127,7 +127,7 @@ impl Loader {
         Ok(Foreseen { blueprint, loading })
     }
 
-    /// One that is ready, or else soon will be.
+    /// A loader that is ready, or that will be ready soon.
     fn any(&mut self) -> Option<EbpfLoader<'static>> {
         self.any_ready().or_else(|| {
             let is_coming = self.making.as_ref().is_some_and(|making| !making.is_finished());
@@ -149,7 +149,7 @@ fn typeless() -> EbpfLoader<'static> {
 }
 
 impl Judge {
-    /// The maps that one like this looks into.
+    /// Opens the maps that a judge from this blueprint reads.
     fn open(blueprint: &Blueprint, pins: &Pins, ring: Option<MapData>) -> Result<Tables, KernelError> {
         let mut tables = Tables::open(&blueprint.maps, pins)?;
         if matches_new(blueprint) {
@@ -167,7 +167,8 @@ impl Judge {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("load the judge", error);
         let settings = counters::known_to(&blueprint.settings);
-        // Where it refuses because it may, why is known: what it says of a judge takes it longer to write than to find.
+        // Without the capability, a refusal is expected. Writing the log would then take longer than finding
+        // the error.
         loader.verifier_log_level(if may_please_the_verifier() {
             VerifierLogLevel::default()
         } else {
@@ -187,32 +188,29 @@ impl Judge {
         Ok(Self { program, id, blueprint, _lines: lines })
     }
 
-    /// The program.
     pub fn program(&self) -> &ProgramFd {
         &self.program
     }
 
-    /// The kernel's number for it.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Does it tell any drop in full?
+    /// True if it samples drops.
     pub fn samples(&self) -> bool {
         samples(&self.blueprint) != 0
     }
 
-    /// The maps that it uses.
     pub fn maps(&self) -> &[MapUse] {
         &self.blueprint.maps
     }
 
-    /// Does it let pass what this host began?
+    /// True if it passes flows that this host began.
     pub fn matches_new(&self) -> bool {
         matches_new(&self.blueprint)
     }
 
-    /// What it would be built from if protection were not paused and nobody watched, if either is so.
+    /// The same judge without a pause and without samples; none if it has neither.
     pub fn alone(&self) -> Option<Blueprint> {
         let words: &[u64; settings::WORDS] = self.blueprint.settings.as_slice().try_into().ok()?;
         let settings = Settings::from_words(words);
@@ -224,12 +222,12 @@ impl Judge {
     }
 }
 
-/// Does a judge like this ask for own flows?
+/// True if such a judge checks own flows.
 pub fn matches_new(blueprint: &Blueprint) -> bool {
     settings_of(blueprint).is_some_and(|settings| settings.match_new != 0)
 }
 
-/// How many drops does one like this tell in full, of each processor in a window?
+/// The samples that such a judge takes per processor in a time window.
 pub fn samples(blueprint: &Blueprint) -> u64 {
     settings_of(blueprint).map_or(0, |settings| settings.samples)
 }

@@ -1,22 +1,25 @@
-//! Which maps stay pinned, so that a judge can be loaded for them: each from when it is made until it is discarded, or until
-//! a judge is published that no longer uses it. A map in the making outlives any number of publications.
+//! Records which maps stay pinned, so that judges can be loaded for them. A map is kept from its creation
+//! until it is discarded, or until a judge is published that no longer uses it. Maps that no judge has used
+//! yet survive publications.
 //!
-//! They have limits: whoever asks for maps may be somebody else than filterd by now.
+//! Their size and number are limited, because a hijacked daemon may send the requests.
 
 use super::super::KernelError;
 use super::request::MapUse;
 use super::size::{self, MOST_BYTES, MOST_OF_A_PART};
 
-/// How far a number may be ahead of the highest one there was: filterd counts by one, and the next filterd goes on there.
+/// How far a map number may exceed the highest one so far. filterd counts by one, and its successor continues
+/// from there.
 const FARTHEST: u64 = 1 << 32;
 
-/// The maps whose pins are kept. All others were left by an earlier daemon, and go when the first judge is published.
+/// The maps whose pins are kept. All others come from an earlier daemon, and are removed at the first
+/// publication.
 #[derive(Debug, Default)]
 pub struct Kept {
     maps: Vec<Map>,
-    /// Those of them that the published judge uses.
+    /// The kept maps that the published judge uses.
     used: Vec<MapUse>,
-    /// The highest number that there was.
+    /// The highest map number so far.
     latest: u64,
 }
 
@@ -27,12 +30,12 @@ struct Map {
 }
 
 impl Kept {
-    /// None yet; an earlier daemon's have numbers up to this.
+    /// No maps yet; those of an earlier daemon have numbers up to `latest`.
     pub fn behind(latest: u64) -> Self {
         Self { latest, ..Self::default() }
     }
 
-    /// May this map be made, of so many words?
+    /// Checks whether this map of this many words may be made.
     pub fn may_make(&self, map: MapUse, words: u32) -> Result<(), KernelError> {
         let refused = |why: &str| Err(KernelError::refused(&format!("make {}", map.map.name()), why));
         let Some(bytes) = size::bytes(map.map, words) else {
@@ -53,7 +56,7 @@ impl Kept {
         Ok(())
     }
 
-    /// May a judge be loaded over these maps?
+    /// Checks whether a judge may be loaded on these maps.
     pub fn may_use(&self, maps: &[MapUse]) -> Result<(), KernelError> {
         let refused = |why: &str| Err(KernelError::refused("load the judge", why));
         for (at, map) in maps.iter().enumerate() {
@@ -67,14 +70,14 @@ impl Kept {
         Ok(())
     }
 
-    /// A map has been made.
+    /// Records a map that is being made.
     pub fn made(&mut self, map: MapUse, words: u32) {
         self.latest = self.latest.max(map.generation);
         self.maps.push(Map { name: map, bytes: u64::from(words) * 8 });
     }
 
-    /// A map is not wanted any more; says whether it may go: not while packets are judged by it, and not one that nobody
-    /// has made here.
+    /// Discards a map that is not needed. True if its pin may be removed. A map that the published judge
+    /// uses, or that was not made here, stays.
     pub fn discarded(&mut self, map: MapUse) -> bool {
         let may_go = self.contains(map) && !self.used.contains(&map);
         if may_go {
@@ -83,18 +86,16 @@ impl Kept {
         may_go
     }
 
-    /// A judge that uses these has been published.
+    /// Records the maps of a published judge, and drops maps that only its predecessor used.
     pub fn published(&mut self, uses: &[MapUse]) {
         self.maps.retain(|kept| uses.contains(&kept.name) || !self.used.contains(&kept.name));
         self.used = uses.to_vec();
     }
 
-    /// Bytes of all that are kept.
     pub fn bytes(&self) -> u64 {
         self.maps.iter().map(|kept| kept.bytes).sum()
     }
 
-    /// Those to keep.
     pub fn maps(&self) -> Vec<MapUse> {
         self.maps.iter().map(|kept| kept.name).collect()
     }

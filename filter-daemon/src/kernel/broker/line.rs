@@ -1,4 +1,4 @@
-//! The line between the two processes: one message a packet, with at most one descriptor beside it.
+//! The socket between daemon and broker: one message a packet, with at most one descriptor.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,27 +15,25 @@ use serde::de::DeserializeOwned;
 use super::super::KernelError;
 use super::request::Answer;
 
-/// A verifier's log is cut to less than this, and the settings of a judge that asks for eight clauses in tables of every
-/// length take less; everything else is much shorter.
+/// The longest message. A verifier's log is cut to less than this. The settings of a judge with eight clauses
+/// and tables of every length take less, and everything else is much shorter.
 const LONGEST: usize = 128 * 1024;
 
-/// One end.
 pub struct Line(OwnedFd);
 
 impl Line {
-    /// Both ends.
+    /// Makes a connected pair of sockets.
     pub fn pair() -> Result<(Self, OwnedFd), KernelError> {
         let (one, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|error| KernelError::load("make a socket", error))?;
         Ok((Self(one), other))
     }
 
-    /// This end.
     pub fn of(socket: OwnedFd) -> Self {
         Self(socket)
     }
 
-    /// Sends a message, and a descriptor with it.
+    /// Sends a message, and a descriptor if given.
     pub fn send(&mut self, message: &impl Serialize, descriptor: Option<OwnedFd>) -> Result<(), KernelError> {
         let bytes = serde_json::to_vec(message).expect("messages have only text as keys");
         let descriptor = descriptor.as_ref().map(OwnedFd::as_fd);
@@ -49,7 +47,7 @@ impl Line {
         Ok(())
     }
 
-    /// The next message, with its descriptor; none when the other end is gone.
+    /// Receives the next message with its descriptor; none if the other end is closed.
     pub fn receive<T: DeserializeOwned>(&mut self) -> Result<Option<(T, Option<OwnedFd>)>, KernelError> {
         let mut bytes = vec![0; LONGEST];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -72,13 +70,13 @@ impl Line {
         Ok(Some((message, descriptor)))
     }
 
-    /// The next answer. There must be one.
+    /// Receives the next answer. Fails if the other end is closed.
     pub fn answer(&mut self) -> Result<(Answer, Option<OwnedFd>), KernelError> {
         self.receive()?.ok_or_else(|| KernelError::broker_gone("it has ended"))
     }
 }
 
-/// Signals interrupt nothing.
+/// Repeats a call that a signal interrupted.
 fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {

@@ -1,5 +1,5 @@
-//! Attaching the root program to interfaces: each mode asked for by name, and what it became read back. What an earlier
-//! filterd has left attached is in `earlier`.
+//! Attaches the root program to interfaces in an explicit mode. `earlier` handles links that an earlier
+//! filterd left.
 
 mod earlier;
 
@@ -29,8 +29,8 @@ pub use earlier::is_on_an_interface;
 pub struct Links(HashMap<String, Held>);
 
 impl Links {
-    /// Attaches to `interface`. A link that is there already, ours or an earlier daemon's, is used; if somebody gave it
-    /// another program, it gets ours back.
+    /// Attaches to `interface`. An existing link, ours or an earlier daemon's, is reused. If someone gave it
+    /// another program, it gets ours again.
     pub fn attach(
         &mut self,
         root: &mut Root,
@@ -48,7 +48,7 @@ impl Links {
                     return Err(occupied::refusal(occupant, name, neighbours));
                 }
                 let (link, mode) = climb(root, interface, mode)?;
-                // Between looking and attaching its number may have become another's: then the link goes again here.
+                // The index may have been reassigned since the lookup. The link is then dropped again here.
                 surroundings::interface(name, interface.index)?;
                 let pin = pins.link(name);
                 let pinned = link.pin(&pin).map_err(|error| KernelError::load("pin the link", error))?;
@@ -59,14 +59,14 @@ impl Links {
         Ok(Attached { index: interface.index, mode: Some(mode), program: root.id()? })
     }
 
-    /// Takes the filter off, or drops the link if its interface is gone.
+    /// Detaches the filter, or drops the link if its interface is gone.
     pub fn detach(&mut self, interface: &str, pins: &Pins) -> Result<(), KernelError> {
-        // Dropped behind its pin: then it is taken off when this returns.
+        // The descriptor is dropped after the pin, so that the link is detached when this returns.
         let _held = self.0.remove(interface);
         pins.forget_link(interface).map_err(|error| KernelError::load("remove the pin of a link", error))
     }
 
-    /// The links that are still on interfaces, in whatever namespaces these now are.
+    /// The links that are still on interfaces, in any network namespace.
     pub fn look(&mut self, pins: &Pins) -> Vec<Link> {
         let seated = |(name, held): (&String, &mut Held)| {
             let Seat { index, program } = held.seat()?;
@@ -75,7 +75,7 @@ impl Links {
         self.0.iter_mut().filter_map(seated).collect()
     }
 
-    /// Knows a link by another name. If one is known by that already, the two exchange their names.
+    /// Renames a link. If the other name is in use, the two links exchange their names.
     pub fn rename(
         &mut self,
         from: &str,
@@ -85,7 +85,7 @@ impl Links {
     ) -> Result<(), KernelError> {
         let renamed = || {
             let others = pins.former_name(to);
-            // First, so that no death in between loses it.
+            // Written first, so that the note survives if filterd is killed in between.
             pins.note_former_name(to, formerly)?;
             pins.rename_link(from, to)?;
             pins.note_former_name(from, others.as_deref())
@@ -97,22 +97,21 @@ impl Links {
         Ok(())
     }
 
-    /// Pins those again whose pins somebody has removed or replaced.
+    /// Pins links again whose pins someone removed or replaced.
     pub fn mend(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
         self.0.iter_mut().try_for_each(|(name, held)| held.mend(&pins.link(name), mending))
     }
 
-    /// Is something attached under this name?
+    /// True if a link has this name.
     pub fn has(&self, interface: &str) -> bool {
         self.0.contains_key(interface)
     }
 
-    /// Is nothing attached?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Lets go of the links; their pins hold them.
+    /// Drops the descriptors of the links; their pins keep them attached.
     pub fn forget(&mut self) {
         self.0.clear();
     }
@@ -123,7 +122,7 @@ impl Links {
         Ok(())
     }
 
-    /// How our own link sits on this interface, if it does; with our program from now on.
+    /// The mode of our own link on this interface, if there is one. The link gets our program.
     fn mode_of_own(
         &mut self,
         root: &mut Root,
@@ -183,7 +182,8 @@ fn attach(
         )
     })?;
     let link = program.take_link(id).map_err(|error| failed(io::Error::other(error)))?;
-    // Where the kernel refuses a link, aya attaches by netlink instead; that cannot be pinned, and ends here.
+    // If the kernel refuses a link, aya attaches by netlink instead. Such an attachment cannot be pinned, so
+    // it fails here.
     let link = FdLink::try_from(link).map_err(|_| failed(io::Error::from_raw_os_error(nix::libc::EINVAL)))?;
     Ok((link, mode))
 }

@@ -1,28 +1,27 @@
-//! What was found wrong with pins and the judge's slot while they were put right, until somebody is told.
+//! Records which pins were wrong, and whether the judge's slot was, until the daemon asks for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::{KernelError, Tampering};
 
-/// More than so many are not remembered: whoever does so much is noticed by these.
+/// The most records. An attacker who makes more changes is noticed by these.
 const MOST: usize = 16;
 
-/// What is to be told.
 #[derive(Debug)]
 pub struct Mending {
-    /// Where the pins are.
+    /// The directory of the pins.
     directory: PathBuf,
     tampered: Vec<Tampering>,
 }
 
 impl Mending {
-    /// Nothing yet, of the pins in this directory.
     pub fn of(directory: &Path) -> Self {
         Self { directory: directory.to_owned(), tampered: Vec::new() }
     }
 
-    /// Is something to be pinned at `path`, whose number is `ours`? Then nothing is there any more, and it is noted why.
+    /// Checks whether object `ours` must be pinned at `path` again. If so, removes any other object there and
+    /// records why.
     pub fn make_place(
         &mut self,
         path: &Path,
@@ -41,19 +40,19 @@ impl Mending {
         Ok(true)
     }
 
-    /// Some of the pins were not there.
+    /// Records that pins were missing.
     pub fn note_missing(&mut self) {
         self.note(Tampering::PinsGone(self.directory.clone()));
     }
 
-    /// Notes it, once.
+    /// Records a change by others, once.
     pub fn note(&mut self, tampering: Tampering) {
         if !self.tampered.contains(&tampering) && self.tampered.len() < MOST {
             self.tampered.push(tampering);
         }
     }
 
-    /// All of it, for whoever tells it.
+    /// Returns all records and clears them.
     pub fn take(&mut self) -> Vec<Tampering> {
         std::mem::take(&mut self.tampered)
     }

@@ -1,6 +1,6 @@
-//! The broker: whatever needs a capability is done by it, in a process of its own, and nothing in it reads what comes from
-//! the world. `client` is how it is asked (in this process, over the `line`, or in memory), `request` what it can be asked, `server`
-//! what it does.
+//! The broker does everything that needs a capability, in a process of its own. No code in it reads untrusted
+//! input. `client` sends it requests (over the `line`, in this process, or in memory), `request` lists them,
+//! and `server` carries them out.
 
 pub mod client;
 mod confine;

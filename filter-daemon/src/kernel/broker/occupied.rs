@@ -1,4 +1,4 @@
-//! Whose program sits on an interface that we were to filter, and what takes it off.
+//! Finds out whose program occupies an interface that filterd should filter, and how to remove it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use super::root;
 use super::surroundings::Neighbours;
 use crate::lock::Holder;
 
-/// Where filterds pin what is theirs, unless they are told otherwise.
+/// The default directory in which filterds create their pin directories.
 const USUAL: &str = "/sys/fs/bpf";
 
-/// Why there is no place for us: another filterd, or somebody else's program.
+/// The error for an interface that another filterd or a foreign program occupies.
 pub fn refusal(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> KernelError {
     let (name, id) = (name.to_owned(), occupant.id);
     let (program, link) = (neighbours.name_of(id), neighbours.link_of(id));
-    // Of one that came later we may not ask the name, but its pins tell.
+    // The name of a program that was loaded later is not accessible, but its pins identify it.
     let pins = pins_of(id);
     if program == root::NAME || pins.is_some() {
         let program = root::NAME.to_owned();
@@ -32,7 +32,7 @@ pub fn refusal(occupant: &Occupant, name: &str, neighbours: &Neighbours) -> Kern
     KernelError::Foreign { name, program, id, mode: mode.to_owned(), off: off.to_owned(), link }
 }
 
-/// The directory in which another filterd has pinned this root.
+/// The directory in which another filterd has pinned this root program.
 fn pins_of(program: u32) -> Option<PathBuf> {
     let is_pinned_in = |directory: &Path| {
         ProgramInfo::from_pin(directory.join("root")).is_ok_and(|root| root.id() == program)

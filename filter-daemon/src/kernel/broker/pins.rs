@@ -1,8 +1,10 @@
-//! Where programs, maps and links are pinned, so that they outlive the daemon.
+//! The directory in which programs, maps and links are pinned, so that they outlive the daemon.
 //!
-//! `root`, `next` and `counters` stay as long as filterd is attached anywhere, and an empty directory says which version
-//! the root is of; `links/` has one pin an interface, and `tables/` those of the maps in use, numbered by generation. What
-//! stays filtered though another interface has taken its name has a note (`former`).
+//! - `root`, `next` and `counters` stay as long as filterd is attached anywhere.
+//! - An empty directory records the version of the root program.
+//! - `links/` has one pin for each interface.
+//! - `tables/` has the maps in use, numbered by generation.
+//! - A note (`former`) marks a link whose original name now belongs to another interface.
 
 mod egress;
 mod former;
@@ -26,36 +28,36 @@ use crate::config::pin;
 use crate::lock::{Lock, NotLocked, Place};
 use crate::text::printable;
 
-/// The directory of one daemon's pins.
+/// The pin directory of one daemon.
 #[derive(Clone, Debug)]
 pub struct Pins {
     directory: PathBuf,
-    /// Where the maps in use are: apart, as long as another filterd has the others.
+    /// The directory of maps: a separate one while another filterd uses `tables`.
     tables: &'static str,
-    /// What counters are called: apart, where those of another filterd have another shape.
+    /// The name of the counters: a separate one if another filterd's counters have another layout.
     counters: &'static str,
 }
 
-/// Where the maps of one that is about to take another's place are pinned.
+/// The directory of maps for a filterd that is about to replace another one.
 const SUCCESSOR: &str = "successor";
 
-/// The directory itself, and those below that are always there.
+/// The directory itself, and its subdirectories that always exist.
 const PARTS: [&str; 3] = ["", "links", "tables"];
 
-/// Whoever can write to a pin can remove the firewall.
+/// A user who can write to a pin can remove the firewall.
 const OWNER_ONLY: u32 = 0o700;
 
 const VERSION: &str = "version-";
 
-/// So often the directory is made that others remove at the same time.
+/// Attempts to make the directory if others remove it at the same time.
 const TRIES: usize = 10;
 
-/// Counters of another shape than those that another filterd still counts in.
+/// Counters whose layout differs from those that another filterd still uses.
 const NEW_COUNTERS: &str = "new-counters";
 
 impl Pins {
-    /// Makes the directory, and mounts the BPF file system where it usually is if it is not. It is locked before anything
-    /// in it is touched.
+    /// Makes the directory, and mounts the BPF file system at its usual place if it is missing. The directory
+    /// is locked before its content is changed.
     pub fn open(directory: &Path) -> Result<(Self, Lock), KernelError> {
         let pins = Self::at(directory);
         mount_where_usual(directory);
@@ -63,13 +65,15 @@ impl Pins {
             pins.make_ours("")?;
             pins.lock("")
         };
-        // What a daemon has started that was killed as it began removes the directory as its last act, perhaps just now.
+        // A broker whose daemon was killed at start removes the directory as its last act, perhaps at this
+        // moment.
         let lock = (0..TRIES).find_map(|_| match made() {
             Err(KernelError::NoBpffs { .. }) if !directory.exists() => None,
             made => Some(made),
         });
         let lock = lock.unwrap_or_else(made)?;
-        // One that takes its place may have got so far that this one has gone already.
+        // A filterd that takes over may be so far that the previous one has ended. Its lock then refuses this
+        // start.
         if pins.directory.join(SUCCESSOR).exists() {
             pins.make_ours(SUCCESSOR)?;
             drop(pins.lock(SUCCESSOR)?);
@@ -79,7 +83,7 @@ impl Pins {
         Ok((pins, lock))
     }
 
-    /// The pins of another filterd that goes on, and a place among them for whoever is about to take its place.
+    /// The pins of a running filterd, with a separate directory for the filterd that is about to replace it.
     pub fn beside(directory: &Path) -> Result<(Self, Lock), KernelError> {
         let pins = Self { tables: SUCCESSOR, ..Self::at(directory) };
         let alone = || {
@@ -87,30 +91,30 @@ impl Pins {
             pins.make_ours(SUCCESSOR)?;
             pins.lock(SUCCESSOR)
         };
-        // Of several that come at once one is first; for the others the place is taken, or has moved on.
+        // If several start at once, one wins. The others find the directory locked or already removed.
         let lock = alone().map_err(|error| {
             let is_gone = || !pins.directory.join(SUCCESSOR).exists();
             let is_taken = matches!(error, KernelError::Taken(_));
             let has_moved_on = matches!(error, KernelError::NoBpffs { .. }) && is_gone();
             if is_taken || has_moved_on { KernelError::Overtaken } else { error }
         })?;
-        // Of one that was killed while it did this.
+        // Left by a successor that was killed.
         let stale = pins.keep_tables(&[]).and_then(|()| remove_pin(&pins.directory.join(NEW_COUNTERS)));
         stale.map_err(|source| KernelError::no_bpffs(directory, &source))?;
         Ok((pins, lock))
     }
 
     fn at(directory: &Path) -> Self {
-        // Without a slash at the end.
+        // Removes a slash at the end.
         Self { directory: directory.components().collect(), tables: "tables", counters: "counters" }
     }
 
-    /// Counts apart from the filterd before.
+    /// Uses separate counters, because those of the earlier filterd have another layout.
     pub fn count_apart(&mut self) {
         self.counters = NEW_COUNTERS;
     }
 
-    /// The other one has gone: what was apart takes its usual place.
+    /// Moves the separate pins to their usual places after the other filterd has ended.
     pub fn settle(&mut self) -> Result<Lock, KernelError> {
         let lock = self.lock("")?;
         let usual = Self::at(&self.directory);
@@ -130,7 +134,7 @@ impl Pins {
         Ok(lock)
     }
 
-    /// Removes what was apart, since the other one goes on.
+    /// Removes the separate pins, because the other filterd continues.
     pub fn forget_successor(&self) -> io::Result<()> {
         if self.tables != SUCCESSOR {
             return Ok(());
@@ -141,17 +145,17 @@ impl Pins {
         self.clear(SUCCESSOR, |_| true)
     }
 
-    /// Makes what is missing of the directories.
+    /// Makes the directories that are missing.
     pub fn make(&self) -> Result<(), KernelError> {
         PARTS.into_iter().try_for_each(|part| self.make_ours(part))
     }
 
-    /// Is any of the directories missing?
+    /// True if any of the directories is missing.
     pub fn is_missing(&self) -> bool {
         PARTS.into_iter().any(|part| !self.directory.join(part).exists())
     }
 
-    /// Locks the directory, or a part of it.
+    /// Locks the directory, or one of its subdirectories.
     pub fn lock(&self, part: &str) -> Result<Lock, KernelError> {
         let directory = if part.is_empty() { self.directory.clone() } else { self.directory.join(part) };
         Lock::directory(Place::Pins, &directory).map_err(|error| match error {
@@ -160,65 +164,61 @@ impl Pins {
         })
     }
 
-    /// The directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The program that stays attached.
+    /// The root program, which stays attached.
     pub fn root(&self) -> PathBuf {
         self.directory.join("root")
     }
 
-    /// The slot it jumps through.
+    /// The slot through which the root program jumps to the judge.
     pub fn next(&self) -> PathBuf {
         self.directory.join("next")
     }
 
-    /// The program that is about to take the root's place.
+    /// The root program that is about to replace the current one.
     pub fn new_root(&self) -> PathBuf {
         self.directory.join("new-root")
     }
 
-    /// Its slot.
+    /// The slot of the new root program.
     pub fn new_next(&self) -> PathBuf {
         self.directory.join("new-next")
     }
 
-    /// Packets by what became of them.
+    /// The counters of packets.
     pub fn counters(&self) -> PathBuf {
         self.directory.join(self.counters)
     }
 
-    /// The link to one interface.
     pub fn link(&self, interface: &str) -> PathBuf {
         self.directory.join("links").join(pin::of(interface))
     }
 
-    /// All links.
     pub fn links(&self) -> Vec<PathBuf> {
         entries(&self.directory.join("links"))
     }
 
-    /// Gives the pin of a link another name. If there is one of that name, the two exchange their names.
+    /// Renames the pin of a link. If the other name is in use, the two pins exchange their names.
     pub fn rename_link(&self, from: &str, to: &str) -> io::Result<()> {
         let (from, to) = (self.link(from), self.link(to));
         let both = if to.exists() { RenameFlags::RENAME_EXCHANGE } else { RenameFlags::RENAME_NOREPLACE };
         Ok(renameat2(AT_FDCWD, &from, AT_FDCWD, &to, both)?)
     }
 
-    /// One generation of a map.
     pub fn table(&self, MapUse { map, generation }: MapUse) -> PathBuf {
         self.directory.join(self.tables).join(format!("{}-{generation}", map.name()))
     }
 
-    /// The highest generation of a map that is pinned; zero if there is none.
+    /// The highest generation of a pinned map; zero if there is none.
     pub fn latest_generation(&self) -> u64 {
         let generation = |path: PathBuf| path.file_name()?.to_str()?.rsplit_once('-')?.1.parse().ok();
         entries(&self.directory.join(self.tables)).into_iter().filter_map(generation).max().unwrap_or(0)
     }
 
-    /// Is a table of what is blocked pinned, on whatever ports?
+    /// True if any table of blocked targets is pinned, with or without ports.
     pub fn has_blocked(&self) -> bool {
         let parts = [MapPart::Addresses, MapPart::Networks, MapPart::Levels, MapPart::Six];
         let names = |set| parts.map(|part| MapName { set, part }.name());
@@ -230,16 +230,16 @@ impl Pins {
         entries(&self.directory.join(self.tables)).iter().any(is_one)
     }
 
-    /// Which version the root is of that is pinned with its slot.
+    /// The version of the root program, if it is pinned together with its slot.
     pub fn root_version(&self) -> io::Result<Option<String>> {
         if !self.root().exists() || !self.next().exists() {
             return Ok(None);
         }
-        // One that says nothing is of a version before versions.
+        // A root without a note comes from before versions were noted.
         Ok(Some(self.versions().next().map_or_else(String::new, |(version, _)| version)))
     }
 
-    /// Is it noted that the root is of this version?
+    /// True if the root is noted to have this version.
     pub fn has_version(&self, version: &str) -> bool {
         self.directory.join(format!("{VERSION}{version}")).exists()
     }
@@ -250,31 +250,31 @@ impl Pins {
         fs::create_dir(self.directory.join(format!("{VERSION}{version}")))
     }
 
-    /// Lets the new root and its slot take the places of the old ones.
+    /// Replaces the old root and its slot by the new ones.
     pub fn promote_root(&self, version: &str) -> io::Result<()> {
         fs::rename(self.new_next(), self.next())?;
         fs::rename(self.new_root(), self.root())?;
         self.set_root_version(version)
     }
 
-    /// Removes the pins of all tables but these.
+    /// Removes the pins of all tables except these.
     pub fn keep_tables(&self, keep: &[PathBuf]) -> io::Result<()> {
         let tables = entries(&self.directory.join(self.tables)).into_iter();
         tables.filter(|path| !keep.contains(path)).try_for_each(fs::remove_file)
     }
 
-    /// Removes the pin of one table, if it is there.
+    /// Removes the pin of one table, if it exists.
     pub fn forget_table(&self, map: MapUse) -> io::Result<()> {
         remove_pin(&self.table(map))
     }
 
-    /// Removes the root program and all that hangs on it, so that a new one can take its place.
+    /// Removes the root program and everything that depends on it, so that a new one can replace it.
     pub fn forget_root(&self) -> io::Result<()> {
         [self.root(), self.next(), self.counters()].iter().try_for_each(|path| remove_pin(path))?;
         self.keep_tables(&[])
     }
 
-    /// What belongs to somebody else, or can be written by somebody else, is not trusted.
+    /// Refuses a path that belongs to another user, or that another user may access.
     pub fn must_be_ours(&self, path: &Path) -> Result<(), KernelError> {
         let found =
             fs::symlink_metadata(path).map_err(|source| KernelError::no_bpffs(&self.directory, &source))?;
@@ -305,9 +305,9 @@ impl Pins {
     }
 
     fn make_ours(&self, part: &str) -> Result<(), KernelError> {
-        // With a slash at its end a link would be followed before it is seen.
+        // With a slash at its end, a link would be followed before it is detected.
         let path = if part.is_empty() { self.directory.clone() } else { self.directory.join(part) };
-        // What somebody else has laid there is told before it is looked into: it may lead anywhere.
+        // An object of another user is reported before it is opened, because it may lead anywhere.
         if fs::symlink_metadata(&path).is_ok() {
             self.must_be_ours(&path)?;
         }
@@ -324,7 +324,7 @@ fn make(path: &Path) -> io::Result<()> {
     if is_bpffs(path)? {
         return Ok(());
     }
-    // Not if somebody has put something there.
+    // This fails, as intended, if someone has put something into it.
     _ = fs::remove_dir(path);
     Err(io::Error::other("it is on another kind of file system"))
 }
@@ -333,7 +333,7 @@ fn is_bpffs(path: &Path) -> io::Result<bool> {
     Ok(statfs(path)?.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// Removes a pin, if it is there. A directory of that name is none of ours.
+/// Removes a pin, if it exists. A directory of that name is not ours.
 fn remove_pin(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) => {
@@ -347,13 +347,15 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Containers and small systems come without it. Where that fails, making the directory tells why.
+/// Containers and small systems often lack this mount. If mounting fails, making the directory reports the
+/// cause.
 fn mount_where_usual(directory: &Path) {
     let usual = Path::new("/sys/fs/bpf");
     let is_mounted = statfs(usual).is_ok_and(|kind| kind.filesystem_type() == BPF_FS_MAGIC);
     if directory.starts_with(usual) && !is_mounted {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        // Else it would be everybody's: whoever takes the name of the pins first keeps filterd from starting.
+        // With the default mode every user could create the pin directory first, and so keep filterd from
+        // starting.
         _ = mount(Some("bpf"), usual, Some("bpf"), flags, Some("mode=0700"));
     }
 }

@@ -1,5 +1,5 @@
-//! The process that holds the kernel. It is filterd too, started by filterd with a socket for its input; when that closes,
-//! it ends, and what is attached goes on.
+//! The broker's process. It is filterd itself, started by filterd with a socket as its standard input. When
+//! the socket closes, the process ends, and the attached filter continues.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -25,40 +25,40 @@ use super::server::Server;
 use crate::clock;
 use crate::seccomp;
 
-/// The verb that makes a filterd the broker; nobody types it.
+/// The internal command that starts the broker.
 pub const VERB: &str = "broker";
 
-/// Whether another filterd goes on meanwhile.
+/// Says that another filterd keeps running meanwhile.
 const BESIDE: &str = "--beside";
 
-/// What attaching and changing tables take.
+/// The capabilities for attaching programs and changing tables.
 const NEEDED: CapabilitySet =
     CapabilitySet::BPF.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::PERFMON);
 
-/// What it takes besides to mount a file system, to ask foreign programs their names, and to see who else uses the pins,
-/// before anybody asks for anything.
+/// Additional capabilities at the start, before any request. They serve to mount a file system, to read names
+/// of foreign programs, and to see which processes use the pins.
 const NEEDED_AT_FIRST: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_PTRACE);
 
-/// How long it may take to end: it has little more to do than to remove pins.
+/// The longest wait for its end: it only has to remove pins.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The process, seen from the one that started it.
+/// The broker's process, as the daemon sees it.
 pub struct Process {
-    /// It ends when this is closed.
+    /// Closing this ends the process.
     line: Option<Line>,
     child: Child,
 }
 
 impl Process {
-    /// Starts it. Tells what is pinned.
+    /// Starts the process. Returns the pins that it found.
     pub fn start(directory: &Path, log: &[&str], is_beside: bool) -> Result<(Earlier, Self), KernelError> {
         let (ours, theirs) = Line::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        // Whoever looks for filterd in `ps` is to find it.
+        // Makes the process appear as filterd in `ps`.
         command.arg0("filterd").args(log).arg(VERB).arg(directory).args(is_beside.then_some(BESIDE));
         command.stdin(Stdio::from(theirs));
         let child = command.spawn().map_err(|error| KernelError::load("start the broker", error))?;
-        // What it was started with is not to be held here: the line would never close.
+        // The command holds the broker's end of the socket. Without this drop the socket would never close.
         drop(command);
         let mut process = Self { line: Some(ours), child };
         match process.line()?.answer()? {
@@ -72,7 +72,7 @@ impl Process {
         self.line.as_mut().ok_or_else(|| KernelError::broker_gone("it was ended"))
     }
 
-    /// Closes the line, and waits until the process is gone.
+    /// Closes the socket and waits until the process has ended.
     fn close(&mut self) {
         if self.line.take().is_none() {
             return;
@@ -107,20 +107,20 @@ impl Place for Process {
     }
 }
 
-/// Nobody may come behind us while it is still at the pins.
+/// Waits for the process, so that no successor starts while it still changes pins.
 impl Drop for Process {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-/// Is that process.
+/// Runs the broker in this process.
 pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
     set_name(c"filterd-broker")?;
     set_no_new_privs(true)?;
     forget_bounding_set();
     keep(NEEDED | NEEDED_AT_FIRST)?;
-    // Signals to a whole terminal or service are for the other process: this one ends after it.
+    // Signals to a whole terminal or service are meant for the daemon. The broker ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let mut line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
     let server = if is_beside { Server::beside(directory) } else { Server::open(directory) };
@@ -135,7 +135,7 @@ pub fn be(directory: &Path, is_beside: bool) -> io::Result<()> {
     told.map_err(io::Error::other)
 }
 
-/// It works without, as on a kernel that has neither.
+/// Failures are only logged: on kernels without Landlock or seccomp the broker works unconfined.
 fn confine(directory: &Path) {
     if let Err(error) = confine::to_pins(directory) {
         tracing::warn!("the broker is not confined by Landlock: {error}");
@@ -146,10 +146,10 @@ fn confine(directory: &Path) {
 }
 
 fn serve(mut server: Server, line: &mut Line) -> Result<(), KernelError> {
-    // With no more capabilities than this process keeps: a thread has those of whoever begins it.
+    // A thread inherits the capabilities of its creator, so loaders start after these were reduced.
     server.begin_loaders();
     let ended = answer(&mut server, line);
-    // Whoever asks may be killed in the middle of a request.
+    // The daemon may be killed in the middle of a request.
     server.leave();
     ended
 }
@@ -164,7 +164,7 @@ fn answer(server: &mut Server, line: &mut Line) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Keeps these capabilities of those there are, and nothing of memory in a file.
+/// Drops all capabilities except these, and disables core dumps.
 fn keep(needed: CapabilitySet) -> io::Result<()> {
     let mut sets = capabilities(None)?;
     sets.permitted &= needed;
@@ -174,7 +174,7 @@ fn keep(needed: CapabilitySet) -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
 }
 
-/// Where we are not root there is nothing to be forgotten, and nobody who may.
+/// Without root privileges this fails, and then there is nothing to drop.
 fn forget_bounding_set() {
     for capability in CapabilitySet::all() {
         _ = remove_capability_from_bounding_set(capability);

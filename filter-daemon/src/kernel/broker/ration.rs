@@ -1,45 +1,46 @@
-//! How much memory the broker makes. A map lives on as long as its descriptor does: a daemon that fell into other hands could
-//! have maps made and discarded again and again, and keep them all. So what was discarded counts for a while as if it were there.
+//! Limits the memory of maps that the broker makes. A map lives as long as its descriptors. A hijacked daemon
+//! could have maps made and discarded again and again, and keep all descriptors. Discarded maps therefore
+//! still count for a while.
 
 use std::time::{Duration, Instant};
 
 use super::super::KernelError;
 use super::size::MOST_BYTES;
 
-/// So much a minute of what was discarded is taken for freed, or as much as is in use, whichever is more: each minute every table can
-/// be made anew.
+/// Discarded bytes that count as freed each minute, at least. If more memory than this is in use, that amount
+/// counts instead, so that every table can be rebuilt once a minute.
 const LEAST_A_MINUTE: u64 = 64 << 20;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Of the memory of the machine maps may take so many quarters together.
+/// Maps may take this many quarters of the machine's memory together.
 const QUARTERS: u64 = 3;
 
-/// And a sixteenth stays free. To take the last of it would end other programs.
+/// This part of the memory, a sixteenth, stays free. Taking the last of it would kill other programs.
 const STAYS_FREE: u64 = 16;
 
-/// What was discarded, and is not known to be freed.
+/// Memory of kept maps, and of discarded maps that may not be freed yet.
 #[derive(Debug)]
 pub struct Ration {
-    /// Bytes of maps that are kept, as they were when this was told last.
+    /// Bytes of kept maps at the last count.
     kept: u64,
-    /// Bytes of maps that were discarded.
+    /// Bytes of discarded maps.
     discarded: u64,
     since: Instant,
-    /// Bytes of both together.
+    /// The limit of both together, in bytes.
     most: u64,
-    /// Bytes that are to stay free.
+    /// Bytes that must stay free.
     floor: u64,
 }
 
 impl Ration {
-    /// Of a machine with so much memory; where that is not known, of the largest.
+    /// Starts with the machine's memory. If it is unknown, only the limit of all tables applies.
     pub fn begin(machine: Option<u64>, now: Instant) -> Self {
         let most = machine.map_or(MOST_BYTES, |bytes| MOST_BYTES.min(bytes / 4 * QUARTERS));
         Self { kept: 0, discarded: 0, since: now, most, floor: machine.unwrap_or(0) / STAYS_FREE }
     }
 
-    /// So many bytes are kept now. What is fewer than before was discarded.
+    /// Records the bytes that are kept now. A decrease counts as discarded.
     pub fn count(&mut self, kept: u64, now: Instant) {
         let minutes = now.saturating_duration_since(self.since).as_secs_f64() / MINUTE.as_secs_f64();
         let freed = (minutes * self.kept.max(LEAST_A_MINUTE) as f64) as u64;
@@ -48,12 +49,12 @@ impl Ration {
         self.kept = kept;
     }
 
-    /// These bytes were made, and are not kept.
+    /// Counts bytes of an object that is not among the kept maps.
     pub fn made_aside(&mut self, bytes: u64) {
         self.discarded += bytes;
     }
 
-    /// May so many bytes more be made, where so many are free?
+    /// Checks whether this many more bytes may be made. `free` is the machine's free memory, if known.
     pub fn may_make(&self, name: &str, bytes: u64, free: Option<u64>) -> Result<(), KernelError> {
         let what = format!("make {name}");
         if self.kept.saturating_add(self.discarded).saturating_add(bytes) > self.most {
@@ -97,7 +98,7 @@ mod tests {
             may
         });
         assert_eq!(made.count(), 24, "768 MiB of a machine with 1,024");
-        // A minute later two more.
+        // After a minute there is room for two more.
         ration.count(0, now + MINUTE);
         assert!(ration.may_make("addresses", map, None).is_ok());
         ration.count(2 * map, now + MINUTE);

@@ -1,5 +1,5 @@
-//! What the holder of the kernel can be asked to do: little, and nothing that a hostile asker could turn against anything
-//! but the filter itself. What stands in a request is believed by nobody: `server` checks it.
+//! The requests to the broker. They are few, and a hostile daemon can harm only the filter itself with them.
+//! `server` checks every request and trusts none.
 
 use filter_common::flow::KEY_WORDS;
 use serde::{Deserialize, Serialize};
@@ -9,43 +9,41 @@ use super::counts::Counts;
 use crate::config::Mode;
 use filter_common::sets::SetName;
 
-/// What of its set lives in a map.
+/// The part of a set that a map holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum MapPart {
-    /// IPv4 addresses.
+    /// Single IPv4 addresses, in a table.
     Addresses,
-    /// IPv4 prefixes.
+    /// IPv4 prefixes up to /24, as bits.
     Networks,
-    /// IPv6 from the top.
+    /// Short IPv6 prefixes, by levels.
     Levels,
-    /// IPv6 prefixes that the levels do not tell.
+    /// IPv6 prefixes that the levels do not hold.
     Six,
-    /// Of what is allowed: may any of it be blocked?
+    /// The word that says whether allowed and blocked targets may overlap.
     Overlap,
-    /// Packets from what is blocked, by the list they count for.
+    /// Packets from blocked sources, by list.
     Lists,
-    /// For which list each IPv4 address counts.
+    /// The labels of IPv4 addresses.
     AddressLabels,
-    /// The same of IPv4 prefixes.
+    /// The labels of IPv4 prefixes.
     NetworkLabels,
-    /// The same of what is told of IPv6 from the top.
+    /// The labels of the IPv6 levels.
     LevelLabels,
-    /// The same of other IPv6 prefixes.
+    /// The labels of other IPv6 prefixes.
     SixLabels,
 }
 
-/// The maps that tables live in.
+/// Identifies a map of a set. Several generations of it can exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MapName {
-    /// Whose.
     #[serde(with = "by_number")]
     pub set: SetName,
-    /// What of it.
     pub part: MapPart,
 }
 
-/// What the maps of one set are called in the kernel and in the names of their pins, or in the judge: in the order of the
-/// parts, and no two alike. The kernel keeps fifteen letters.
+/// The names of maps in the kernel and among the pins, or in the judge. The rows are sets, the columns are
+/// parts, and all names differ. The kernel keeps fifteen letters.
 macro_rules! names {
     ($($before:literal)*, $($part:literal)*) => { names!(@ [$($before)*] [$($part)*]) };
     (@ [$($before:literal)*] $parts:tt) => { [$(names!(@@ $before $parts)),*] };
@@ -63,12 +61,12 @@ const SYMBOLS: [[&str; 8]; SetName::COUNT] = names!(
 );
 
 impl MapName {
-    /// What its maps are called in the kernel, and in the names of their pins: no two alike.
+    /// The name of its maps in the kernel and among the pins. All names differ.
     pub const fn name(self) -> &'static str {
         self.among(&NAMES, "overlap", "lists")
     }
 
-    /// Where the labels are of what is in such a map, if any are kept.
+    /// The map with the labels for this map, if it can have labels.
     pub fn labels(self) -> Option<Self> {
         let part = match self.part {
             MapPart::Addresses => MapPart::AddressLabels,
@@ -85,7 +83,7 @@ impl MapName {
         (self.set != SetName::Allow).then_some(Self { part, ..self })
     }
 
-    /// What it is called in the judge.
+    /// The map's name in the judge.
     pub const fn symbol(self) -> &'static str {
         self.among(&SYMBOLS, "OVERLAP", "LISTS")
     }
@@ -112,7 +110,7 @@ impl MapName {
     }
 }
 
-/// How a set travels.
+/// Serialises a set as its number.
 mod by_number {
     use filter_common::sets::SetName;
     use serde::de::Error;
@@ -128,168 +126,155 @@ mod by_number {
     }
 }
 
-/// One map, as a judge is to use it.
+/// One generation of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MapUse {
-    /// Which.
     pub map: MapName,
-    /// Its number.
     pub generation: u64,
 }
 
-/// All that a judge is built from.
+/// Everything that a judge is built from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blueprint {
-    /// Does it ask for ports?
+    /// Whether the judge checks ports.
     pub has_ports: bool,
     /// The words of its settings.
     pub settings: Vec<u64>,
-    /// The maps that it looks into.
+    /// The maps that it reads.
     pub maps: Vec<MapUse>,
 }
 
-/// What is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Make a map of zeroed words, and hand it over.
+    /// Make a map of zeroed words and return its descriptor.
     Make {
-        /// Which.
         map: MapName,
-        /// Its number.
+        /// The number of the new map.
         generation: u64,
-        /// Its size.
         words: u32,
     },
-    /// Begin to make such a map, away from whatever is asked next.
+    /// Start making such a map in the background.
     Begin {
-        /// Which.
         map: MapName,
-        /// Its number.
+        /// The number of the new map.
         generation: u64,
-        /// Its size.
         words: u32,
     },
-    /// Hand over a map that was begun, if it is made.
+    /// Return the descriptor of a map that was begun, if it is made.
     Collect {
-        /// Which.
         map: MapName,
-        /// Its number.
         generation: u64,
-        /// Wait until it is.
+        /// Wait until the map is made.
         waits: bool,
     },
-    /// Forget a map that no judge was published for.
+    /// Discard a map that no published judge uses.
     Discard {
-        /// Which.
         map: MapName,
-        /// Its number.
+        /// The number of the discarded map.
         generation: u64,
     },
-    /// Load such a judge away from whatever is asked next, if that is not done yet: to be asked again until it is.
+    /// Load such a judge in the background. Repeat the request until it is loaded.
     Foresee(Blueprint),
-    /// Load a judge, or take the one that was foreseen.
+    /// Load a judge, or use the one that `Foresee` has loaded.
     Prepare(Blueprint),
-    /// Let packets meet it.
+    /// Make packets meet the judge that was prepared.
     Publish,
     /// Attach to an interface, or take over the link that an earlier daemon left there.
     Attach {
-        /// Its name.
         name: String,
-        /// Its number, which must be that of the name when it is attached to.
+        /// Its index, which must still belong to the name when the link is made.
         index: u32,
-        /// How.
         mode: Mode,
     },
-    /// Take the filter off an interface.
+    /// Detach the filter from an interface.
     Detach {
-        /// Its name when it was attached.
+        /// The interface's name when it was attached.
         interface: String,
     },
-    /// Hold every link that an earlier daemon has left, by whatever name.
+    /// Hold every link that an earlier daemon left, under any name.
     Adopt,
-    /// Where are the links now, and what sits there?
+    /// Report where the links are, and the programs on them.
     Look,
-    /// Give every link our program anew, for drivers that have forgotten it.
+    /// Give every link our program again, for drivers that have lost it.
     Renew,
-    /// Put back pins that somebody has removed or replaced, and the judge into its slot.
+    /// Restore pins that someone removed or replaced, and the judge in its slot.
     MendPins,
-    /// Know a link by another name from now on. If one is known by that already, the two exchange their names.
+    /// Rename a link. If the other name is in use, the two links exchange their names.
     Rename {
-        /// The name it was attached under.
+        /// The name under which it was attached.
         from: String,
-        /// What its interface is called now.
+        /// The present name of its interface.
         to: String,
-        /// The name that it was asked for by, if another interface has that now: noted for whoever starts next.
+        /// The name under which it was requested, if another interface has it now. Noted for later starts of
+        /// filterd.
         formerly: Option<String>,
     },
-    /// Hand over the ring in which drops are told in full, for judges that tell any. Another one than before, which is given up.
+    /// Make a new ring for sampled drops, return its descriptor, and release the previous ring.
     Samples,
-    /// Hand over the map of the UDP ports that begin flows; there is one while a judge asks for own flows.
+    /// Return the map of the UDP ports that begin flows. It exists while a judge checks own flows.
     Ports,
-    /// Remember these flows as if something had just been sent.
+    /// Record these flows as if this host had just sent something in them.
     Seed(Vec<[u64; KEY_WORDS]>),
-    /// How many packets became what?
+    /// Report the counters of all packets.
     Count,
-    /// Let packets meet what has been published apart, in place of another filterd's.
+    /// Make packets meet the judge that was published separately, in place of another filterd's.
     Succeed {
-        /// From then on that one goes on, in milliseconds of the machine's uptime: nothing may be touched any more.
+        /// The uptime of the machine in milliseconds at which the other filterd continues. After it nothing
+        /// may be changed.
         too_late: u64,
     },
-    /// The other filterd has gone: its place among the pins is ours.
+    /// Take over the usual pins after the other filterd has ended.
     Settle,
-    /// Let packets meet what was published last: another filterd had begun to take our place, and is gone.
+    /// Make packets meet the last published judge again, because the filterd that had begun to replace us has
+    /// ended.
     ComeBack,
-    /// Leave everything to the filterd that has taken our place.
+    /// Leave everything to the filterd that has replaced us.
     GiveWay,
-    /// Take everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
+    /// Remove everything from the kernel, unless an earlier daemon's filter was found at work: that one
+    /// continues.
     Rollback,
-    /// Take everything out of the kernel.
+    /// Remove everything from the kernel.
     Remove,
 }
 
-/// What was pinned when the broker began, by a filterd that is no more.
+/// The pins of an earlier filterd that the broker found when it began.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Earlier {
-    /// The highest number of a map; zero if there is none.
+    /// The highest number of a pinned map; zero if there is none.
     pub latest_generation: u64,
-    /// Is there a table of what was blocked?
+    /// Whether there is a table of blocked targets.
     pub blocked: bool,
-    /// Is there a link?
+    /// Whether there is a link.
     pub attached: bool,
-    /// Is one of them on an interface, wherever that is?
+    /// Whether a link is on an interface, in any network namespace.
     pub filters: bool,
 }
 
-/// What became of the pins and the judge's slot since this was asked last.
+/// Changes by others that the broker found since the last such report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Mended {
-    /// The egress program was attached somewhere.
+    /// Whether the egress program was attached somewhere since then.
     pub egress: bool,
-    /// What was not as it had been left, and is so again.
+    /// Changes that the broker has reverted.
     pub tampered: Vec<Tampering>,
     /// The user who owns the pins.
     pub owner: u32,
 }
 
-/// What is answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// It is done.
     Done,
     /// Every link has the program of this number now.
     Renewed(u32),
-    /// What is pinned is whole.
+    /// The pins are complete.
     Mended(Mended),
-    /// Not yet.
+    /// The object is not ready yet.
     NotYet,
-    /// How it was attached.
     Attached(Attached),
     /// Every link that is still on an interface.
     Links(Vec<Link>),
-    /// How many.
     Counted(Counts),
-    /// The first words.
+    /// The first message, sent when the broker is ready.
     Ready(Earlier),
-    /// It is not done.
     Failed(KernelError),
 }

@@ -1,7 +1,8 @@
-//! The root program, which stays attached, and the one slot through which it reaches the judge.
+//! The root program, which stays attached, and the one slot through which it calls the judge.
 //!
-//! A root that an earlier daemon left pinned is used as it is if it was built from the same object. If not, that daemon's
-//! filter goes on until the first judge is published; then each link is given the new root by one update.
+//! A root that an earlier daemon left pinned is reused if it was built from the same object. Otherwise that
+//! daemon's filter keeps working until the first judge is published. Then each link gets the new root by one
+//! update.
 
 use std::path::Path;
 
@@ -22,21 +23,20 @@ use crate::text::printable;
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/root"));
 
-/// What the kernel calls the root program.
+/// The name of the root program in the kernel.
 pub const NAME: &str = "filterd_root";
 
-/// The root program and its slot.
 pub struct Root {
     program: Xdp,
     next: ProgramArray<MapData>,
-    /// The same slot, to be pinned again, and to be read: the kernel says the number of the program in it.
+    /// The same slot, for pinning it again. `seen` reads the number of the program in it.
     slot: MapData,
     seen: Array<MapData, u32>,
-    /// What was put into it last.
+    /// The judge that was last put into the slot.
     met: Option<Met>,
-    /// The root of another version is still attached.
+    /// Whether the root of another version is still attached.
     succeeds: bool,
-    /// None was pinned.
+    /// Whether no root was pinned.
     is_new: bool,
 }
 
@@ -47,7 +47,8 @@ struct Met {
 }
 
 impl Root {
-    /// The root program that is pinned, if it is the one we would load; else a new one, pinned with its slot.
+    /// Opens the pinned root program if its version is ours. Otherwise loads and pins a new one with its
+    /// slot.
     pub fn open(pins: &Pins) -> Result<Self, KernelError> {
         let version = version();
         let failed = |source| KernelError::no_bpffs(pins.directory(), &source);
@@ -67,7 +68,7 @@ impl Root {
         Self::pinned(pins, succeeds, is_new)
     }
 
-    /// The one that is pinned: as the new one, if it is to succeed another.
+    /// Opens the pinned root: the new one, if it is to replace another version.
     fn pinned(pins: &Pins, succeeds: bool, is_new: bool) -> Result<Self, KernelError> {
         let program = if succeeds { pins.new_root() } else { pins.root() };
         let next = if succeeds { pins.new_next() } else { pins.next() };
@@ -83,29 +84,29 @@ impl Root {
         Ok(Self { program, next, slot, seen, met: None, succeeds, is_new })
     }
 
-    /// What gets attached.
+    /// The program to attach.
     pub fn program(&mut self) -> &mut Xdp {
         &mut self.program
     }
 
-    /// Was there none among the pins? Then a link that was there has another one.
+    /// True if no root was pinned. A link that existed then has another program.
     pub fn is_new(&self) -> bool {
         self.is_new
     }
 
-    /// The kernel's number for it.
+    /// The kernel's number of the program.
     pub fn id(&self) -> Result<u32, KernelError> {
         let info: Result<ProgramInfo, _> = self.program.info();
         info.map(|info| info.id()).map_err(|error| KernelError::load("ask for the root program", error))
     }
 
-    /// Makes `judge` the one that packets meet from now on, by one store.
+    /// Makes packets meet `judge` from now on, by one store.
     pub fn publish(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
         self.meet(judge, pins)?;
         self.settle(pins)
     }
 
-    /// The same, with every pin left as it is: whoever was here before may come back.
+    /// Does the same, but changes no pin, so that the earlier filterd can come back.
     pub fn meet(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| KernelError::load_of("publish the judge", error);
@@ -115,14 +116,14 @@ impl Root {
         if self.succeeds { self.succeed(pins) } else { Ok(()) }
     }
 
-    /// Gives every link this root again, after another filterd had begun to take its place.
+    /// Gives every link this root again after another filterd had begun to replace it.
     pub fn come_back(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
         self.meet(judge, pins)?;
         if self.succeeds { Ok(()) } else { self.succeed(pins) }
     }
 
-    /// Gives each link the same program once more, loaded anew: the kernel tells a driver nothing where a link is given the
-    /// program that it has.
+    /// Loads the same program again, and gives it to each link. The kernel does not inform the driver if a
+    /// link gets the program that it has already.
     pub fn renew(&mut self, judge: &Judge, pins: &Pins) -> Result<(), KernelError> {
         load(pins, true)?;
         *self = Self::pinned(pins, true, false)?;
@@ -135,7 +136,7 @@ impl Root {
         pins.promote_root(&version()).map_err(|error| KernelError::load("pin the new root", error))
     }
 
-    /// Takes the place of an earlier root on all its interfaces.
+    /// Gives every pinned link this root in place of an earlier one.
     fn succeed(&mut self, pins: &Pins) -> Result<(), KernelError> {
         pins.links().iter().try_for_each(|path| {
             pins.must_be_ours(path)?;
@@ -143,7 +144,7 @@ impl Root {
         })
     }
 
-    /// Takes the place of an earlier root in the pins, too.
+    /// Moves the pins of this root to the places of the earlier one.
     pub fn settle(&mut self, pins: &Pins) -> Result<(), KernelError> {
         if !self.succeeds {
             return Ok(());
@@ -153,7 +154,7 @@ impl Root {
         Ok(())
     }
 
-    /// Puts the judge back into the slot, if somebody has emptied it or put another program there.
+    /// Restores the judge in the slot, if someone emptied it or put another program there.
     pub fn mend_slot(&mut self, mending: &mut Mending) -> Result<(), KernelError> {
         let Some(met) = &self.met else { return Ok(()) };
         let found = match self.seen.get(&0, 0) {
@@ -170,7 +171,7 @@ impl Root {
         Ok(())
     }
 
-    /// Pins it, its slot and its version again where somebody has removed or replaced them.
+    /// Pins the root, its slot and its version again where someone removed or replaced them.
     pub fn mend(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
         if self.succeeds {
             return Ok(());
@@ -191,7 +192,7 @@ impl Root {
         Ok(())
     }
 
-    /// Gives a link that has somebody else's program its own again.
+    /// Gives a link our program again after it had another one.
     pub fn return_to(&mut self, link: &Path) -> Result<(), KernelError> {
         self.update(link).map_err(|error| KernelError::load_of("give a link our program again", &*error))
     }
@@ -200,14 +201,14 @@ impl Root {
         let link = XdpLink::try_from(FdLink::from(PinnedLink::from_pin(path)?))?;
         match self.program.attach_to_link(link) {
             Ok(updated) => drop(self.program.take_link(updated)?),
-            // Its interface is gone, so there is nothing to filter.
+            // The link's interface is gone, so there is nothing to filter.
             Err(error) => info!("{}: its link is dead ({error})", printable::path(path)),
         }
         Ok(())
     }
 }
 
-/// What tells this root from those of other versions.
+/// The version that distinguishes this root from those of other builds.
 fn version() -> String {
     format!("{:08x}", crc32fast::hash(OBJECT))
 }
@@ -215,7 +216,7 @@ fn version() -> String {
 fn load(pins: &Pins, succeeds: bool) -> Result<(), KernelError> {
     let (root, next) = if succeeds { (pins.new_root(), pins.new_next()) } else { (pins.root(), pins.next()) };
     for stale in [&root, &next] {
-        // Of a daemon that was killed while it did this.
+        // Left by a daemon that was killed while it loaded a root.
         _ = std::fs::remove_file(stale);
     }
     let mut object: Ebpf = EbpfLoader::new()

@@ -1,5 +1,5 @@
-//! The holder of the kernel: makes maps, loads programs, attaches them. Whatever needs a capability is in this room, and
-//! nothing in it reads what comes from the world, or believes who asks.
+//! Carries out the broker's requests: it makes maps, loads programs and attaches them. All code that needs a
+//! capability is here. None of it reads untrusted input or trusts the requests.
 
 mod judges;
 mod mend;
@@ -29,7 +29,7 @@ use crate::lock::Lock;
 use crate::memory;
 use aya::maps::MapData;
 
-/// Everything of one daemon's that is in the kernel.
+/// Everything that belongs to one daemon in the kernel.
 pub struct Server {
     pins: Pins,
     root: Root,
@@ -38,40 +38,43 @@ pub struct Server {
     kept: Kept,
     ration: Ration,
     making: Making,
-    /// What was not as it had been left, until somebody is told.
+    /// Changes by others, until the daemon asks for them.
     mending: Mending,
-    /// Those of `kept`, and the counters: to be pinned again if somebody removes their pins.
+    /// Descriptors of the `kept` maps and of the counters, for pinning them again if someone removes their
+    /// pins.
     tables: Vec<(MapUse, MapData)>,
     counters: Option<MapData>,
-    /// Where a judge tells drops in full, from when somebody watches until a judge is published that tells none.
+    /// The ring for sampled drops. It exists from when a client watches until a judge without samples is
+    /// published.
     ring: Option<MapData>,
-    /// Whose programs there were when it began.
+    /// The programs that were loaded when the broker began.
     neighbours: Neighbours,
     loader: Loader,
     foreseen: Option<Foreseen>,
     ready: Option<Judge>,
     published: Option<Judge>,
-    /// Links were there when it began.
+    /// Whether there were links when the broker began.
     found_at_work: bool,
-    /// Nothing of ours is left, or all of it is another's, who may be there already.
+    /// Whether all our pins are removed, or another filterd owns them now.
     is_gone: bool,
-    /// What another filterd has published is what packets meet, as long as it has not made way.
+    /// Whether another filterd's judge is still the one that packets meet.
     is_apart: bool,
-    /// From then on that one goes on; in milliseconds of the machine's uptime.
+    /// The uptime of the machine in milliseconds at which that filterd continues.
     too_late: u64,
-    /// No other filterd may touch these pins.
+    /// Keeps other filterds from using these pins.
     lock: Lock,
 }
 
 impl Server {
-    /// Opens the pins under `directory`, where a daemon before this one may have left a filter at work. That goes on
-    /// until another is published.
+    /// Opens the pins under `directory`. A filter that an earlier daemon left there keeps working until a new
+    /// judge is published.
     pub fn open(directory: &Path) -> Result<Self, KernelError> {
         version::check()?;
         let is_new = directory.symlink_metadata().is_err();
         let (pins, lock) = Pins::open(directory)?;
         let root = counters::make_fit(&pins).and_then(|()| Root::open(&pins)).inspect_err(|_| {
-            // Nothing is left of a start that came to nothing. What refuses that, too, is told by what is returned.
+            // A failed start leaves nothing behind. If the removal fails as well, the returned error is the
+            // one to report.
             if is_new {
                 _ = pins.remove();
             }
@@ -79,7 +82,8 @@ impl Server {
         Ok(Self::with(pins, root, lock, false))
     }
 
-    /// The same beside a filterd that goes on: nothing of it is touched, and nothing is to be seen, until it makes way.
+    /// Starts next to a running filterd. It changes nothing of that filterd's, and packets see nothing, until
+    /// `Succeed`.
     pub fn beside(directory: &Path) -> Result<Self, KernelError> {
         version::check()?;
         let (mut pins, lock) = Pins::beside(directory)?;
@@ -120,12 +124,12 @@ impl Server {
         }
     }
 
-    /// Prepares aside what judges will be loaded with.
+    /// Starts making the loaders for judges in the background.
     pub fn begin_loaders(&mut self) {
         self.loader.begin();
     }
 
-    /// What is pinned.
+    /// Describes the pins that the broker found.
     pub fn earlier(&self) -> Earlier {
         Earlier {
             latest_generation: self.pins.latest_generation(),
@@ -135,7 +139,7 @@ impl Server {
         }
     }
 
-    /// Does what is asked, and counts what became of maps.
+    /// Carries out a request, then updates the memory count.
     pub fn serve(&mut self, request: Request) -> Result<(Answer, Option<OwnedFd>), KernelError> {
         let answer = self.carry_out(request);
         self.ration.count(self.kept.bytes(), clock::instant());
@@ -154,7 +158,7 @@ impl Server {
             Request::Begin { map, generation, words } => {
                 let name = MapUse { map, generation };
                 self.may_make(name, words)?;
-                // It counts from now on, lest more be begun than there may be.
+                // The map counts from now on, so that no more maps are begun than the limit allows.
                 self.kept.made(name, words);
                 self.making.begin(name, words);
                 Answer::Done
@@ -182,7 +186,7 @@ impl Server {
                 let interface = surroundings::interface(&name, index)?;
                 self.give_counters(index, &name)?;
                 if self.matches_new() {
-                    // Before the filter, so that what answers to this host is known from the first packet on.
+                    // Attached before the filter, so that flows are known from the first filtered packet on.
                     self.egress.attach(&name, index, &self.pins);
                 }
                 let Self { links, root, pins, neighbours, .. } = self;
@@ -270,7 +274,7 @@ impl Server {
         self.ration.may_make(name, bytes, memory::free_on_the_machine())
     }
 
-    /// What is dropped on this interface counts for it from the first packet on.
+    /// Gives an interface its own counters before its first packet is dropped.
     fn give_counters(&mut self, index: u32, name: &str) -> Result<(), KernelError> {
         self.hold_counters()?;
         let attached: Vec<u32> = self.links.look(&self.pins).iter().map(|link| link.index).collect();
@@ -283,7 +287,8 @@ impl Server {
     fn remove(&mut self) -> Result<(), KernelError> {
         self.egress.end(&self.pins)?;
         let removed = self.pins.remove();
-        // The last to hold a link lets the kernel take it off at once; where that is a pin, it does so later.
+        // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin,
+        // only later.
         self.links.forget();
         let left = removed.map_err(|error| KernelError::load("remove the pins", error))?;
         left.iter().for_each(|path| tracing::warn!("{} is not filterd's, and is left", path.display()));
@@ -291,7 +296,7 @@ impl Server {
         Ok(())
     }
 
-    /// Does what packets meet ask for own flows?
+    /// True if the published judge checks own flows.
     fn matches_new(&self) -> bool {
         self.published.as_ref().is_some_and(Judge::matches_new)
     }
@@ -307,7 +312,7 @@ impl Server {
     }
 }
 
-/// It becomes part of a path, and whoever asks may be somebody else than we think.
+/// Checks a name that becomes part of a path, because a hijacked daemon may have sent it.
 fn must_be_a_name(interface: &str) -> Result<(), KernelError> {
     check_interface_name(interface).map_err(|error| KernelError::load("use an interface", error))
 }

@@ -1,4 +1,4 @@
-//! The sizes that maps have: every other is refused, and all maps together have a limit.
+//! The valid sizes of maps, all others are refused, and the limit of all maps together.
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::labels::pages;
@@ -8,11 +8,11 @@ use filter_common::{labels, levels, networks, stash};
 use super::processors;
 use super::request::{MapName, MapPart};
 
-/// A part has at most a map in use, one that is ready, one that is being filled, and one whose pin would not go.
+/// A part has at most one map in use, one ready, one being filled, and one whose pin could not be removed.
 pub const MOST_OF_A_PART: usize = 4;
 
-/// Bytes of all maps together: as many as when the largest of each part are in use, ready and being filled. All sets share
-/// them: who blocks the most there can be allows little.
+/// The limit of all maps together, in bytes. It allows the largest map of each part in use, ready and being
+/// filled. All sets share it, so a host that blocks the maximum can allow only little.
 pub const MOST_BYTES: u64 = 3
     * (largest(MapPart::Addresses)
         + largest(MapPart::Networks)
@@ -24,7 +24,7 @@ pub const MOST_BYTES: u64 = 3
         + largest(MapPart::LevelLabels)
         + largest(MapPart::SixLabels));
 
-/// The bytes of a map of so many words; none if no map of this part has that size.
+/// The bytes of a map of this many words; none if no map of this part has that size.
 pub fn bytes(map: MapName, words: u32) -> Option<u64> {
     let is_a_size = match map.part {
         MapPart::Addresses => Geometry::all_exact4().map(table).any(|size| size == words),
@@ -56,22 +56,22 @@ pub fn bytes(map: MapName, words: u32) -> Option<u64> {
     u64::from(words).checked_mul(8).filter(|_| is_a_size)
 }
 
-/// The words of a table of this shape, and of its stash.
+/// The words of a table of this geometry and of its stash.
 pub const fn table(geometry: Geometry) -> u32 {
     stash::WORDS + geometry.words()
 }
 
-/// The words of the labels beside a table of this shape: those of its stash, and of its slots.
+/// The words of the labels for a table of this geometry: those of its stash and of its slots.
 pub const fn labels_beside(geometry: Geometry) -> u32 {
     labels::words_for(stash::LABELS + geometry.slots() as u32)
 }
 
-/// The words of the labels of IPv4 prefixes, with so many bits of pages.
+/// The words of the labels of IPv4 prefixes, for this number of page bits.
 pub const fn network_labels(page_bits: u32) -> u32 {
     pages::words(pages::DIRECTORY4, page_bits)
 }
 
-/// The same of so many words of levels.
+/// The words of the labels of levels, for this number of level words and page bits.
 pub const fn level_labels(levels: u32, page_bits: u32) -> u32 {
     pages::words(levels::labels::directory(levels), page_bits)
 }

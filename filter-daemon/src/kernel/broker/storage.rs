@@ -1,4 +1,4 @@
-//! Making the maps that tables live in: each one value of many words, pinned for the judge to find.
+//! Makes the maps of tables. Each is one value of many words, pinned so that judges can be loaded on it.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_RINGBUF: u32 = 27;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
-/// Bytes of the ring of samples.
+/// Size of the ring of samples in bytes.
 pub const RING: u32 = 1 << 20;
 
 /// Makes a map of zeroed words.
@@ -22,7 +22,7 @@ pub fn create(map: MapName, words: u32) -> Result<MapData, KernelError> {
     create_of(map.name(), words)
 }
 
-/// The same under this name.
+/// Makes a map of zeroed words under this name.
 pub fn create_of(name: &str, words: u32) -> Result<MapData, KernelError> {
     let size = words.checked_mul(size_of::<u64>() as u32);
     let size = size.ok_or_else(|| KernelError::refused("make a table", "it has no such size"))?;
@@ -32,20 +32,20 @@ pub fn create_of(name: &str, words: u32) -> Result<MapData, KernelError> {
         .map_err(|error| KernelError::map(name, u64::from(words) * 8, error))
 }
 
-/// Makes the ring in which drops are told: of some thousand samples, while it is read many times a second.
+/// Makes the ring for sampled drops. It holds some thousand samples, and is read many times a second.
 pub fn create_ring() -> Result<MapData, KernelError> {
     let definition = Map::new_from_params(BPF_MAP_TYPE_RINGBUF, 0, 0, RING, 0);
     MapData::create(definition, "samples", None)
         .map_err(|error| KernelError::map("samples", RING.into(), error))
 }
 
-/// Pins one at `path`, in place of whatever an earlier daemon left there.
+/// Pins a map at `path`, in place of anything an earlier daemon left there.
 pub fn pin(made: &MapData, path: &Path) -> Result<(), KernelError> {
     _ = fs::remove_file(path);
     made.pin(path).map_err(|error| KernelError::load("pin a table", error))
 }
 
-/// Pins a map again where its pin is gone, or leads elsewhere.
+/// Pins a map again if its pin is missing or leads elsewhere.
 pub fn pin_again(held: &MapData, path: &Path, mending: &mut Mending) -> Result<(), KernelError> {
     let failed = |error| KernelError::load("look at the pin of a map", error);
     let ours = held.info().map_err(failed)?.id();

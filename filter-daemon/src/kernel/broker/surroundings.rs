@@ -1,4 +1,4 @@
-//! What the broker sees for itself of what is around the filter: interfaces, and whose programs there are.
+//! Reads interfaces and loaded programs for the broker, independently of the daemon.
 
 use std::collections::HashMap;
 use std::thread;
@@ -12,7 +12,7 @@ use super::super::interface::{self, Interface};
 /// More programs than a machine has.
 const MOST: usize = 4096;
 
-/// The interface of this name, as it is now, if it still has this number.
+/// The interface of this name, if it still has this index.
 pub fn interface(name: &str, index: u32) -> Result<Interface, KernelError> {
     must_agree(look_up(name)?, name, index)
 }
@@ -32,7 +32,8 @@ fn look_up(name: &str) -> Result<Option<Interface>, KernelError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
         runtime.map_err(|error| failed(error.to_string()))?.block_on(interface::named(name))
     };
-    // On a thread of its own, since whoever has the broker in his own process may have a runtime already.
+    // On a thread of its own, because a caller that runs the broker in its process may have a runtime
+    // already.
     thread::scope(|threads| {
         let asked = thread::Builder::new().name("look-up".to_owned()).spawn_scoped(threads, ask);
         let asked = asked.map_err(|error| failed(error.to_string()))?;
@@ -40,16 +41,16 @@ fn look_up(name: &str) -> Result<Option<Interface>, KernelError> {
     })
 }
 
-/// The programs and links that there were when the broker began: later it may not ask any more.
+/// The programs and links that existed when the broker began. Later it lacks the capability to ask.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     names: HashMap<u32, String>,
-    /// Which link holds which program.
+    /// Pairs of a link and the program that it attaches.
     links: Vec<(u32, u32)>,
 }
 
 impl Neighbours {
-    /// Looks at them; where that is not allowed, they have no names.
+    /// Reads them. Without the capability the programs have no names.
     pub fn look() -> Self {
         let programs = loaded_programs().flatten().take(MOST);
         let named = programs.filter_map(|program| Some((program.id(), program.name_as_str()?.to_owned())));
@@ -57,12 +58,13 @@ impl Neighbours {
         Self { names: named.filter(|(_, name)| !name.is_empty()).collect(), links: links.collect() }
     }
 
-    /// A question mark if it has no name that we know.
+    /// The program's name, or a question mark if it is not known.
     pub fn name_of(&self, program: u32) -> String {
         self.names.get(&program).cloned().unwrap_or_else(|| UNNAMED.to_owned())
     }
 
-    /// The link that holds it, if it is held by just one: `ip link` does not take off what a link holds.
+    /// The link of a program, if exactly one link attaches it. `ip link` cannot detach a program that a link
+    /// attaches.
     pub fn link_of(&self, program: u32) -> Option<u32> {
         let mut links = self.links.iter().filter(|(_, held)| *held == program);
         links.next().filter(|_| links.next().is_none()).map(|(link, _)| *link)

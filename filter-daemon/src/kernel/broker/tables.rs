@@ -1,8 +1,12 @@
-//! The tables of a judge, written into its object: where the program names one, the kernel puts the address of its words.
+//! Writes the tables of a judge into its object: the kernel replaces each table name by the address of its
+//! words.
 //!
-//! A table is one value of a map. So it has an address that never changes, and a packet has nothing to look up, which would
-//! take eleven instructions for each table (`BPF_PSEUDO_MAP_VALUE`; the settings are reached in the same way). aya does
-//! this only for maps that it makes and fills itself: names without a definition it leaves alone, and these are those.
+//! A table is one value of a map, so its address never changes. A packet therefore needs no map lookup, which
+//! would take eleven instructions for each table (`BPF_PSEUDO_MAP_VALUE`). The settings are reached in the
+//! same way.
+//!
+//! This is done here because aya does it only for maps that it makes and fills itself. It ignores names
+//! without a definition, and the tables are such names.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -16,23 +20,23 @@ use super::counters;
 use super::pins::Pins;
 use super::request::MapUse;
 
-/// The bytes of an instruction that holds a number of 64 bits (RFC 9669, section 5.4).
+/// The bytes of an instruction that contains a 64-bit number (RFC 9669, section 5.4).
 const INSTRUCTION: usize = 16;
 const BPF_PSEUDO_MAP_FD: u8 = 1;
 const BPF_PSEUDO_MAP_VALUE: u8 = 2;
 
-/// Maps that the program itself hands to the kernel: own flows, which it looks up, and the ring of samples.
+/// Maps whose descriptor the program passes to the kernel: own flows for lookups, and the ring of samples.
 const FLOWS: &str = "FLOWS";
 const SAMPLES: &str = "SAMPLES";
 
-/// Constants of the program, in its read-only data.
+/// The program's constants, in its read-only data.
 const SETTINGS: &str = "SETTINGS";
 
-/// Tables that are open, with their names in the program.
+/// Open tables, with their names in the program.
 pub struct Tables(Vec<(&'static str, MapData)>);
 
 impl Tables {
-    /// Those that are pinned for `maps`, and the counters.
+    /// Opens the maps that are pinned for `maps`, and the counters.
     pub fn open(maps: &[MapUse], pins: &Pins) -> Result<Self, KernelError> {
         let tables = maps.iter().map(|map| (map.map.symbol(), pins.table(*map)));
         let open = |(name, pin)| {
@@ -43,27 +47,27 @@ impl Tables {
         all.map(open).collect::<Result<_, _>>().map(Self)
     }
 
-    /// And own flows, for a judge that asks for them.
+    /// Adds own flows, for a judge that checks them.
     pub fn open_flows(&mut self, pins: &Pins) -> Result<(), KernelError> {
         let opened = MapData::from_pin(pins.flows());
         self.0.push((FLOWS, opened.map_err(|error| KernelError::load("open own flows", error))?));
         Ok(())
     }
 
-    /// And the ring of samples, for a judge that tells drops in full.
+    /// Adds the ring of samples, for a judge that samples drops.
     pub fn add_samples(&mut self, ring: MapData) {
         self.0.push((SAMPLES, ring));
     }
 
-    /// `object` with them in it, as long as they are open.
+    /// Returns `object` with these tables. It is valid while they are open.
     pub fn write_into(&self, object: &[u8]) -> Result<Vec<u8>, object::Error> {
         let maps = self.0.iter().map(|(name, map)| (*name, map.fd().as_fd()));
         written(object, &maps.collect::<Vec<_>>())
     }
 }
 
-/// `object` with the addresses of these maps in place of their names. A program that asks for one more is refused by the
-/// kernel, unless its settings switch that off.
+/// Returns `object` with the addresses of these maps in place of their names. The kernel refuses a program
+/// that uses another name, unless its settings switch that use off.
 pub fn written(object: &[u8], maps: &[(&str, BorrowedFd<'_>)]) -> Result<Vec<u8>, object::Error> {
     let mut written = object.to_vec();
     let file = object::File::parse(object)?;
@@ -83,7 +87,7 @@ pub fn written(object: &[u8], maps: &[(&str, BorrowedFd<'_>)]) -> Result<Vec<u8>
     Ok(written)
 }
 
-/// Puts these words in place of the settings in `object`. aya could do it, but its loader would hold on to them.
+/// Replaces the settings in `object`. aya could do this, but its loader would keep a reference to them.
 pub fn write_settings(object: &mut [u8], settings: &[u64]) -> Result<(), NoSettings> {
     let bytes: Vec<u8> = settings.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let place = place_of_settings(object).filter(|place| place.len() == bytes.len());
@@ -92,7 +96,7 @@ pub fn write_settings(object: &mut [u8], settings: &[u64]) -> Result<(), NoSetti
     Ok(())
 }
 
-/// An object has no settings, or others than these.
+/// The object has no settings, or a different number of them.
 #[derive(Debug, Error)]
 #[error("the object has not these settings")]
 pub struct NoSettings;
@@ -105,7 +109,8 @@ fn place_of_settings(object: &[u8]) -> Option<Range<usize>> {
     Some(start..start + symbol.size() as usize)
 }
 
-/// Turns the number that an instruction holds, the place in the map, into that place's address; or into the map itself.
+/// Replaces an instruction's number, a position in the map, by the address of that position, or by the map
+/// itself.
 fn write_map(instruction: &mut [u8; INSTRUCTION], map: RawFd, name: &str) {
     let kind = if name == FLOWS || name == SAMPLES { BPF_PSEUDO_MAP_FD } else { BPF_PSEUDO_MAP_VALUE };
     let [_, registers, _, _, low @ .., _, _, _, _, _, _, _, _] = instruction;

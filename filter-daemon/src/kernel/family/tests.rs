@@ -1,4 +1,4 @@
-//! FAULTS K10: a key under which entries crowd refuses them far below the limit; and what is done about it.
+//! FAULTS K10: a key under which entries crowd refuses them far below the limit. Tests the reaction to that.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,24 +16,24 @@ use crate::kernel::kind::{Addresses, Entries, Live};
 use crate::kernel::needs::Labels;
 use crate::kernel::tests::memory::Memory;
 
-/// The key of which an enemy knows.
+/// A key that an attacker knows.
 const KNOWN: exact::Key = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9];
 
-/// Buckets that all who come have both their homes in: 64 places.
+/// All test entries have both homes in these buckets: 64 places.
 const BUCKETS: u32 = 32;
 
-/// The highest bits of their tokens, which are all the same: 256 places of the stash.
+/// All test entries share these highest bits of their tokens: 256 places of the stash.
 const TOKEN_BITS: u32 = 4;
 
-/// More than these buckets and places take, and below the limit of any table.
+/// More entries than those buckets and places take, and below the limit of any table.
 const CROWD: usize = 350;
 
 thread_local! {
-    /// The keys of the tables to come; behind them everyone has one of its own, as always.
+    /// The keys of the next tables. Once they are used up, each table gets a random key, as usual.
     static CHOSEN: RefCell<VecDeque<exact::Key>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// The table of addresses, under keys that a story chose.
+/// The table of addresses, with keys that a test chose.
 #[derive(Clone, Copy)]
 struct Keyed(Addresses);
 
@@ -99,7 +99,7 @@ impl Kind for Keyed {
     }
 }
 
-/// Nobody counts, and tables of addresses ask for nothing else.
+/// Supplies no labels and no prefixes: tables of addresses need nothing else.
 struct Nothing;
 
 impl Labels for Nothing {}
@@ -110,7 +110,7 @@ impl SixTargets for Nothing {
     }
 }
 
-/// A table, and who came.
+/// A table, and the addresses that were added.
 struct World {
     family: Family<Keyed>,
     maps: Maps,
@@ -118,7 +118,7 @@ struct World {
 }
 
 impl World {
-    /// A table with nobody in it; it, and the next ones, have these keys.
+    /// An empty table. It and the next ones get these keys.
     fn new(keys: &[exact::Key]) -> Self {
         CHOSEN.set(keys.iter().copied().collect());
         let mut maps = Maps::new(Memory::default().broker());
@@ -128,7 +128,8 @@ impl World {
         Self { family, maps, came: Vec::new() }
     }
 
-    /// A table with whom another key would crowd in the next larger one, whose keys these will be; and the shape of that.
+    /// A table of addresses that crowd under `KNOWN` in the next larger table, and its geometry. Later tables
+    /// get these keys.
     fn before_growth(keys: &[exact::Key]) -> (Self, Geometry) {
         let mut world = Self::new(&[]);
         let larger = next_larger(world.geometry());
@@ -141,7 +142,7 @@ impl World {
         self.family.store.geometry().expect("there is a table")
     }
 
-    /// These come, one by one.
+    /// Adds these addresses one by one.
     fn come(&mut self, addresses: Vec<u64>) {
         for address in &addresses {
             let entered = self.family.enter(|_| (*address, OTHER), &mut self.maps, &Nothing);
@@ -150,7 +151,7 @@ impl World {
         self.came.extend(addresses);
     }
 
-    /// A larger table is made aside, until it is done.
+    /// Makes a larger table in the background until it is in use.
     fn grow(&mut self) {
         let more = self.geometry().limit() + 1;
         assert!(self.family.grow_aside(more, &mut self.maps).expect("the kernel is well"));
@@ -162,7 +163,7 @@ impl World {
         }
     }
 
-    /// Everybody who came is there, once.
+    /// Asserts that all addresses are there exactly once.
     fn must_hold_all(&self) {
         let live = self.family.store.newest_live().expect("there is a table");
         assert_eq!(live.entries(), self.came.len() as u64);
@@ -170,7 +171,7 @@ impl World {
     }
 }
 
-/// Addresses whose homes under the known key lie close together in a table of this shape, and in its stash.
+/// Addresses whose homes under `KNOWN` lie close together in a table of this geometry, and in its stash.
 fn crowd(geometry: Geometry) -> Vec<u64> {
     let scheme = Exact::new(32, KNOWN, geometry);
     let is_near = |address: &u64| {
@@ -195,7 +196,7 @@ fn whom_one_key_refuses_another_takes_into_a_table_no_larger() {
 
 #[test]
 fn where_as_many_keys_refuse_as_are_tried_the_table_is_made_larger() {
-    // The first has let somebody in until then.
+    // The first key has accepted some addresses before it refuses.
     let mut world = World::new(&[KNOWN; 1 + KEYS as usize]);
     let before = world.geometry();
     world.come(crowd(before));
@@ -244,8 +245,8 @@ fn those_who_come_one_by_one_while_a_small_table_grows_do_not_wait_for_the_large
     world.must_hold_all();
 }
 
-/// The caller asks which tables are filled and has a judge loaded for these. A table that was filled a moment later took its
-/// place nevertheless, and everybody waited for a judge.
+/// The caller asks which tables are filled and loads a judge for these. Before the fix, a table that was
+/// filled a moment later came into use anyway, and every request waited for its judge.
 #[test]
 fn a_table_takes_its_place_only_if_the_caller_found_it_filled() {
     let mut world = World::new(&[]);

@@ -1,10 +1,10 @@
-//! Judges that are loaded aside for what is planned: of one with many IPv6 lengths a verifier takes some forty milliseconds to
-//! be sure, and the owner has others to serve.
+//! Loads judges in the background for planned changes. The verifier needs some forty milliseconds for a judge
+//! with many IPv6 lengths, and the owner must serve other requests meanwhile.
 //!
-//! Until it is there the plan is *put off*. Whoever leaves meanwhile, and whoever enters what packets read already, has
-//! nothing to do with it: for him nothing is loaded or published, so nothing can be refused. Who enters what is planned
-//! publishes it, and waits. `settle` publishes it when the judge is there, and then the larger tables go on, which have
-//! stood still meanwhile: the broker loads one judge at a time.
+//! Until the judge is loaded, the plan is *postponed*. Removals, and additions to tables that packets read
+//! already, do not need the plan. Nothing is loaded or published for them, so nothing can be refused. An
+//! addition to a planned table publishes the plan, and waits for it. `settle` publishes the plan when the
+//! judge is loaded. Larger tables stand still until then, because the broker loads one judge at a time.
 
 use filter_common::sets::SetName;
 
@@ -15,9 +15,9 @@ use crate::kernel::needs::{Needs, Truth};
 use crate::kernel::spec::JudgeSpec;
 
 impl Filter {
-    /// Plans room for `needs` as [`reserve`](Self::reserve) does, but has the judge for it loaded aside. True once it is
-    /// there, so that nobody waits for it any more. To be asked again until then; `settle` does the rest. What the kernel
-    /// refuses meanwhile is told to whoever asks next.
+    /// Plans room for `needs` as [`reserve`](Self::reserve) does, but loads the judge in the background. True
+    /// once it is loaded; call it again until then. `settle` does the rest. If the kernel refuses something
+    /// meanwhile, the next call returns that error.
     pub fn reserve_aside(&mut self, needs: &Needs, truth: &impl Truth) -> Result<bool, KernelError> {
         self.refused.take().map_or(Ok(()), Err)?;
         if self.has_judge_for_larger() {
@@ -29,13 +29,14 @@ impl Filter {
         self.or_discard(awaits).map(|awaits| !awaits)
     }
 
-    /// Has the judge loaded aside that judges so, paused or not. True once it is there; to be asked again until then.
+    /// Loads a judge for these settings in the background, keeping any pause. True once it is loaded; call it
+    /// again until then.
     pub fn foresee(&mut self, settings: Settings) -> Result<bool, KernelError> {
         let settings = Settings { paused: self.settings.paused, ..settings };
         if settings == self.settings {
             return Ok(true);
         }
-        // What is put off is published first, under the settings that it was planned for.
+        // A postponed plan is published first, under the settings that it was planned for.
         let is_before = self.awaited.as_ref().is_some_and(|awaited| awaited.settings == self.settings);
         if is_before || self.has_judge_for_larger() {
             return Ok(false);
@@ -43,12 +44,12 @@ impl Filter {
         self.awaits(JudgeSpec { settings, ..self.spec() }).map(|awaits| !awaits)
     }
 
-    /// Is a judge being loaded aside, of which `settle` is to be asked until it is there?
+    /// True while a judge is being loaded in the background. Call `settle` until it is loaded.
     pub const fn is_awaiting_judge(&self) -> bool {
         self.awaited.is_some()
     }
 
-    /// Would packets meet these where they look now, whatever is planned?
+    /// True if packets would find these targets in the tables that they read now, independently of any plan.
     pub fn sees(&self, name: SetName, targets: &Targets) -> bool {
         targets.is_empty()
             || self.published.as_ref().is_some_and(|published| {
@@ -62,22 +63,22 @@ impl Filter {
             })
     }
 
-    /// Is the one judge that is loaded aside that of larger tables, which will take their places soon?
+    /// True if the judge being loaded is the one for larger tables that will soon come into use.
     fn has_judge_for_larger(&self) -> bool {
         self.foreseen.is_some() && self.is_growing()
     }
 
-    /// What is planned, if it is put off.
+    /// The planned judge, if the plan is postponed.
     pub(super) fn put_off(&self) -> Option<JudgeSpec> {
         self.awaited.as_ref().map(|_| self.spec())
     }
 
-    /// Is what was put off what is planned still?
+    /// True if the postponed plan is still the current plan.
     pub(super) fn is_still(&self, put_off: Option<&JudgeSpec>) -> bool {
         put_off.is_some_and(|put_off| *put_off == self.spec())
     }
 
-    /// Do packets meet these effects where they look now?
+    /// True if these effects change only tables that packets read now.
     pub(super) fn does_without_plan(&self, effects: &Effects) -> bool {
         let has_word = || {
             self.published.as_ref().is_some_and(|published| published.overlap == self.overlap.generation())
@@ -86,12 +87,12 @@ impl Filter {
             && (effects.overlaps != Some(true) || has_word())
     }
 
-    /// What was put off is published when its judge is there.
+    /// Publishes the postponed plan when its judge is loaded.
     pub(super) fn settle_awaited(&mut self, awaited: &JudgeSpec) -> Result<(), KernelError> {
-        // What has come since may have made it another one.
+        // Changes made since then may require a different judge.
         let published = match self.awaits(JudgeSpec { settings: awaited.settings, ..self.spec() }) {
             Ok(true) => return Ok(()),
-            // Whoever wants other settings says so when he is asked again.
+            // The caller that wants other settings applies them when it asks again.
             Ok(false) if awaited.settings != self.settings => return Ok(()),
             Ok(false) => self.publish(),
             Err(refused) => Err(refused),
@@ -100,7 +101,8 @@ impl Filter {
         self.or_discard(published)
     }
 
-    /// Has such a judge loaded aside, if it is not the one at work, and tells whether it is to be waited for.
+    /// Loads this judge in the background unless it is published or ready. True if the caller has to wait for
+    /// it.
     fn awaits(&mut self, spec: JudgeSpec) -> Result<bool, KernelError> {
         self.awaited = None;
         let is_there = [&self.published, &self.ready].into_iter().flatten().any(|there| *there == spec);

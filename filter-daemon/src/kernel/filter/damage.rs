@@ -1,4 +1,5 @@
-//! Whether the tables that packets read say what was written into them, and new ones if they do not.
+//! Checks whether the tables that packets read still have their written content, and replaces them if they do
+//! not.
 
 use filter_common::set::{find4, find6};
 use filter_common::sets::SetName;
@@ -10,7 +11,8 @@ use crate::kernel::KernelError;
 use crate::kernel::needs::{Needs, Truth};
 
 impl Filter {
-    /// The first of the words before the tables that is not what was written there: what packets read first, and go by.
+    /// Checks the words that packets read first, before the tables. Returns a description of the first that
+    /// was changed.
     pub fn damage(&self) -> Option<String> {
         if !self.overlap.is_as_written() {
             return Some("the word that sends packets to what is allowed is another one".to_owned());
@@ -23,7 +25,7 @@ impl Filter {
         })
     }
 
-    /// Do packets find this target in this set, or one that covers it?
+    /// True if packets find this target in this set, or a target that covers it.
     pub fn holds(&self, name: SetName, target: Target) -> bool {
         let Some(seen) = self.seen() else { return true };
         match target {
@@ -32,8 +34,8 @@ impl Filter {
         }
     }
 
-    /// Makes every table anew out of what is wanted, whatever stands in those there are. Packets meet all of them by one store.
-    /// `everything` is what `truth` says, and `needs` the room for it.
+    /// Rebuilds every table from the wanted targets, ignoring the current tables. One store makes packets see
+    /// all of them. `everything` is the content of `truth`, and `needs` the room for it.
     pub fn make_anew(
         &mut self,
         needs: &Needs,

@@ -1,4 +1,4 @@
-//! Where packets meet the filter, and its end.
+//! Attaches the filter to interfaces, passes it on between filterds, and removes it.
 
 use std::os::fd::OwnedFd;
 
@@ -10,7 +10,6 @@ use crate::kernel::broker::request::{Answer, Mended, Request};
 use crate::kernel::{Attached, Interface, KernelError, Link};
 
 impl Filter {
-    /// Attaches to an interface.
     pub fn attach(&mut self, interface: Interface, mode: Mode) -> Result<Attached, KernelError> {
         match self.maps.broker().ask(Request::Attach {
             name: interface.name,
@@ -27,12 +26,12 @@ impl Filter {
         self.maps.broker().order(Request::Detach { interface: interface.to_owned() })
     }
 
-    /// Takes every link for ours that an earlier daemon has left pinned, by whatever name.
+    /// Adopts every pinned link that an earlier daemon left, under any name.
     pub fn adopt(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Adopt)
     }
 
-    /// Our links that are still on interfaces, with what sits there.
+    /// Our links that are still on interfaces, with the programs there.
     pub fn links(&mut self) -> Result<Vec<Link>, KernelError> {
         match self.maps.broker().ask(Request::Look)? {
             (Answer::Links(links), _) => Ok(links),
@@ -46,12 +45,13 @@ impl Filter {
         made.ok_or_else(|| KernelError::broker_gone("it has the map of ports and kept it"))
     }
 
-    /// Remembers flows that are open.
+    /// Records flows that are open already.
     pub fn seed(&mut self, keys: Vec<[u64; KEY_WORDS]>) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Seed(keys))
     }
 
-    /// Gives the filter anew to every interface that has it. Tells the number of the program that sits there then.
+    /// Attaches the filter again on every interface that has it. Returns the number of the program that is
+    /// attached then.
     pub fn renew(&mut self) -> Result<u32, KernelError> {
         match self.maps.broker().ask(Request::Renew)? {
             (Answer::Renewed(program), _) => Ok(program),
@@ -59,8 +59,8 @@ impl Filter {
         }
     }
 
-    /// Puts back pins, the judge in its slot and the egress program, where somebody has removed or replaced them; fails
-    /// where that cannot be.
+    /// Restores pins, the judge in its slot, and the egress program, wherever someone removed or replaced
+    /// them. Fails if one cannot be restored.
     pub fn mend_pins(&mut self) -> Result<Mended, KernelError> {
         match self.maps.broker().ask(Request::MendPins)? {
             (Answer::Mended(mended), _) => Ok(mended),
@@ -68,54 +68,55 @@ impl Filter {
         }
     }
 
-    /// Knows a link by another name; if one is known by that already, the two exchange their names. `formerly` is the name
-    /// it was asked for by, if another interface has that now.
+    /// Renames a link. If the other name is in use, the two links exchange their names. `formerly` is the
+    /// name under which the link was requested, if another interface has that name now.
     pub fn rename(&mut self, from: &str, to: &str, formerly: Option<String>) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Rename { from: from.to_owned(), to: to.to_owned(), formerly })
     }
 
-    /// Were there tables of a filterd that is no more?
+    /// True if an earlier filterd left tables.
     pub fn was_left_at_work(&mut self) -> bool {
         self.maps.broker().latest_generation() > 0
     }
 
-    /// Takes everything out of the kernel, unless an earlier daemon's filter was found at work: that goes on.
+    /// Removes everything from the kernel, unless an earlier daemon's filter was found at work: that one
+    /// keeps working.
     pub fn rollback(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Rollback)
     }
 
-    /// Lets packets meet this filter in place of another filterd's, which goes on beside until then; and after `too_late`
-    /// (milliseconds of the machine's uptime), too.
+    /// Makes packets meet this filter in place of another filterd's, which works until then. Fails after
+    /// `too_late` (milliseconds of the machine's uptime), because the other filterd then continues.
     pub fn succeed(&mut self, too_late: u64) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Succeed { too_late })
     }
 
-    /// The other filterd has gone.
+    /// Takes over the pins after the other filterd has ended.
     pub fn stand_alone(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Settle)
     }
 
-    /// Lets packets meet this filter again, after another filterd has failed to take its place.
+    /// Makes packets meet this filter again after another filterd failed to replace it.
     pub fn come_back(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::ComeBack)
     }
 
-    /// Leaves everything to the filterd that has taken this one's place.
+    /// Leaves everything to the filterd that has replaced this one.
     pub fn give_way(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::GiveWay)
     }
 
-    /// Takes the filter off every interface, and everything out of the kernel.
+    /// Takes the filter off every interface, and removes everything from the kernel.
     pub fn remove(&mut self) -> Result<(), KernelError> {
         self.maps.broker().order(Request::Remove)
     }
 
-    /// If the broker is gone, the error that says how it ended.
+    /// The error that says how the broker ended, if it has ended.
     pub fn obituary(&mut self) -> Option<KernelError> {
         self.maps.broker().obituary()
     }
 
-    /// Ends the broker, and waits until it is gone: whoever comes next finds the pins as they will stay.
+    /// Ends the broker and waits for it, so that the next filterd finds the pins in their final state.
     pub fn end(self) {
         self.maps.into_broker().end();
     }

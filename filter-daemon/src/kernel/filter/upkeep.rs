@@ -1,5 +1,5 @@
-//! What the tables need between changes: entries on the move, larger tables made aside, smaller ones, and lookups that
-//! nothing needs any more.
+//! Does the work that tables need between changes: moves entries, makes larger and smaller tables, and ends
+//! lookups that are no longer needed.
 
 use filter_common::labels::Counters;
 use filter_common::sets::{PerSet, SetName};
@@ -11,37 +11,40 @@ use crate::kernel::needs::{Needs, Truth};
 use crate::kernel::set::Set;
 
 impl Filter {
-    /// Is there room for `needs` in the tables as they are, those of both families and both sets?
+    /// True if the current tables of all sets have room for `needs`.
     pub fn has_room(&self, needs: &Needs) -> bool {
         let counts =
             needs.counters == Counters::Total || self.sets.blocking().all(|(_, set)| set.is_labelled());
         counts && self.sets.iter().all(|(name, set)| set.has_room(&needs[name]))
     }
 
-    /// Is there even nothing to be made or loaded for them?
+    /// True if nothing has to be made or loaded for `needs`.
     pub fn is_ready_for(&self, needs: &Needs) -> bool {
         self.has_room(needs) && self.sets.iter().all(|(name, set)| set.looks_up(&needs[name]))
     }
 
-    /// Should those who add many entries wait for a grace period first? One entry never needs to.
+    /// True if callers that add many entries should wait for a grace period first. Single entries never need
+    /// to.
     pub fn is_crowded(&self) -> bool {
         self.sets.iter().any(|(_, set)| set.is_crowded())
     }
 
-    /// Is a larger table being made aside?
+    /// True if a larger table is being made in the background.
     pub fn is_growing(&self) -> bool {
         self.growing().any()
     }
 
-    /// For which families?
+    /// The families whose larger table is being made.
     pub fn growing(&self) -> Growing {
         self.sets.iter().fold(Growing::default(), |growing, (_, set)| growing | set.growing())
     }
 
-    /// Begins to make tables with room for `needs` aside, for each family that has one which is too small. Tells which of
-    /// those that are too small are being made then, and so are worth waiting for; the others [`reserve`](Self::reserve)
-    /// makes at once. `settle` does the next steps. Fails, too, if the table made last could not be published: else those
-    /// who wait would wait as long as the kernel refuses.
+    /// Starts making larger tables in the background for each family whose table is too small for `needs`.
+    /// Returns the ones that are being made, so that the caller can wait for them. [`reserve`](Self::reserve)
+    /// makes the others at once. `settle` does the next steps.
+    ///
+    /// Also fails if the last such table could not be published. Otherwise callers would wait as long as the
+    /// kernel refuses.
     pub fn grow_aside(&mut self, needs: &Needs, _truth: &impl Truth) -> Result<Growing, KernelError> {
         self.in_vain.take().map_or(Ok(()), Err)?;
         let Self { sets, maps, .. } = self;
@@ -51,30 +54,30 @@ impl Filter {
         })
     }
 
-    /// Does the next step for larger tables in the making and for entries on the move, and publishes what is done. True if
-    /// another step is due after a grace period.
+    /// Does the next step for larger tables and for entries that are being moved, and publishes finished
+    /// tables. True if another step is due after a grace period.
     pub fn settle(&mut self, truth: &impl Truth) -> Result<bool, KernelError> {
         let due = self.sets.iter_mut().fold(false, |due, (_, set)| set.advance() || due);
         self.settle_plan(truth, false)?;
         Ok(due)
     }
 
-    /// The same for larger tables alone, while those on the move wait for a grace period.
+    /// Does the next step for larger tables only, while moving entries wait for a grace period.
     pub fn grow(&mut self, truth: &impl Truth) -> Result<(), KernelError> {
         self.settle_plan(truth, false)
     }
 
-    /// The same for kernels without grace periods: entries on the move get a table of their own.
+    /// Does the next step on kernels without grace periods: entries that are being moved get a new table.
     pub fn settle_anew(&mut self, truth: &impl Truth) -> Result<(), KernelError> {
         self.settle_plan(truth, true)
     }
 
-    /// Are tables much larger than `needs`?
+    /// True if tables are much larger than `needs` requires.
     pub fn is_roomy_for(&self, needs: &Needs) -> bool {
         self.sets.iter().any(|(name, set)| set.is_roomy_for(&needs[name]))
     }
 
-    /// Makes those tables anew that are much larger than `needs`.
+    /// Replaces the tables that are much larger than `needs` requires.
     pub fn shrink_to(&mut self, needs: &Needs, truth: &impl Truth) -> Result<(), KernelError> {
         let Self { sets, maps, .. } = self;
         let planned =
@@ -83,8 +86,8 @@ impl Filter {
         self.or_discard(published)
     }
 
-    /// Looks up no more than `needs`, which is all there is: packets pay for nothing else, and empty maps go. Where nothing
-    /// is allowed, no judge asks, and a clause of which nothing is on the list costs nothing.
+    /// Ends all lookups that `needs` does not require, so that packets do not pay for them, and removes empty
+    /// maps. If nothing is allowed, no judge looks it up. A clause without entries costs nothing.
     pub fn tidy(&mut self, needs: &Needs) -> Result<(), KernelError> {
         if needs.counters == Counters::Total && self.settings().counters == Counters::Total {
             self.maps.count(Counters::Total);
@@ -107,7 +110,7 @@ impl Filter {
         self.or_discard(published)
     }
 
-    /// Do packets from blocked sources ask what is allowed, too?
+    /// True if packets from blocked sources are looked up among the allowed targets, too.
     pub fn asks_allow(&self) -> bool {
         self.overlap.is_on()
     }
@@ -136,9 +139,9 @@ impl Filter {
         self.or_discard(published)
     }
 
-    /// Has the judge loaded that the larger tables which are filled will want, and tells whether it is worth waiting for: a
-    /// verifier takes its time, and the owner has others to serve. What comes in between makes it another judge; that one is
-    /// loaded when it is published.
+    /// Loads the judge for the filled larger tables in the background. True if it is worth waiting for,
+    /// because the verifier takes time and the owner must serve other requests. If changes made in between
+    /// require another judge, that one is loaded when it is published.
     fn waits_for_judge(&mut self, filled: &PerSet<Growing>) -> bool {
         let foreseen = PerSet::from_fn(|name| self.sets[name].foreseen(filled[name]));
         if foreseen.iter().all(|(_, set)| set.is_none()) {
@@ -154,13 +157,14 @@ impl Filter {
             if filled <= *before {
                 return false;
             }
-            // Another table has been filled meanwhile, and both take their places at once. The broker loads one at a time.
+            // Another table has been filled meanwhile, and both come into use at once. The broker loads one
+            // judge at a time.
             if self.maps.broker().foresee(asked.blueprint()).unwrap_or(false) {
                 return true;
             }
             self.foreseen = Some((spec.clone(), filled));
         }
-        // Where it cannot be loaded, whoever publishes will be told why.
+        // If it cannot be loaded, the publication fails and reports why.
         self.maps.broker().foresee(spec.blueprint()).unwrap_or(false)
     }
 

@@ -1,4 +1,4 @@
-//! The table of IPv4 addresses.
+//! The cuckoo table of IPv4 addresses: its settings, its keys and its entries.
 
 use std::iter;
 
@@ -15,10 +15,10 @@ use crate::kernel::broker::request::MapPart;
 use crate::kernel::broker::size;
 use crate::kernel::needs::{self, SixTargets};
 
-/// The table of IPv4 addresses. Bucket and code spell the address, so that it can be made anew out of itself.
+/// The settings of an address table. Bucket and code determine the address, so a table can be rebuilt from
+/// its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// Which map.
     pub generation: u64,
     geometry: Geometry,
     is_labelled: bool,
@@ -26,7 +26,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// What a judge must know of it.
+    /// The settings that a judge needs to read the table.
     pub fn settings(&self) -> AddressSettings {
         let lanes = self.geometry.lanes();
         AddressSettings {
@@ -45,13 +45,13 @@ impl Addresses {
 }
 
 impl Addresses {
-    /// The same under another key.
+    /// The table under a key that the test chose.
     #[cfg(test)]
     pub const fn under(self, key: exact::Key) -> Self {
         Self { key, ..self }
     }
 
-    /// The key of an address, and the list that it counts for, if it counts for any.
+    /// The key of an address, and its label if the table has labels.
     pub fn entry(&self, address: u32, wanted: &impl needs::Labels) -> (u64, Label) {
         (address.into(), if self.is_labelled { wanted.label_of_address(address) } else { OTHER })
     }
@@ -101,7 +101,7 @@ impl Kind for Addresses {
         wanted: &'a impl SixTargets,
     ) -> impl Iterator<Item = (u64, Label)> + 'a {
         let all = live.into_iter().flat_map(|live| spelled(live.table()).chain(live.unplaced()));
-        // One that has none yet does not know them.
+        // A table without labels cannot supply them, so `wanted` is asked.
         let asks = self.is_labelled && live.is_some_and(|live| live.table().labels().all().is_none());
         let label = |address| wanted.label_of_address(address);
         all.map(move |(address, known)| (address, if asks { label(address as u32) } else { known }))
@@ -136,14 +136,14 @@ fn spelled_by(table: Table<Exact, Copied, CopiedLabels>) -> impl Iterator<Item =
     (0..table.geometry().slots()).filter_map(move |number| entry_at(&table, number))
 }
 
-/// Who stands in the slot of this number.
+/// The entry in the slot of this number.
 fn entry_at<W: Words, L: Labels>(table: &Table<Exact, W, L>, number: u64) -> Option<(u64, Label)> {
     let slots = u64::from(table.geometry().bucket_slots());
     let home = table.home_at((number / slots) as u32, (number % slots) as u32);
     (home.code != 0).then(|| (table.scheme().key(home), table.labels().label(number as u32)))
 }
 
-/// Words as they were.
+/// A copy of a table's words.
 struct Copied(Vec<u64>);
 
 impl Words for Copied {
@@ -152,7 +152,7 @@ impl Words for Copied {
     }
 }
 
-/// Labels as they were.
+/// A copy of a table's labels.
 struct CopiedLabels(Vec<Label>);
 
 impl Labels for CopiedLabels {

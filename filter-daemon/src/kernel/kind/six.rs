@@ -1,4 +1,4 @@
-//! The table of IPv6 prefixes.
+//! The cuckoo table of IPv6 prefixes: its settings, its keys and its entries.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use crate::kernel::broker::request::MapPart;
 use crate::kernel::broker::size;
 use crate::kernel::needs::{Labels, SixTargets};
 
-/// The table of IPv6 prefixes. A fingerprint does not tell its prefix, so it is made anew out of what is wanted.
+/// The settings of an IPv6 table. Its codes do not contain the whole prefix, so it is rebuilt from the wanted
+/// targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SixTable {
-    /// Which map.
     pub generation: u64,
     geometry: Geometry,
     is_labelled: bool,
@@ -27,7 +27,7 @@ pub struct SixTable {
 }
 
 impl SixTable {
-    /// What a judge must know of it that looks up these lengths.
+    /// The settings for a judge that looks up these lengths.
     pub fn settings(&self, lengths: &BTreeSet<u8>) -> SixSettings {
         let longer = lengths.range(65..);
         let mut settings = SixSettings {
@@ -48,12 +48,12 @@ impl SixTable {
         settings
     }
 
-    /// The key under which `prefix` stands in it.
+    /// The key of a prefix in this table.
     pub fn key(&self, prefix: Prefix6) -> Key6 {
         six::key(&self.hash, prefix.address().into(), prefix.length())
     }
 
-    /// The same, and the list that it counts for, if it counts for any.
+    /// The key of a prefix, and its label if the table has labels.
     pub fn entry(&self, prefix: Prefix6, wanted: &impl Labels) -> (Key6, Label) {
         (self.key(prefix), if self.is_labelled { wanted.label_of_six(prefix) } else { OTHER })
     }

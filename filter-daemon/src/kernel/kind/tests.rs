@@ -1,13 +1,13 @@
-//! What the labels beside a table take: a byte a slot, so it is a matter of how full tables are.
+//! Tests how much memory labels take. They take a byte a slot, so the result depends on how full tables are.
 
 use std::ops::RangeInclusive;
 
 use super::*;
 
-/// From here on the labels of the stash are a small part.
+/// From this size on the labels of the stash are a small part.
 const MANY: u64 = 100_000;
 
-/// Each size of table from the first that takes so many, and the fewest entries for which it is made at once.
+/// Each table size from `MANY` entries on, with the fewest entries for which it is chosen.
 fn sizes<K: Kind>() -> impl Iterator<Item = (Geometry, u64)> {
     let made_for = |entries: &u64| K::geometry_for(*entries).expect("there is one");
     let next = move |fewest: &u64| {
@@ -29,7 +29,7 @@ fn labels(geometry: Geometry) -> u64 {
     8 * u64::from(size::labels_beside(geometry))
 }
 
-/// The entries for which a table made at once has more than 1.2 bytes of labels for each: none where `limit` says so.
+/// Ranges of entries for which a table made at once has more than 1.2 bytes of labels an entry.
 fn spacious<K: Kind>() -> Vec<RangeInclusive<u64>> {
     let few = sizes::<K>().map(|(geometry, fewest)| fewest..=(10 * labels(geometry) - 1) / 12);
     few.filter(|range| !range.is_empty()).collect()
@@ -57,8 +57,8 @@ fn labels_take_1_2_bytes_an_entry_at_the_limit_and_2_4_just_after_growth() {
     are_small_at_the_limit_and_after_growth::<SixTable>();
 }
 
-/// The first sizes with lanes of 16 and of 12 bits are no smaller than they must be to have such lanes: 1.5 and 1.34 bytes for
-/// the fewest entries that they are made for.
+/// The first sizes with lanes of 16 and of 12 bits are the smallest that can have such lanes. For the fewest
+/// entries that they are made for, they take 1.5 and 1.34 bytes an entry.
 #[test]
 fn labels_take_more_than_1_2_bytes_an_address_only_just_above_where_lanes_change() {
     assert_eq!(spacious::<Addresses>(), [349_570..=440_319, 7_826_249..=8_741_546]);

@@ -1,4 +1,4 @@
-//! The labels of what the levels tell.
+//! Writes the labels of prefixes that the levels hold.
 
 use filter_common::labels::{Bytes, Label, LabelsMut as _};
 use filter_common::levels::labels::{Place, entry_of, listed};
@@ -8,7 +8,7 @@ use crate::kernel::pages::LabelPages;
 use crate::kernel::window::Window;
 
 impl LabelPages {
-    /// Writes labels beside `words`, each where it belongs. Those of one node stand together.
+    /// Writes the label of each place of `words`. The places of one node must be consecutive.
     pub fn write6(
         &mut self,
         words: &Window,
@@ -35,7 +35,7 @@ impl LabelPages {
         self.put6(node);
     }
 
-    /// What stands beside one node stands beside another, which takes its place.
+    /// Moves the labels of one node to the node that replaces it.
     pub fn move6(&mut self, words: &Window, from: u32, to: u32) {
         let labels = self.labels(entry_of(from));
         self.store(entry_of(to), &labels, listed(words, to));

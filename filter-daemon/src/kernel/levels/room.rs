@@ -1,4 +1,5 @@
-//! How large the levels' map is: as what is in it and what is to come, and no larger than what it saves is worth.
+//! Decides the size of the levels' map: enough for present and coming entries, but limited in proportion to
+//! the table.
 
 use filter_common::cuckoo::geometry::Geometry;
 use filter_common::labels::pages;
@@ -8,14 +9,15 @@ use filter_common::levels::{Levels, size};
 use crate::kernel::ways::Ways;
 use crate::kernel::window::Window;
 
-/// The map is no larger than the table's part of this number,
+/// The map may take the table's words divided by this number.
 const PART: u32 = 4;
 
-/// or than so many words, if these are more: 2 MiB. Who is not told by the levels costs a probe or some.
+/// It may always take this many words (2 MiB). A prefix without room in the levels costs the judge extra
+/// table probes.
 const ALWAYS: u32 = 1 << 18;
 
-/// The size of a map in which whatever takes these ways has room, as far as it may have beside a table of this geometry; none
-/// if `levels` will do. What grows from itself gets half as much again.
+/// The size of a map with room for these ways, limited by the size of a table of this geometry. None if
+/// `levels` is large enough. A map that grows because it is full gets half as much again.
 pub fn larger_for(levels: Option<&Levels<Window>>, table: Option<Geometry>, ways: &Ways) -> Option<u32> {
     let most = most_beside(table);
     let Some(levels) = levels else {
@@ -29,12 +31,12 @@ pub fn larger_for(levels: Option<&Levels<Window>>, table: Option<Geometry>, ways
     Some(size::for_words(needed).max(grown).min(most))
 }
 
-/// The words of the map that has the labels of levels of such a size.
+/// The words of the label map that belongs to levels of this size.
 pub fn words_of_labels(size: u32, label_bits: u32) -> u32 {
     pages::words(directory(size), label_bits)
 }
 
-/// The largest size that there may be beside a table of this geometry.
+/// The largest size allowed for a table of this geometry.
 fn most_beside(table: Option<Geometry>) -> u32 {
     size::within(table.map_or(0, |geometry| geometry.words() / PART).max(ALWAYS))
 }

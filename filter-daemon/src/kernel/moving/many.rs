@@ -1,5 +1,5 @@
-//! Many that enter at once: their homes are worked out once and fetched together, so that memory is waited for once, not
-//! once for each of them.
+//! Adds many entries at once. Their homes are computed once and prefetched together, so that the processor
+//! waits for memory once instead of once an entry.
 
 use std::hint::black_box;
 
@@ -10,15 +10,15 @@ use filter_common::labels::{Label, LabelsMut};
 
 use super::Moving;
 
-/// Keys whose homes are fetched together: few enough that what is fetched for them stays near.
+/// Keys whose homes are prefetched together: few enough to stay in the near cache.
 const AT_ONCE: usize = 64;
 
-/// Does anybody read the table while they enter?
+/// Whether packets read the table during the additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Packets do.
+    /// Packets read the table.
     Packets,
-    /// Nobody does yet.
+    /// No packet reads the table yet.
     Nobody,
 }
 
@@ -29,8 +29,8 @@ where
     W: WordsMut,
     L: LabelsMut,
 {
-    /// Lets `keys` in, until there is no room for one; of those that are there only the label changes. Tells how many came
-    /// before that one.
+    /// Adds `keys` until one finds no room. Returns how many were processed before that one. For keys that
+    /// are there already only the label changes.
     pub fn enter_all(&mut self, mut keys: impl Iterator<Item = (S::Key, Label)>, readers: Readers) -> usize {
         let (mut together, mut entered) = (Vec::with_capacity(AT_ONCE), 0);
         loop {
@@ -48,8 +48,8 @@ where
         }
     }
 
-    /// Brings these homes near, and the labels beside the first one, which are written before it. Most have room in the first: the
-    /// labels of the second would be fetched in vain.
+    /// Prefetches these homes, and the labels of the first one, which are written before it. Most keys have
+    /// room in the first home, so prefetching the labels of the second would be wasted.
     fn prefetch(&self, homes: &[Home; 2]) {
         self.table.prefetch_homes(homes);
         black_box(self.table.label_at(self.table.slot(homes[0].bucket, 0)));

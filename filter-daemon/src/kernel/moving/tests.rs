@@ -1,4 +1,5 @@
-//! A live table against a plain set, with packets looking on between any two stores; and against plain labels.
+//! Compares a live table with a plain set while packets read between any two stores, and its labels with
+//! plain labels.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use super::*;
 
 const WIDTH: u32 = 16;
 
-/// No power of two.
+/// Not a power of two.
 const BUCKETS: u32 = 37;
 
 fn scheme(geometry: Geometry) -> Exact {
@@ -26,10 +27,10 @@ fn geometry() -> Geometry {
     Geometry::new(BUCKETS, 1, Lanes::new(4, 16))
 }
 
-/// Memory in which every store lets readers look on.
+/// Memory that records every store, so that readers can look at any moment.
 struct Watched {
     words: Vec<Cell<u64>>,
-    /// Every version that a word had, with the time at which it came.
+    /// Every version of each word, with the time of its store.
     history: RefCell<Vec<Vec<(u64, u64)>>>,
     time: Cell<u64>,
 }
@@ -61,7 +62,7 @@ impl WordsMut for Watched {
     }
 }
 
-/// The memory as it was at one point in time.
+/// The memory at one point in time.
 struct Then<'a>(&'a Watched, u64);
 
 impl Words for Then<'_> {
@@ -70,7 +71,8 @@ impl Words for Then<'_> {
     }
 }
 
-/// Does a packet find `key`, looking into its first home, its second home and the stash at these three points in time?
+/// True if a packet finds `key` when it reads first home, second home and stash at these three points in
+/// time.
 fn finds(memory: &Watched, key: u64, first: u64, second: u64, in_stash: u64) -> bool {
     let (scheme, geometry) = (scheme(geometry()), geometry());
     let [one, two] = scheme.homes(key);
@@ -98,9 +100,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..300)
 }
 
-/// Takes the steps. After every store of each, readers that began anywhere since the last grace period but one load in
-/// every order that the memory allows, and must find whoever has been in since they began: a writer that is killed there
-/// makes no other store.
+/// Takes the steps. After every store of each step, readers load in every order that the memory allows. They
+/// began at any time since the grace period before the last. They must find every entry that was there all
+/// the time since they began. Checking after each store also covers a writer that is killed there, since it
+/// makes no further store.
 fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     let words = (geometry().words() + stash::WORDS) as usize;
     let labels = vec![Cell::new(0); words];
@@ -148,7 +151,7 @@ fn tell(steps: Vec<Step>, is_ordered: bool) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The labels beside `key` in whatever place a packet may find it.
+/// The labels of `key` in all places where a packet may find it.
 fn everywhere<L: LabelsMut>(live: &Moving<Exact, Watched, L>, key: u64) -> Vec<Label> {
     let (table, token) = (live.table(), live.table().scheme().token(key));
     let slots = table.scheme().homes(key).into_iter().filter_map(|home| table.slot_of(home));
@@ -189,7 +192,7 @@ proptest! {
     }
 }
 
-/// Who makes a table for a million, and finds after half of them that it is full, need not ask the others.
+/// A caller that fills a table for a million and finds it full after half of them need not supply the others.
 #[test]
 fn nobody_is_asked_for_any_more_once_a_table_is_full() {
     let geometry = geometry();

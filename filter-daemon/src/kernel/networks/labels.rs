@@ -1,4 +1,4 @@
-//! The labels of /24s.
+//! Keeps the labels of IPv4 /24s.
 
 use filter_common::labels::Label;
 use filter_common::networks::bits_of;
@@ -8,7 +8,7 @@ use crate::kernel::needs::Wanted;
 use crate::kernel::pages::{LabelPages, Listed, Page};
 
 impl LabelPages {
-    /// Copies the labels of all /16s into these, in which nothing is yet and which have at least as many pages.
+    /// Copies the labels of all /16s into `other`, which must be empty and have at least as many pages.
     pub fn copy_slash16s_to(&self, other: &mut Self, listed: impl Fn(u32) -> u64) {
         for slash16 in 0..1 << 16 {
             let listed = listed_in(slash16, &listed);
@@ -18,7 +18,8 @@ impl LabelPages {
         }
     }
 
-    /// Asks `wanted` for the labels of all that is listed within this prefix. `listed` tells the bits of 64 /24s.
+    /// Asks `wanted` for the labels of everything listed within this prefix. `listed` returns the bits of 64
+    /// /24s.
     pub fn ask4(&mut self, prefix: Prefix4, listed: impl Fn(u32) -> u64, wanted: &impl Wanted) {
         for slash16 in slash16s(prefix) {
             let listed = listed_in(slash16, &listed);
@@ -34,7 +35,7 @@ impl LabelPages {
         }
     }
 
-    /// Something within this prefix has left: pages that are not needed any more are given up.
+    /// Frees pages that are no longer needed after something within this prefix was removed.
     pub fn tidy4(&mut self, prefix: Prefix4, listed: impl Fn(u32) -> u64) {
         for slash16 in slash16s(prefix) {
             if self.has_page(slash16) {
@@ -44,13 +45,13 @@ impl LabelPages {
     }
 }
 
-/// How many pages may be needed when this prefix enters, or counts for another list.
+/// The most pages that may be needed when this prefix is added or relabelled.
 pub fn pages_for(prefix: Prefix4, wanted: &impl Wanted) -> usize {
     let most = 1 << 16_u8.saturating_sub(prefix.length());
     1 + wanted.networks_within(prefix).filter(|network| network.length() > 16).take(most).count()
 }
 
-/// Also beside the bits that are there: those that this prefix is about to set.
+/// Adds the bits that this prefix is about to set to those of `listed`.
 pub fn with(prefix: Prefix4, listed: impl Fn(u32) -> u64) -> impl Fn(u32) -> u64 {
     let (first, last) = (prefix.first() >> 8, prefix.last() >> 8);
     move |word| {
@@ -67,7 +68,7 @@ fn listed_in(slash16: u32, listed: impl Fn(u32) -> u64) -> Listed {
     std::array::from_fn(|word| listed(slash16 * 4 + word as u32))
 }
 
-/// The /24s of this prefix, which is within one /16, get this label.
+/// Sets the label of the /24s of this prefix, which must lie within one /16.
 fn fill(labels: &mut Page, prefix: Prefix4, label: Label) {
     let number = |address: u32| (address >> 8 & 0xFF) as usize;
     labels[number(prefix.first())..=number(prefix.last())].fill(label);

@@ -1,4 +1,4 @@
-//! Whoever enters comes into its table: the one that packets read, or a fresh one that they do not see yet.
+//! Adds entries to their tables: to the one that packets read, or to a fresh one that packets do not see yet.
 
 use filter_common::cuckoo::six::Key6;
 use filter_common::levels::LONGEST_TOLD;
@@ -14,7 +14,7 @@ use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
 
 impl Set {
-    /// Plans to make anew whatever these effects reach, as it is, so that all of them are seen at once.
+    /// Plans copies of all tables that these effects change, so that packets see all changes at once.
     pub fn refresh(
         &mut self,
         effects: &SetEffects,
@@ -30,14 +30,15 @@ impl Set {
         }
         if reaches(|target| matches!(target, Target::V6(_))) {
             self.levels.refresh(maps, wanted)?;
-            // The table is made out of what is wanted, and so must know who of those that come is told before it.
+            // The table takes the prefixes that the levels do not hold, so the levels must be prepared for
+            // the new ones first.
             short6(effects).for_each(|prefix| _ = self.levels.make_way(prefix));
             self.six.refresh(maps, &Beyond { levels: &self.levels, wanted })?;
         }
         Ok(())
     }
 
-    /// Lets everyone in that enters. `wanted` is what is wanted of the set from then on.
+    /// Adds every target of the effects. `wanted` holds the targets wanted of the set afterwards.
     pub fn enter(
         &mut self,
         effects: &SetEffects,
@@ -46,8 +47,8 @@ impl Set {
     ) -> Result<(), KernelError> {
         let entered = &effects.entered;
         self.enter_addresses(&entered.addresses, maps, wanted)?;
-        // Short prefixes first: where the levels have room for few, they shall have it. And who is told by them must be known
-        // before a table is made anew out of everything else.
+        // Short prefixes come first, so that they get the little room that the levels may have. The prefixes
+        // that the levels hold must also be known before a table is rebuilt from the remaining ones.
         let is_short =
             |target: &&Target| matches!(target, Target::V6(prefix) if prefix.length() <= LONGEST_TOLD);
         entered
@@ -89,7 +90,7 @@ impl Set {
         maps: &mut Maps,
         wanted: &impl Wanted,
     ) -> Result<(), KernelError> {
-        // Nobody is there who could come a second time.
+        // An empty fresh table contains no duplicates.
         if self.addresses.store.is_fresh_and_empty() {
             let entry_in = |table: &Addresses, at: usize| table.entry(addresses[at], wanted);
             let refused = self.addresses.store.fill_all(entry_in, 0..addresses.len());
@@ -155,7 +156,7 @@ impl Set {
     }
 }
 
-/// The IPv6 prefixes that come and are such as the levels tell, where they have room.
+/// The added IPv6 prefixes that the levels can hold if they have room.
 fn short6(effects: &SetEffects) -> impl Iterator<Item = Prefix6> + '_ {
     effects.entered.others.iter().filter_map(|target| match target {
         Target::V6(prefix) if is_short6(*target) => Some(*prefix),

@@ -1,4 +1,4 @@
-//! Whoever leaves goes out of its table, and nothing can refuse that.
+//! Removes entries from their tables. Nothing can refuse a removal.
 
 use filter_common::cuckoo::six::Key6;
 use filter_common::target::Target;
@@ -9,9 +9,9 @@ use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
 
 impl Set {
-    /// Releases everyone that leaves. `wanted` is what is wanted of the set from then on.
+    /// Removes every target that leaves. `wanted` holds the targets wanted of the set afterwards.
     pub fn leave(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
-        // Asking for each takes longer than all the rest.
+        // A lookup for each address would take longer than all the rest.
         let may_be_wanted = wanted.has_long_prefixes() || !effects.entered.is_empty();
         let left = &effects.left;
         for addresses in left.addresses.chunks(AT_ONCE) {
@@ -32,7 +32,7 @@ impl Set {
         left.others.iter().for_each(|target| self.leave_one(*target, wanted));
     }
 
-    /// Releases everyone that has entered in vain, as far as `wanted`, which is what was wanted before, does not want it.
+    /// Removes the additions of a failed change. Targets of `wanted`, the state before the change, stay.
     pub fn withdraw(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         let entered = effects.entered.iter();
         let unwanted = entered.filter(|target| match target {
@@ -42,7 +42,7 @@ impl Set {
         unwanted.for_each(|target| self.leave_one(target, wanted));
     }
 
-    /// Releases everyone that leaves from what packets do not see yet.
+    /// Removes targets from fresh tables, which packets do not see yet.
     pub fn leave_fresh(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         for target in effects.left.iter() {
             match target {

@@ -1,4 +1,4 @@
-//! Whoever stays blocked, and is to be counted for another list. Nothing can refuse that.
+//! Changes the list that a blocked target counts for. Nothing can refuse that.
 
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::target::Target;
@@ -10,7 +10,7 @@ use crate::kernel::needs::Wanted;
 use crate::kernel::networks::is_network;
 
 impl Set {
-    /// Asks `wanted` anew for which lists these count. Labels of prefixes may need room.
+    /// Asks `wanted` for the labels of these targets again. Labels of prefixes may need room.
     pub fn relabel(&mut self, effects: &SetEffects, maps: &mut Maps, wanted: &impl Wanted) {
         for target in effects.relabelled.iter() {
             self.make_label_room(target, maps, wanted);
@@ -18,7 +18,7 @@ impl Set {
         }
     }
 
-    /// The same where there is nobody who could make room.
+    /// Does the same in the current maps, without making room.
     pub fn relabel_in_place(&mut self, effects: &SetEffects, wanted: &impl Wanted) {
         effects.relabelled.iter().for_each(|target| self.relabel_one(target, wanted));
     }
@@ -36,7 +36,7 @@ impl Set {
         }
     }
 
-    /// Where there is no memory for it, the rest goes on.
+    /// If memory is short, the targets are relabelled anyway, some of them as `other`.
     fn make_label_room(&mut self, target: Target, maps: &mut Maps, wanted: &impl Wanted) {
         let made = match target {
             Target::V4(prefix) if is_network(prefix) => self.networks.make_pages(prefix, maps, wanted),

@@ -1,4 +1,4 @@
-//! Would packets meet what enters where they look now, whatever is planned beside it?
+//! Decides whether additions go to the tables that packets read now, independently of plans.
 
 use filter_common::levels::LONGEST_TOLD;
 use filter_common::target::Target;
@@ -9,7 +9,7 @@ use crate::kernel::networks::is_network;
 use crate::kernel::spec::SetSpec;
 
 impl Set {
-    /// Would those packets do that look into this set as `published` says?
+    /// True if packets judged by `published` would see these targets once they are added.
     pub fn sees(&self, targets: &Targets, published: &SetSpec) -> bool {
         let sees_addresses = targets.addresses.is_empty() || self.sees_addresses(published);
         let sees_nets64 =

@@ -1,6 +1,6 @@
-//! The settings that judges get, for the sets to block and to allow and at every size of their tables at which something changes,
-//! are those that tests/proof knows: what it proves, it proves of any settings that are as `settings.py` says, and of each of these
-//! it checks that they are so.
+//! Checks that judges get the settings that tests/proof knows, for the sets to block and to allow, at every
+//! table size where something changes. The proof holds for any settings that satisfy `settings.py`, and it
+//! checks that each of these settings does.
 
 use std::collections::BTreeSet;
 use std::mem::offset_of;
@@ -33,10 +33,12 @@ fn the_settings_of_judges_are_those_that_the_proof_is_about() {
     );
 }
 
-/// So many sizes of levels from one of those that come to the next: the smallest is the first of them, and all come in turn.
+/// Steps through the sizes of levels by this many. The first is the smallest, and repeated cycles reach all
+/// sizes.
 const LEVELS_APART: usize = 64;
 
-/// Each set to block, with the set to allow that is the one before it: so each of them is once either.
+/// Each set to block, together with its predecessor as the set to allow. Each set thereby occurs once in each
+/// role.
 fn specs() -> impl Iterator<Item = JudgeSpec> {
     let sets: Vec<SetSpec> = sets().collect();
     let before = sets.clone().into_iter().cycle().skip(sets.len() - 1);
@@ -50,7 +52,8 @@ fn specs() -> impl Iterator<Item = JudgeSpec> {
     })
 }
 
-/// Nothing; then each size of IPv4 with one of IPv6, the smaller of which come again with other lengths.
+/// The empty set, then each size of IPv4 with one of IPv6. The smaller IPv6 sizes are repeated with other
+/// lengths.
 fn sets() -> impl Iterator<Item = SetSpec> {
     let some = |lengths: &[u8]| lengths.iter().copied().collect::<BTreeSet<u8>>();
     let lengths =
@@ -60,7 +63,7 @@ fn sets() -> impl Iterator<Item = SetSpec> {
     let mut six = turns(Geometry::all_six()).into_iter().cycle();
     let mut lengths = lengths.into_iter().cycle();
     let sized = four.into_iter().zip(0_u32..).map(move |(geometry, number)| {
-        // Two of three count for lists.
+        // Two of three have labels.
         let is_labelled = number % 3 != 0;
         let label_bits = is_labelled.then(|| pages::SIZES.start() + number % 11);
         SetSpec {
@@ -74,7 +77,7 @@ fn sets() -> impl Iterator<Item = SetSpec> {
     [SetSpec::default()].into_iter().chain(sized)
 }
 
-/// The sizes that are a power of two, and those before them: there the shape of a table changes.
+/// The sizes that are a power of two, and those just before them: the shape of a table changes there.
 fn turns(all: impl Iterator<Item = Geometry>) -> Vec<Geometry> {
     let all: Vec<Geometry> = all.collect();
     let is_turn = |at: usize| {
@@ -84,7 +87,7 @@ fn turns(all: impl Iterator<Item = Geometry>) -> Vec<Geometry> {
     (0..all.len()).filter(|at| is_turn(*at)).map(|at| all[at]).collect()
 }
 
-/// The words of both sets that are not zero, by their number, but for those of keys, and of what comes behind the IPv6 key.
+/// The nonzero words of both sets by number, without keys and without everything after the IPv6 key.
 fn line(spec: &JudgeSpec) -> String {
     let mut settings = spec.words();
     let sets = &mut settings.sets;

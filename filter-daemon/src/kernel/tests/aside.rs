@@ -1,4 +1,4 @@
-//! Judges that are loaded aside while others are served: what is planned is put off until then, and of nobody's concern.
+//! Tests judges that are loaded in the background: plans wait for them, and other requests do not.
 
 use crate::blocklist::{Change, Origin, Polarity, Settings, Targets};
 use crate::kernel::KernelError;
@@ -9,13 +9,14 @@ use filter_common::target::{Prefix, Target};
 use super::growth::{Owner, four, net64, six};
 use super::world::at;
 
-/// A network, /64s, and an address: maps, levels and lengths that no judge has looked into before.
+/// A network, a /64 and an IPv6 address: they need maps, levels and lengths that no judge has looked up
+/// before.
 fn first_of_their_kind() -> Targets {
     Targets::from_iter([Target::V4(Prefix::covering(0x0B00_0000, 24)), net64(7), six(1)])
 }
 
 impl Owner {
-    /// One whose judge looks up addresses alone, and who waits for one that looks up more.
+    /// An owner whose judge looks up addresses only, and that waits for a judge that looks up more.
     fn waiting() -> Self {
         let mut owner = Self::new();
         owner.add((0..300).map(four)).expect("the kernel is well");
@@ -29,7 +30,7 @@ impl Owner {
         filter.reserve_aside(&needs, blocklist)
     }
 
-    /// So many steps of the loop until no judge is awaited.
+    /// The steps of the main loop until no judge is awaited, at most a hundred.
     fn settle_judge(&mut self) -> usize {
         let steps = (0..100).take_while(|_| {
             let is_awaited = self.filter().is_awaiting_judge();
@@ -64,7 +65,8 @@ fn who_enters_meanwhile_where_packets_look_already_does_not_wait_for_it() {
     assert!((0..301).map(four).chain(first_of_their_kind().iter()).all(|target| owner.drops(target)));
 }
 
-/// What is blocked on some ports alone has a set of its own, which is of no concern to what is blocked on all.
+/// Targets that are blocked on some ports only have a set of their own, which must not affect the set blocked
+/// on all.
 #[test]
 fn nor_for_a_clause_that_no_judge_knows() {
     let mut owner = Owner::new();
@@ -98,7 +100,7 @@ fn who_leaves_meanwhile_needs_nothing_of_the_kernel() {
     assert_eq!(owner.kernel.requests(), next);
 }
 
-/// He could have waited for his turn, and did not.
+/// The caller adds at once instead of waiting for the judge.
 #[test]
 fn who_enters_what_is_planned_is_met_at_once() {
     let mut owner = Owner::waiting();
@@ -137,7 +139,7 @@ fn he_is_told_even_if_the_kernel_is_well_again_when_he_asks() {
     assert!(!owner.reserve_aside(&first_of_their_kind()).expect("he is told once"), "it takes a while");
 }
 
-/// Two that wait need not be told apart: the broker loads one judge at a time, and that is the one for both in the end.
+/// Both may wait for the same judge: the broker loads one at a time, and in the end one judge serves both.
 #[test]
 fn a_larger_table_waits_for_the_judge_that_is_awaited_and_nobody_for_either() {
     let mut owner = Owner::waiting();

@@ -1,4 +1,4 @@
-//! Somebody writes into the tables: that is noticed, and they are made anew.
+//! Tests that changes by others to the tables are detected, and that the tables are then rebuilt.
 
 use filter_common::packet::Source;
 use filter_common::reason::Verdict;
@@ -11,7 +11,7 @@ use crate::daemon::commit::Protection;
 use crate::kernel::Filter;
 use crate::kernel::broker::request::MapPart;
 
-/// One that stands in each part.
+/// A target for each part of the tables.
 const LISTED: [(&str, MapPart); 4] = [
     ("203.0.113.7", MapPart::Addresses),
     ("198.51.100.0/24", MapPart::Networks),
@@ -30,7 +30,7 @@ impl Machine {
         let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).unwrap();
         let listed = LISTED.iter().map(|(target, _)| target.parse().unwrap()).collect();
         protection.commit(&want(listed), at(1)).unwrap();
-        // What covers an allowed one has the word that says so.
+        // A blocked prefix that covers an allowed address sets the overlap word.
         let covering = ["192.0.2.0/25".parse().unwrap()].into_iter().collect();
         protection.commit(&want(covering), at(1)).unwrap();
         let allowed = ["192.0.2.1".parse().unwrap()].into_iter().collect();
@@ -47,7 +47,7 @@ impl Machine {
         matches!(self.kernel.judge(source), Verdict::Drop(_))
     }
 
-    /// It is found at one look, and then all is well.
+    /// Asserts that the damage is found at one check, and that the rebuilt tables are correct.
     fn mends(&mut self) {
         let damage = self.protection.damage(0).expect("somebody has changed the tables");
         self.protection.make_anew().unwrap();
@@ -84,7 +84,7 @@ fn a_changed_overlap_word_is_noticed() {
 fn entries_written_by_others_go_again() {
     let mut machine = Machine::new();
     machine.kernel.overwrite(MapPart::Networks, u64::MAX);
-    // What is listed is found all the same; the stash of the table next to it tells.
+    // Listed targets are still found, so the change is detected by the stash of the other table.
     machine.kernel.overwrite(MapPart::Addresses, u64::MAX);
     assert!(machine.is_dropped("8.8.8.8"));
     machine.mends();

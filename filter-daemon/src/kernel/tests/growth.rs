@@ -1,4 +1,4 @@
-//! Larger tables made aside: of both families at once, page by page, and in vain.
+//! Tests larger tables made in the background: for both families at once, page by page, and with refusals.
 
 use std::ops::Range;
 use std::thread;
@@ -15,7 +15,7 @@ use filter_common::target::{Prefix, Target};
 
 use super::world::{at, nothing, release, want};
 
-/// The owner task's part of it, without the task.
+/// The part of the owner task that changes tables, without the task.
 pub struct Owner {
     pub kernel: Memory,
     pub protection: Protection,
@@ -26,7 +26,7 @@ impl Owner {
         Self::with(nothing())
     }
 
-    /// One who wants all of this from the beginning.
+    /// An owner that wants all of this from the beginning.
     pub fn with(blocklist: Blocklist) -> Self {
         let kernel = Memory::default();
         let filter = Filter::through(kernel.broker());
@@ -46,14 +46,14 @@ impl Owner {
         self.protection.commit(&release(targets.collect()), at(1)).expect("who leaves is not refused");
     }
 
-    /// Room for all of these at once, before any comes.
+    /// Makes room for all of these at once, before any is added.
     pub fn reserve(&mut self, more: impl Iterator<Item = Target>) -> Result<(), KernelError> {
         let needs = self.protection.needs_with(SetName::Block, &more.collect());
         let (filter, blocklist) = self.protection.parts();
         filter.reserve(&needs, blocklist)
     }
 
-    /// Begins to grow until there is room for these, too. Does not wait.
+    /// Starts growing until there is room for these, too. Does not wait.
     fn grow_for(&mut self, more: impl Iterator<Item = Target>) -> Result<Growing, KernelError> {
         let more: Targets = more.collect();
         let needs = self.protection.needs_with(SetName::Block, &more);
@@ -61,7 +61,7 @@ impl Owner {
         filter.grow_aside(&needs, blocklist)
     }
 
-    /// So many steps of the loop.
+    /// Runs this many steps of the main loop.
     pub fn settle(&mut self, steps: u32) {
         for _ in 0..steps {
             let (filter, blocklist) = self.protection.parts();
@@ -87,7 +87,7 @@ pub fn net64(number: u32) -> Target {
     Target::V6(Prefix::covering(0x2001_0db8 << 96 | u128::from(number) << 64, 64))
 }
 
-/// In so many /24s that the levels for them are large.
+/// /64s in so many different /24s that their levels are large.
 fn far(number: u32) -> Target {
     let net = (0x2001_0d00 << 32) + (u64::from(number % 50_000) << 40) + u64::from(number / 50_000);
     Target::V6(Prefix::covering(u128::from(net) << 64, 64))
@@ -97,7 +97,7 @@ pub fn four(number: u32) -> Target {
     Target::V4(Prefix::host(0x0A00_0000 + number))
 }
 
-/// FAULTS P1: with a full table of each family, whoever waits for both gets both.
+/// FAULTS P1: if a table of each family is full, a caller that waits for both gets both.
 #[test]
 fn tables_of_both_families_grow_at_once_and_once() {
     let mut owner = Owner::new();
@@ -126,7 +126,7 @@ fn where_only_one_family_lacks_room_the_other_is_left_alone() {
     assert_eq!(growing, Growing { addresses: false, six: true });
 }
 
-/// The kernel takes a while to make a large map: whoever needs one does other things meanwhile, the first time, too.
+/// The kernel needs time to make a large map. The caller does other work meanwhile, even for the first map.
 #[test]
 fn nobody_waits_until_a_large_map_is_made() {
     const COUNT: u32 = 260_000;
@@ -147,7 +147,7 @@ fn nobody_waits_until_a_large_map_is_made() {
     assert_eq!(pinned.len(), used.len(), "nothing is left over");
 }
 
-/// The verifier takes a while to be sure of a judge: whoever serves others has it loaded aside, too.
+/// The verifier needs time for a judge. An owner that serves others loads it in the background, too.
 #[test]
 fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
     let mut owner = Owner::new();
@@ -163,7 +163,7 @@ fn nobody_waits_until_the_judge_of_a_larger_table_is_loaded() {
     assert_eq!(owner.kernel.waits_for_judges(), before, "and everybody is looked up in them");
 }
 
-/// What comes into such a table from everywhere wants larger levels in front, too, which the judge is told of.
+/// Widely scattered entries for such a table also need larger levels, and the judge must know about those.
 #[test]
 fn nor_until_that_of_larger_levels_is() {
     let mut owner = Owner::new();
@@ -184,13 +184,14 @@ fn nor_until_that_of_larger_levels_is() {
     assert_eq!(pinned.len(), used.len(), "nothing is left over");
 }
 
-/// All over the internet, so that the levels have room for the first of them only.
+/// Prefixes all over the internet. The levels have room only for the first of them.
 fn scattered(numbers: Range<u32>, length: u8) -> impl Iterator<Item = Target> {
     let address = |number: u32| u128::from(number.wrapping_mul(0x9E37_79B1) | 1 << 31) << 96;
     numbers.map(move |number| Target::V6(Prefix::covering(address(number), length)))
 }
 
-/// A million prefixes of five lengths took minutes. There is room for the longer ones only at first.
+/// Adding a million prefixes of five lengths took minutes before the fix. At first there is room only for the
+/// longer ones.
 #[test]
 fn short_prefixes_that_levels_have_no_room_for_are_counted_when_a_table_is_made_for_them() {
     const LONG: u32 = 60_000;
@@ -203,7 +204,7 @@ fn short_prefixes_that_levels_have_no_room_for_are_counted_when_a_table_is_made_
     assert!(table.capacity < table.entries * 5 / 4, "one was made for all of them: {table:?}");
 }
 
-/// FAULTS K1: what is published beside a table in the making does not take its map away.
+/// FAULTS K1: publishing other changes does not remove the map of a table in the making.
 #[test]
 fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
     let mut owner = Owner::new();
@@ -222,7 +223,8 @@ fn what_is_published_meanwhile_does_not_break_a_table_in_the_making() {
     owner.add((409..800).map(four)).expect("there is room");
 }
 
-/// Far more than a page: what comes, goes and comes again before and behind the page that is read is as it ought to be.
+/// Many more entries than a page. Entries removed, added and added again are correct before and after the
+/// current page.
 #[test]
 fn a_larger_ipv6_table_is_gathered_page_by_page() {
     const COUNT: u32 = 30_000;
@@ -247,7 +249,7 @@ fn a_larger_ipv6_table_is_gathered_page_by_page() {
     assert_eq!(owner.filter().six().entries, u64::from(COUNT - STEPS));
 }
 
-/// The stash counts. One less than a size takes with its room, and one more; and numbers that anybody may have.
+/// The stash is included. The counts lie around a table size's limit, or are arbitrary.
 #[test]
 fn an_ipv6_entry_takes_nine_bytes_when_many_come_at_once_and_fourteen_after_growth() {
     for count in [100_000, 115_545, 115_546, 300_000] {
@@ -275,7 +277,7 @@ fn who_waits_for_a_map_that_is_not_made_after_all_is_told() {
     owner.kernel.be_slow();
     owner.add((0..400).map(four)).expect("the kernel is well");
     assert!(owner.grow_for((400..900).map(four)).expect("it is begun").addresses);
-    // That of the next word about it: is it made?
+    // The next request is the one that asks whether the map is made.
     let next = owner.kernel.requests();
     owner.kernel.refuse(next..next + 1);
     owner.settle(1);

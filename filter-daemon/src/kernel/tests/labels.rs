@@ -1,4 +1,5 @@
-//! For which list a packet counts, while tables change in every way: told by the labels that the published judge reads.
+//! Tests the list that a packet counts for, by the labels that the published judge reads, while tables change
+//! in all ways.
 
 use super::memory::Memory;
 use crate::blocklist::{Effects, Settings};
@@ -95,7 +96,7 @@ fn each_packet_counts_for_the_list_of_the_target_that_its_lookup_meets() {
     }
 }
 
-/// A label that is not what it ought to be is seen: the test above can fail.
+/// Shows that the test above can fail: a wrong label is detected.
 #[test]
 fn a_label_that_is_not_carried_along_is_found() {
     let mut life = Life::new();

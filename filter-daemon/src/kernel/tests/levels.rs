@@ -1,4 +1,4 @@
-//! How much the levels of IPv6 take of lists shaped like real ones, and that what comes later finds room in them.
+//! Tests the memory that IPv6 levels take for realistic lists, and that later additions find room in them.
 
 use crate::kernel::Filter;
 use filter_common::target::{Prefix6, Target};
@@ -7,13 +7,13 @@ use real::bans::{self, Around};
 use super::growth::Owner;
 use super::world::{at, nothing, want};
 
-/// As the benchmarks' lists.
+/// The seed of the benchmarks' lists.
 const SEED: u64 = 1;
 
-/// So many targets come at a time, as out of a file (`blocklist::PAGE`).
+/// The targets added at a time, as from a file (`blocklist::PAGE`).
 const PAGE: usize = 4096;
 
-/// Beside such a large table the levels may have a quarter of it; beside others 2 MiB.
+/// The levels may take a quarter of a large table's size, and 2 MiB in any case.
 const ALWAYS: u64 = 2 << 20;
 const PART: u64 = 4;
 
@@ -31,12 +31,13 @@ fn a_prefix_of_all_countries_takes_twenty_bytes_at_most() {
     all_are_dropped(&owner, &world);
 }
 
-/// By commands, each of which has to find room in what is there.
+/// Prefixes are added by commands. Each has to find room in the current levels.
 #[test]
 fn nor_does_it_take_more_after_live_growth() {
     let world = real::world6(SEED);
     let mut owner = Owner::new();
-    // In no order, as live additions come: else each /14 would be done with before the next one begins.
+    // In random order, as live additions arrive. In sorted order each /14 would be complete before the next
+    // one begins.
     let mut mixed = world.clone();
     mixed.sort_by_key(|prefix| prefix.address().wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835));
     for page in mixed.chunks(1000) {
@@ -48,7 +49,8 @@ fn nor_does_it_take_more_after_live_growth() {
     all_are_dropped(&owner, &world);
 }
 
-/// A restart comes upon a journal full of them: no packet is to pay for the length of each because there was no time to count.
+/// At a restart the journal is full of prefixes. The levels must be large enough then as well, so that no
+/// packet pays for additional lengths.
 #[test]
 fn who_is_there_at_the_start_finds_as_much_room_as_who_comes_later() {
     let world = targets(&real::world6(SEED));
@@ -59,7 +61,7 @@ fn who_is_there_at_the_start_finds_as_much_room_as_who_comes_later() {
     assert_eq!(started.filter().levels_bytes(), owner.filter().levels_bytes());
 }
 
-/// One in a hundred is another one tomorrow. There is room for that: no new map, and no judge for it.
+/// One prefix in a hundred changes from day to day. There is room for that without a new map and a new judge.
 #[test]
 fn a_list_that_changes_a_little_finds_room() {
     let world = real::world6(SEED);
@@ -77,7 +79,8 @@ fn a_list_that_changes_a_little_finds_room() {
     all_are_dropped(&owner, &world);
 }
 
-/// A thousand prefixes in one region: that took 2 MiB while a word of the root stood for a /16, and sizes were powers of two.
+/// A thousand prefixes in one region. They took 2 MiB while a word of the root covered a /16 and sizes were
+/// powers of two.
 #[test]
 fn a_short_list_takes_half_a_mebibyte() {
     let mut owner = Owner::new();
@@ -99,7 +102,7 @@ fn beside_a_large_table_the_levels_take_a_quarter_of_it_at_most() {
         println!("{count} /{length} more: levels {levels} bytes, table {table}");
         assert!(levels <= ALWAYS.max(table as u64 / PART), "{levels} bytes beside {table}");
     }
-    // At random there is never room for all of them, and whoever has none is dropped all the same.
+    // Random prefixes never all have room in the levels. Those without room are dropped nevertheless.
     let anywhere = bans::six(Around::Anywhere, 64, 400_000, SEED);
     owner.reload(targets(&anywhere)).expect("the kernel is well");
     let (levels, table) = (owner.filter().levels_bytes(), table(owner.filter()));
@@ -112,7 +115,7 @@ fn targets(prefixes: &[Prefix6]) -> Vec<Target> {
     prefixes.iter().copied().map(Target::V6).collect()
 }
 
-/// Of table and levels.
+/// The bytes of table and levels together.
 fn bytes(filter: &Filter) -> f64 {
     filter.levels_bytes() as f64 + table(filter)
 }
@@ -128,7 +131,7 @@ fn all_are_dropped(owner: &Owner, prefixes: &[Prefix6]) {
 }
 
 impl Owner {
-    /// As a reload does it: room for all of them first, then page by page.
+    /// Adds targets as a reload does: room for all of them first, then page by page.
     fn reload(&mut self, mut all: Vec<Target>) -> Result<(), crate::daemon::commit::NotDone> {
         all.sort_unstable();
         self.reserve(all.iter().copied())?;

@@ -1,5 +1,5 @@
-//! A kernel in memory, for tests: maps are files without a name, pins a list, and a judge is what it would have been loaded
-//! with. It refuses when it is told to.
+//! A kernel in memory, for tests. Maps are files without a name, pins are a list, and a judge is its
+//! blueprint. It refuses requests on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -28,20 +28,20 @@ use crate::kernel::seen::{Seen, SetWindows};
 use crate::kernel::window::Window;
 use crate::kernel::{Attached, AttachedMode, KernelError};
 
-/// So often whoever has a judge loaded aside hears that it is not there yet.
+/// How many requests are answered with "not yet" while a judge is loaded in the background.
 const LOADING: u32 = 3;
 
-/// The kernel in memory. Clones are the same one.
+/// The kernel in memory. Clones share one state.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     pinned: BTreeMap<MapUse, (OwnedFd, u32)>,
-    /// Those that take their time: who asks for the first time whether they are made hears no.
+    /// Slow maps: the first question whether one is made is answered with no.
     making: BTreeSet<MapUse>,
     kept: Kept,
-    /// What is loaded aside, and so often whoever asks hears that it is not there yet.
+    /// The judge loaded in the background, and how many more requests are answered with "not yet".
     foreseen: Option<(Blueprint, u32)>,
     ready: Option<Blueprint>,
     published: Option<Published>,
@@ -49,12 +49,12 @@ struct State {
     refuses: Range<u64>,
     refuses_judges: bool,
     is_slow: bool,
-    /// How often somebody waited for a large map to be made.
+    /// How many times a caller waited for a large map.
     waits: u64,
-    /// How often for a judge to be loaded.
+    /// How many times a caller waited for a judge.
     waits_for_judges: u64,
     watched: Vec<Source>,
-    /// What packets from there met when a judge was last published: just before, and just after.
+    /// The verdicts of the watched sources just before and just after the last publication.
     met: Option<[Vec<Verdict>; 2]>,
 }
 
@@ -64,7 +64,7 @@ struct Published {
 }
 
 impl Memory {
-    /// A broker that holds it.
+    /// A broker that uses this kernel.
     pub fn broker(&self) -> Broker {
         Broker::at(Earlier::default(), self.clone())
     }
@@ -74,38 +74,38 @@ impl Memory {
         self.state().refuses = requests;
     }
 
-    /// Makes maps, but loads no judges.
+    /// Makes maps, but refuses to load judges.
     pub fn refuse_judges(&self, refuses: bool) {
         self.state().refuses_judges = refuses;
     }
 
-    /// Takes its time over every map, however small, that whoever wants it can do without for a while.
+    /// Makes all maps slow, even small ones, if the caller can wait for them.
     pub fn be_slow(&self) {
         self.state().is_slow = true;
     }
 
-    /// How often somebody waited until a large map was made.
+    /// How many times a caller waited for a large map.
     pub fn waits(&self) -> u64 {
         self.state().waits
     }
 
-    /// How often somebody waited until a judge was loaded.
+    /// How many times a caller waited for a judge.
     pub fn waits_for_judges(&self) -> u64 {
         self.state().waits_for_judges
     }
 
-    /// Notes from now on what packets from these sources meet just before and just after each publication.
+    /// Records from now on the verdicts of these sources just before and just after each publication.
     pub fn watch(&self, sources: Vec<Source>) {
         let mut state = self.state();
         (state.watched, state.met) = (sources, None);
     }
 
-    /// What they met around the last one, if there was any since.
+    /// The recorded verdicts of the last publication, if there was one since `watch`.
     pub fn met(&self) -> Option<[Vec<Verdict>; 2]> {
         self.state().met.clone()
     }
 
-    /// Writes over every map of this part that packets read.
+    /// Overwrites all maps of this part that packets read.
     pub fn overwrite(&self, part: MapPart, word: u64) {
         let state = self.state();
         for (map, window) in state.published.iter().flat_map(|published| &published.maps) {
@@ -115,34 +115,33 @@ impl Memory {
         }
     }
 
-    /// How many requests there were.
+    /// The number of requests so far.
     pub fn requests(&self) -> u64 {
         self.state().requests
     }
 
-    /// The maps that are pinned, and of them those that the published judge uses.
+    /// The pinned maps, and the maps that the published judge uses.
     pub fn pins(&self) -> (Vec<MapUse>, Vec<MapUse>) {
         let state = self.state();
         let used = state.published.iter().flat_map(|published| &published.maps).map(|(map, _)| *map);
         (state.pinned.keys().copied().collect(), used.collect())
     }
 
-    /// The settings of the published judge.
     pub fn settings(&self) -> Option<Settings> {
         self.state().published.as_ref().map(|published| *published.settings)
     }
 
-    /// What a packet from `source` meets.
+    /// The verdict for a packet from `source`.
     pub fn judge(&self, source: Source) -> Verdict {
         self.judge_all([source])[0]
     }
 
-    /// What packets from these sources meet.
+    /// The verdicts for packets from these sources.
     pub fn judge_all(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Verdict> {
         self.state().judge_all(sources)
     }
 
-    /// For which lists packets from these sources count, if they are blocked.
+    /// The labels of the lists that packets from these sources count for, if they are blocked.
     pub fn labels(&self, sources: impl IntoIterator<Item = Source>) -> Vec<Option<Label>> {
         let state = self.state();
         let seen = state.seen();
@@ -270,7 +269,7 @@ impl State {
         Ok((Answer::Done, None))
     }
 
-    /// One at a time; time passes with each question.
+    /// One judge at a time. Each request counts as passing time.
     fn foresee(&mut self, blueprint: Blueprint) -> Answer {
         match &mut self.foreseen {
             Some((_, asks @ 1..)) => {
@@ -308,7 +307,7 @@ impl State {
         Ok((Answer::Done, Some(copy)))
     }
 
-    /// As the loader does: each map must be pinned, and of the size that the program was made for.
+    /// Checks as the loader does: each map must be pinned, and have the size that the settings require.
     fn check(&self, blueprint: &Blueprint) -> Result<(), KernelError> {
         self.kept.may_use(&blueprint.maps)?;
         for map in &blueprint.maps {

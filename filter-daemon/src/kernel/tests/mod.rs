@@ -1,8 +1,8 @@
-//! The real filter and the real blocklist over a kernel in memory, which refuses any one request, or all of them for a
-//! while. After each step every packet meets what it ought to, every entry stands once, and once the kernel is well again
-//! nothing of the trouble is left.
+//! Tests the real filter and the real blocklist on a kernel in memory that refuses any one request, or all
+//! requests for a while. After each step every packet gets the right verdict, and every entry is in the
+//! tables once. Once the kernel refuses nothing any more, no trace of the refusals is left.
 //!
-//! `FILTERD_STORIES` says how many stories are told, `FILTERD_SEED` which is the first.
+//! `FILTERD_STORIES` sets the number of random test sequences, and `FILTERD_SEED` the first of them.
 
 mod aside;
 mod damage;
@@ -36,7 +36,7 @@ use step::{Step, steps};
 use whole::few_or;
 use world::World;
 
-/// Stories in `cargo xtask test --all`, and in other runs. A soak tells more.
+/// Sequences in `cargo xtask test --all`, and in other runs. A soak runs more.
 const ALL: u64 = 80;
 const FEW: u64 = 24;
 
@@ -63,7 +63,8 @@ fn whatever_the_kernel_refuses_packets_meet_what_is_blocked() {
     assert!(count < FEW || !little, "little of what can happen did: {told:?}");
 }
 
-/// Tells stories until there are no more: each as it goes by itself, and again with each of its requests refused.
+/// Runs sequences until the end. Each runs once without refusals, and once for each of its requests with that
+/// one refused.
 fn tell_until(end: u64, next: &AtomicU64) -> Told {
     let mut blocklist = Some(world::nothing());
     let mut told = Told::default();
@@ -85,14 +86,14 @@ fn tell_until(end: u64, next: &AtomicU64) -> Told {
     }
 }
 
-/// What was told.
+/// Counts of what the sequences have covered.
 #[derive(Debug, Default)]
 struct Told {
     stories: u64,
     requests: u64,
     /// Steps that were refused.
     refused: u64,
-    /// Steps beside a table in the making.
+    /// Steps while a larger table was in the making.
     grown: u64,
 }
 
@@ -105,7 +106,7 @@ struct Story {
 }
 
 impl Story {
-    /// Tells it to its end. Says how many requests that took.
+    /// Runs the sequence to its end, and returns the number of requests.
     fn tell(&self, blocklist: &mut Option<Blocklist>, told: &mut Told) -> u64 {
         let empty = blocklist.take().expect("the story before gave it back");
         let mut world = World::new(self.graceless, self.is_slow, empty);
@@ -119,7 +120,7 @@ impl Story {
                 self.no(refused, number, &"though the kernel is well");
             }
             told.grown += u64::from(world.filter().is_growing());
-            // Until something is refused it is the story that was told already.
+            // Until the first refusal everything happens as in the run before.
             if world.kernel.requests() > self.refuses.start {
                 self.no(world.trouble(), number, &taken);
             }
@@ -148,7 +149,7 @@ impl Story {
         requests
     }
 
-    /// Nothing may be wrong.
+    /// Panics if there is trouble.
     fn no(&self, trouble: Option<String>, number: usize, then: &impl std::fmt::Debug) {
         let Some(trouble) = trouble else { return };
         let steps = self.steps[number.saturating_sub(5)..=number].iter().map(|step| {
@@ -161,7 +162,7 @@ impl Story {
     }
 }
 
-/// Something of each kind.
+/// Targets of every kind.
 fn extra() -> Vec<Target> {
     ["10.0.3.254", "10.0.1.0/29", "10.0.2.0/24", "2001:db8::/64", "2001:db8::63", "2001:db8:2::/47"]
         .map(|word| word.parse().expect("it is a target"))

@@ -1,4 +1,4 @@
-//! What ought to be: plain sets, asked without cleverness.
+//! The expected state, kept in plain sets and queried in the simplest way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use filter_common::target::{Prefix, Prefix4, Target};
 
 use super::universe::{COUNT4, FIRST4};
 
-/// Everything that is wanted of one side.
+/// All targets that are blocked, or all that are allowed.
 pub struct Reference {
     targets: BTreeSet<Target>,
-    /// How many targets longer than /24 cover each address of the world.
+    /// How many targets longer than /24 cover each address of the test universe.
     long: Vec<u32>,
     networks: BTreeSet<Prefix4>,
     lengths6: BTreeMap<u8, u64>,
@@ -47,7 +47,7 @@ impl Reference {
         }
     }
 
-    /// Is this single address covered?
+    /// True if this single address is covered.
     pub fn covers(&self, host: Target) -> bool {
         match host {
             Target::V4(host) => {
@@ -64,7 +64,8 @@ impl Reference {
         }
     }
 
-    /// How many entries the tables of both families must hold: nobody stands twice, and who is no longer than /32 in none.
+    /// How many entries the tables of both families must hold. Each entry counts once, and prefixes up to /32
+    /// are in no table.
     pub fn entries(&self) -> (u64, u64) {
         let long = self.long.iter().filter(|count| **count > 0).count() as u64;
         (long, self.lengths6.range(33..).map(|(_, count)| count).sum())

@@ -1,33 +1,33 @@
-//! What happens in a story: drawn beforehand, so that the same can be told again with another refusal.
+//! The steps of a test sequence. They are drawn in advance, so that a sequence can run again with another
+//! refusal.
 
 use filter_common::target::Target;
 
 use super::random::Random;
 use super::universe;
 
-/// One thing that happens.
 #[derive(Clone, Debug)]
 pub enum Step {
     Add(Vec<Target>),
-    /// The same by somebody who does not wait for a larger table.
+    /// Adds without waiting for a larger table.
     AddAtOnce(Vec<Target>),
     Remove(Vec<Target>),
     Allow(Vec<Target>),
     Disallow(Vec<Target>),
-    /// Nobody may need to ask what is allowed any more.
+    /// Checks whether allowed and blocked targets still overlap.
     LookForOverlap,
-    /// Everything is replaced, what is blocked and what is allowed, and packets are judged so from then on.
+    /// Replaces everything that is blocked and allowed, and the settings.
     Reload(Vec<Target>, Vec<Target>, How),
     Enforce(bool),
     Settle,
-    /// A larger table is begun.
+    /// Starts making a larger table.
     Grow {
         six: bool,
     },
     GraceIsOver,
-    /// Somebody waits for the judge that looks these up.
+    /// Loads the judge for these targets in the background.
     Foresee(Vec<Target>),
-    /// Room for many is asked for, of whom none comes.
+    /// Reserves room for many entries that are never added.
     Inflate,
     Shrink,
     Tidy,
@@ -36,13 +36,12 @@ pub enum Step {
 /// How a reload becomes visible.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
-    /// What is new, a grace period, what is gone.
+    /// Additions, a grace period, then removals.
     InTurn,
-    /// All by one store, with these settings.
+    /// All changes by one store, with these settings.
     AtOnce(bool),
 }
 
-/// The steps of a story.
 pub fn steps(random: &mut Random) -> Vec<Step> {
     let count = 6 + random.below(9);
     let volume = 1 + random.below(3);

@@ -1,5 +1,5 @@
-//! What changes together is seen together: at no moment does a packet meet the new targets under the old settings, or one
-//! half of what was replaced.
+//! Tests that packets see related changes together. No packet meets the new targets under the old settings,
+//! or only half of a replacement.
 
 use super::memory::Memory;
 use crate::blocklist::{Change, Targets};
@@ -18,7 +18,7 @@ const BEFORE: [&str; 6] =
 const AFTER: [&str; 6] =
     ["10.0.0.2", "10.0.3.0/24", "10.0.4.0/28", "2001:db8::2", "2001:db8:3::/64", "2001:db8:4::/48"];
 
-/// Replaces all targets, and chooses these settings with them.
+/// Replaces all targets, and changes the settings together with them.
 fn replaced(from: bool, to: bool) {
     let kernel = Memory::default();
     let mut protection = Protection::begin(nothing(), Filter::through(kernel.broker())).expect("it is well");
@@ -49,7 +49,7 @@ fn settings_change_together_with_the_targets_they_are_for() {
     replaced(false, true);
 }
 
-/// Packets pay for no length that nobody is listed with any more.
+/// The judge looks up no length that has no targets left.
 #[test]
 fn what_nothing_is_listed_with_any_more_is_looked_up_no_more() {
     let kernel = Memory::default();

@@ -1,20 +1,20 @@
-//! A small, crowded world of targets, so that they meet again, nest and cover each other; and packets to ask about them.
+//! A small, crowded universe of targets that repeat, nest and cover each other, and packets to test them
+//! with.
 
 use filter_common::packet::Source;
 use filter_common::target::{Prefix, Target};
 
 use super::random::Random;
 
-/// The first of the addresses that targets are drawn from.
+/// The first address that targets are drawn from.
 pub const FIRST4: u32 = 0x0A00_0000;
-/// How many there are: more than two of the smallest tables take.
+/// The number of such addresses: more than two of the smallest tables take.
 pub const COUNT4: u32 = 1024;
 
 const FIRST6: u128 = 0x2001_0db8 << 96;
 const NETS: u64 = 3;
 const HOSTS: u64 = 100;
 
-/// Any target.
 pub fn target(random: &mut Random) -> Target {
     let address = FIRST4 + random.below(COUNT4 as usize) as u32;
     let mut below = |bound: u64| random.below(bound as usize) as u64;
@@ -33,7 +33,7 @@ pub fn target(random: &mut Random) -> Target {
     }
 }
 
-/// Sources of packets: a part of those that targets are drawn from, and some beside them.
+/// Sources of packets: some of the addresses that targets are drawn from, and some others.
 pub fn sources() -> Vec<Target> {
     let near = (0..COUNT4).filter(|number| number % 13 == 0 || number % 256 == 255);
     let four = near.map(|number| FIRST4 + number).chain([0, u32::MAX, 0x0A00_0400, 0x0A10_0000, 0x8000_0000]);
@@ -48,7 +48,7 @@ pub fn sources() -> Vec<Target> {
         .collect()
 }
 
-/// The packet source that a single address is.
+/// The packet source for a single address.
 pub fn source(host: Target) -> Source {
     match host {
         Target::V4(prefix) => Source::V4(prefix.address()),

@@ -1,5 +1,5 @@
-//! The owner's own steps around the real blocklist and the real filter, over a kernel in memory that refuses; and what must
-//! be so after each of them.
+//! Takes the owner's steps with the real blocklist and the real filter on a kernel in memory that refuses.
+//! Then checks the state that must follow from each step.
 
 use std::thread;
 use std::time::Duration;
@@ -18,30 +18,29 @@ use super::reference::Reference;
 use super::step::{How, Step};
 use super::universe;
 
-/// The truth, the filter, the kernel behind it, and what ought to be.
+/// The blocklist, the filter, the kernel below it, and the expected state.
 pub struct World {
     pub kernel: Memory,
     protection: Protection,
     blocked: Reference,
     allowed: Reference,
     enforce: bool,
-    /// The kernel has no grace periods.
+    /// Whether the kernel lacks grace periods.
     graceless: bool,
-    /// A grace period is awaited.
+    /// Whether a grace period is awaited.
     grace: bool,
-    /// Why larger tables were not made, or entries on the move not settled.
+    /// Why larger tables were not made, or moving entries not settled.
     pub refused: Vec<KernelError>,
-    /// For so many steps a larger table in the making does not get on.
+    /// The number of steps during which larger tables make no progress.
     dawdles: u32,
     sources: Vec<Target>,
 }
 
-/// What is told here without counters for lists: `labels` tells these, and they take time.
+/// These tests run without list counters, because they take time. `labels` tests them.
 pub fn settings(enforce: bool) -> Settings {
     Settings { enforce, counters: Counters::Total, ..Settings::default() }
 }
 
-/// Nothing is blocked.
 pub fn nothing() -> Blocklist {
     let mut blocklist = Blocklist::default();
     blocklist.apply(&Change::Settings(settings(true)), at(0)).expect("nothing is in the way");
@@ -49,8 +48,8 @@ pub fn nothing() -> Blocklist {
 }
 
 impl World {
-    /// Nothing is blocked, and that is published. `blocklist` is empty; to make another one takes its time. Where `is_slow`,
-    /// every map that can be waited for is.
+    /// A world in which nothing is blocked, and that is published. `blocklist` must be empty; it is reused
+    /// because making one takes time. With `is_slow`, every map that can be waited for is slow.
     pub fn new(graceless: bool, is_slow: bool, blocklist: Blocklist) -> Self {
         let kernel = Memory::default();
         let filter = Filter::through(kernel.broker());
@@ -58,7 +57,7 @@ impl World {
         if is_slow {
             kernel.be_slow();
         }
-        // The story before may have left it so.
+        // The sequence before may have changed this setting.
         let enforce = protection.blocklist().settings().enforce;
         let sources = universe::sources();
         Self {
@@ -75,7 +74,7 @@ impl World {
         }
     }
 
-    /// The blocklist, which is empty again.
+    /// Returns the blocklist, which must be empty again.
     pub fn end(self) -> Blocklist {
         assert_eq!(self.blocked.targets().chain(self.allowed.targets()).next(), None);
         self.protection.end()
@@ -85,7 +84,7 @@ impl World {
         self.protection.filter()
     }
 
-    /// Takes one step; what the kernel refuses has not happened.
+    /// Takes one step. A step that the kernel refuses must have no effect.
     pub fn take(&mut self, step: &Step) -> Result<(), NotDone> {
         let taken = match step {
             Step::Add(targets) => self.add(targets, true),
@@ -134,7 +133,7 @@ impl World {
         taken
     }
 
-    /// Waits until no larger table is in the making and nobody is on the move.
+    /// Waits until no larger table is in the making and no entry is being moved.
     pub fn come_to_rest(&mut self) {
         self.dawdles = 0;
         for _ in 0..100_000 {
@@ -147,7 +146,7 @@ impl World {
         panic!("it never comes to rest");
     }
 
-    /// The first thing that is not as it ought to be.
+    /// The first difference from the expected state.
     pub fn trouble(&self) -> Option<String> {
         let asked = self.sources.iter().map(|host| universe::source(*host));
         let met = self.kernel.judge_all(asked);
@@ -179,7 +178,7 @@ impl World {
         (self.filter().judge(one) != self.kernel.judge(one)).then(|| "test and packets disagree".to_owned())
     }
 
-    /// Once nothing is in the making: pins that nobody needs.
+    /// Pins without use, once nothing is in the making.
     pub fn leak(&self) -> Option<String> {
         let (mut pinned, mut used) = self.kernel.pins();
         pinned.sort();
@@ -187,12 +186,10 @@ impl World {
         (pinned != used).then(|| format!("pinned are {pinned:?}, used {used:?}"))
     }
 
-    /// Everything that is blocked.
     pub fn everything(&self) -> Vec<Target> {
         self.blocked.targets().collect()
     }
 
-    /// Everything that is allowed.
     pub fn everything_allowed(&self) -> Vec<Target> {
         self.allowed.targets().collect()
     }
@@ -202,7 +199,8 @@ impl World {
         let needs = self.protection.needs_with(SetName::Block, &targets);
         let is_small = targets.len() < 4;
         if waits && !is_small && !self.filter().has_room(&needs) {
-            // As somebody who waits for his turn; where nothing can be made aside, the addition itself is told.
+            // Waits for its turn, as a client does. If no larger table can be made in the background, the
+            // addition reports the error.
             let mut rounds = 0;
             while self.grows_for(&needs) {
                 (self.grace, self.dawdles) = (false, 0);
@@ -277,14 +275,14 @@ impl World {
         self.enforce = applied.effects.settings.map_or(self.enforce, |settings| settings.enforce);
     }
 
-    /// As the loop does after each event.
+    /// Settles as the main loop does after each event.
     fn settle(&mut self) {
         if self.filter().is_growing() {
             if self.dawdles > 0 {
                 self.dawdles -= 1;
                 return;
             }
-            // Long enough for the thread to be done nearly always: stories are told twice alike.
+            // Long enough for the thread to finish almost always, so that repeated runs behave alike.
             thread::sleep(Duration::from_micros(100));
         }
         let (filter, blocklist) = self.protection.parts();

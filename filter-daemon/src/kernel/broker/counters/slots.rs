@@ -1,7 +1,8 @@
-//! Whose each slot of the counters is. This is written into the map itself, so it outlives whoever counts.
+//! Assigns the slots of the counters to interfaces. The assignment is stored in the map itself, so it
+//! outlives the daemon.
 //!
-//! A slot belongs to an interface's name and number. Where another one is to have it, what was counted goes to those that are
-//! gone first, so the sum over all stays what was to be dropped.
+//! A slot belongs to an interface's name and index. Before another interface gets the slot, its counts are
+//! added to those of removed interfaces. The sum over all slots therefore stays the number of all drops.
 
 use filter_common::counters::{ENTRY, GONE, NUMBERED, OTHER};
 use filter_common::{Words, WordsMut};
@@ -9,46 +10,45 @@ use filter_common::{Words, WordsMut};
 use super::{directory, empty, numbers};
 use crate::clock;
 
-/// What the directory says of a slot.
+/// The directory's entry for a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The number of its interface.
     pub index: u32,
-    /// Its name.
     pub name: String,
 }
 
-/// The longest name that the kernel gives an interface, and a zero behind it: two words.
+/// The length of the longest interface name with its final zero: two words.
 const NAME: usize = 16;
 
-/// From now on it counts. (In the directory this stands where the number would that the slot of all others does not have.)
+/// Stores the start of counting. It takes the place of the directory's unused entry for the slot of all
+/// others.
 pub fn begin(counters: &impl WordsMut) {
     counters.store(directory(), clock::since_1970().as_secs());
 }
 
-/// Since when it has.
+/// The start of counting, in seconds since 1970.
 pub fn since(counters: &impl Words) -> u64 {
     counters.load(directory())
 }
 
-/// Every slot that is somebody's.
+/// Every slot that belongs to an interface.
 pub fn all(counters: &impl Words) -> Vec<(u32, Entry)> {
     own().filter_map(|slot| Some((slot, entry(counters, slot)?))).collect()
 }
 
-/// Has this interface counted in a slot of its own, if there is one left; `attached` are those whose slots stay.
+/// Gives this interface a slot of its own, if one is available. Interfaces in `attached` keep theirs.
 pub fn give(counters: &impl WordsMut, index: u32, name: &str, attached: &[u32]) {
     let wanted = Entry { index, name: name.to_owned() };
     let all = all(counters);
     if index >= NUMBERED || all.iter().any(|(_, entry)| *entry == wanted) {
         return;
     }
-    // Its own of before, one that is nobody's, one whose interface is filtered no longer.
+    // In this order: its former slot, a free slot, the slot of an interface that is no longer filtered.
     let of_name = all.iter().find(|(_, entry)| entry.name == name).map(|(slot, _)| *slot);
     let of_number = all.iter().find(|(_, entry)| entry.index == index).map(|(slot, _)| *slot);
     let nobodys = || own().find(|slot| all.iter().all(|(taken, _)| taken != slot));
     let left = || all.iter().find(|(_, entry)| !attached.contains(&entry.index)).map(|(slot, _)| *slot);
-    // Of a number that another interface has now nothing is to be left.
+    // The index may have belonged to another interface, so its old counts are moved away.
     for slot in [of_name, of_number].into_iter().flatten() {
         release(counters, slot);
     }
@@ -58,7 +58,7 @@ pub fn give(counters: &impl WordsMut, index: u32, name: &str, attached: &[u32]) 
     number(counters, index, slot);
 }
 
-/// The interface that was called this is called that; if there was one of that name already, the two have exchanged theirs.
+/// Renames an interface. If the other name is in use, the two interfaces exchange their names.
 pub fn rename(counters: &impl WordsMut, from: &str, to: &str) {
     for (slot, Entry { index, name }) in all(counters) {
         let renamed = if name == from { to } else { from };
@@ -76,7 +76,7 @@ fn release(counters: &impl WordsMut, slot: u32) {
     (0..ENTRY).for_each(|word| counters.store(at(slot) + word, 0));
 }
 
-/// Those that may be an interface's.
+/// The slots that interfaces can own.
 fn own() -> std::ops::Range<u32> {
     OTHER + 1..GONE
 }
@@ -103,7 +103,7 @@ fn at(slot: u32) -> u32 {
     directory() + slot * ENTRY
 }
 
-/// The byte in which the judge finds the slot of an interface.
+/// Sets the byte in which the judge finds the slot of an interface.
 fn number(counters: &impl WordsMut, index: u32, slot: u32) {
     if index < NUMBERED {
         let word = numbers() + index / 8;
@@ -145,7 +145,7 @@ mod tests {
             u32::from(self.load(numbers() + index / 8).to_ne_bytes()[index as usize % 8])
         }
 
-        /// As the judge does on the first processor.
+        /// Counts as the judge does on the first processor.
         fn drop_on(&self, index: u32, packets: u64) {
             let at = place(self.slot_of(index), drops().next().unwrap());
             self.store(at, self.load(at) + packets);
@@ -177,7 +177,7 @@ mod tests {
         counters.drop_on(3, 7);
         counters.drop_on(9, 1);
         assert_eq!(counters.told(), told(&[("eth0", 5), ("eth1", 7), ("", 1)]));
-        // Again, as a filterd does that comes after this one.
+        // The same call again, as a later filterd makes it.
         give(&counters, 2, "eth0", &[2, 3]);
         assert_eq!(counters.told(), told(&[("eth0", 5), ("eth1", 7), ("", 1)]));
         rename(&counters, "eth0", "lan0");

@@ -1,9 +1,10 @@
-//! The egress program as a filter of `clsact`, where the kernel has no links for it. Such a filter stays until somebody removes
-//! it, and has no pin: a symbolic link among the pins says on which interface of which network namespace it is, and whether the
-//! qdisc is ours too. From another namespace it cannot be taken off, which is told.
+//! Attaches the egress program as a filter of `clsact`, where the kernel has no links for it. Such a filter
+//! stays until someone removes it, and has no pin. A symbolic link among the pins notes its interface, its
+//! network namespace, and whether the qdisc is ours. It cannot be removed from another namespace, and that is
+//! reported.
 //!
-//! Ours are the filters that have the program's name: no two filterds are on one interface. What others have there is left
-//! alone, and so is a qdisc that has any of it.
+//! Filters with the program's name are ours, because no two filterds share an interface. Filters of others
+//! are left alone, and so is a qdisc that contains any.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -23,37 +24,35 @@ use super::super::pins::Pins;
 use super::NAME;
 use crate::kernel::KernelError;
 
-/// What a note begins with that says that the qdisc is ours.
+/// The first part of a note, if the qdisc is ours.
 const OWN: &str = "own-clsact-";
 const FOREIGN: &str = "clsact-";
 
-/// Between the interface and its network namespace.
+/// The separator between interface and network namespace.
 const BEHIND: char = '@';
 
 const KIND: &str = "clsact";
 
-/// Where filters of what is sent hang, and the qdisc itself.
+/// The parent of filters for sent packets, and the qdisc itself.
 const EGRESS: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF3 };
 const CLSACT: TcHandle = TcHandle { major: 0xFFFF, minor: 0xFFF1 };
 
-/// What is noted among the pins of a filter of ours.
+/// The note among the pins for one of our filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The number of its interface.
     pub index: u32,
-    /// Have we made the qdisc?
+    /// Whether we have made the qdisc.
     is_own: bool,
-    /// The number of its network namespace. Notes of older filterds do not say it.
+    /// The number of its network namespace. Notes of older filterds lack it.
     namespace: Option<u64>,
 }
 
-/// One of our filters.
 struct Filter {
     header: (TcHandle, u32),
     program: Option<u32>,
 }
 
-/// Attaches it before all that is there, and then takes off what is left of ours from before.
+/// Attaches the program before all other filters, and then removes our earlier filters.
 pub fn attach(
     program: &mut SchedClassifier,
     name: &str,
@@ -71,34 +70,34 @@ pub fn attach(
     }
     let note = Note { index, is_own: is_new || was_own, namespace: namespace() };
     _ = fs::remove_file(&pin);
-    // First, so that no death in between loses it.
+    // Written first, so that the note survives if filterd is killed in between.
     note.write(&pin)?;
     let earlier = ask(move |handle| async move { ours(&handle, index).await })?;
     let options = TcAttachOptions::Netlink(NlOptions::default());
     let attached = program.attach_with_options(name, TcAttachType::Egress, options);
     let link = attached.and_then(|id| program.take_link(id)).map_err(|error| failed(&error))?;
-    // It stays when this process ends; dropping it would take it off.
+    // The filter must stay when this process ends, and dropping the link would remove it.
     std::mem::forget(link);
     ask(move |handle| async move { remove(&handle, index, earlier).await })?;
     info!("{name}: own flows are remembered by an egress filter (clsact)");
     Ok(note)
 }
 
-/// Is this program there?
+/// True if this program is attached there.
 pub fn is_on(index: u32, program: u32) -> bool {
     let found = ask(move |handle| async move { ours(&handle, index).await });
     found.is_ok_and(|found| found.iter().any(|filter| filter.program == Some(program)))
 }
 
-/// Takes off what this note says that there is; and the qdisc, if that is ours and nobody else uses it. Tells whether it could:
-/// what is in another network namespace stays.
+/// Removes our filter that this note describes, and the qdisc if it is ours and otherwise empty. False if it
+/// is in another network namespace, and therefore stays.
 pub fn detach(note: &Path) -> Result<bool, KernelError> {
     let Some(Note { index, is_own, namespace: its }) = Note::read(note) else { return Ok(true) };
     if its.is_some_and(|its| namespace().is_some_and(|here| here != its)) {
         return Ok(false);
     }
     ask(move |handle| async move {
-        // Where the interface is gone, so is all that was on it.
+        // If the interface is gone, its filters are gone as well.
         if !has_qdisc(&handle, index).await? {
             return Ok(true);
         }
@@ -114,7 +113,7 @@ pub fn detach(note: &Path) -> Result<bool, KernelError> {
     })
 }
 
-/// The number of the network namespace that we are in.
+/// The number of our network namespace.
 fn namespace() -> Option<u64> {
     fs::metadata("/proc/thread-self/ns/net").map(|namespace| namespace.ino()).ok()
 }
@@ -182,7 +181,7 @@ impl Note {
         symlink(text, pin).map_err(|error| KernelError::load("note where the egress program is", error))
     }
 
-    /// Writes it again, if it is missing. Tells whether it was.
+    /// Writes the note again if it is missing. True if it was missing.
     pub fn mend(self, pin: &Path) -> Result<bool, KernelError> {
         let is_missing = fs::symlink_metadata(pin).is_err();
         if is_missing {
@@ -193,7 +192,7 @@ impl Note {
 }
 
 impl Filter {
-    /// If it is one of ours, and no summary of several.
+    /// The filter, if it is ours and the message is not a summary of several.
     fn of(message: &TcMessage) -> Option<Self> {
         let options = message.attributes.iter().find_map(|attribute| {
             if let TcAttribute::Options(options) = attribute { Some(options) } else { None }
@@ -207,7 +206,8 @@ impl Filter {
     }
 }
 
-/// Asks the kernel, on a thread of its own: whoever has the broker in his own process may have a runtime already.
+/// Asks the kernel, on a thread of its own: a caller that runs the broker in its process may have a runtime
+/// already.
 fn ask<T, F>(question: impl FnOnce(Handle) -> F + Send) -> Result<T, KernelError>
 where
     T: Send,

@@ -1,8 +1,9 @@
-//! The egress program: loaded once with its maps, and attached wherever the filter is, by a TCX link where the kernel has
-//! that (6.6), else as a filter of `clsact`. Its maps are pinned, so that own flows outlive the daemon.
+//! The egress program. It is loaded once with its maps, and attached wherever the filter is. The attachment
+//! is a TCX link where the kernel has them (6.6), otherwise a filter of `clsact`. The maps are pinned, so
+//! that own flows outlive the daemon.
 //!
-//! Among the pins, `egress/` has one for each interface: the link itself, or a symbolic link that says which `clsact` filter
-//! is ours (`clsact`).
+//! Among the pins, `egress/` has one entry for each interface: the link itself, or a symbolic link that
+//! describes our `clsact` filter (`clsact`).
 
 mod clsact;
 
@@ -24,20 +25,20 @@ use super::pins::Pins;
 use super::storage;
 use crate::text::Explain;
 
-/// The program, and its maps.
+/// The program and its maps, compiled.
 pub static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/egress"));
 
-/// What the kernel calls the program.
+/// The name of the program in the kernel.
 pub const NAME: &str = "filterd_egress";
 
-/// The program, if it is wanted or was, and where it is attached.
+/// The program, if it was ever needed, and the interfaces where it is attached.
 #[derive(Default)]
 pub struct Egress {
     made: Option<Made>,
     held: HashMap<String, Hold>,
-    /// Why it is not on these interfaces.
+    /// The errors of interfaces where it could not be attached.
     refused: HashMap<String, String>,
-    /// It was attached somewhere, and nobody has been told: what was sent before is not remembered.
+    /// Whether it was attached somewhere since the last report. Flows that began before are then unknown.
     is_anew: bool,
 }
 
@@ -45,21 +46,20 @@ struct Made {
     object: Ebpf,
     id: u32,
     flows: BpfHashMap<MapData, [u64; KEY_WORDS], u64>,
-    /// The same maps, to be pinned again.
+    /// The same maps, for pinning them again.
     pinned: MapData,
     ports: MapData,
 }
 
-/// How it is attached.
+/// How the program is attached to an interface.
 enum Hold {
-    /// By a link.
     Tcx(Held),
-    /// By a filter on an interface, as the note among the pins says it.
+    /// A `clsact` filter on an interface, as described by the note among the pins.
     Clsact(clsact::Note),
 }
 
 impl Egress {
-    /// Loads the program, if there is none, over the maps that are pinned, or new ones.
+    /// Loads the program, if it is not loaded, with the pinned maps or new ones.
     pub fn make(&mut self, pins: &Pins) -> Result<(), KernelError> {
         if self.made.is_none() {
             self.made = Some(Made::load(pins)?);
@@ -67,8 +67,8 @@ impl Egress {
         Ok(())
     }
 
-    /// Attaches it to an interface, whatever of ours sits there already. What refuses is kept for [`look`](Self::look): the
-    /// filter drops what is blocked all the same.
+    /// Attaches the program to an interface, replacing our earlier attachment. An error is kept for reports,
+    /// because the filter still drops blocked sources.
     pub fn attach(&mut self, name: &str, index: u32, pins: &Pins) {
         let Some(made) = &mut self.made else { return };
         let attached = made.attach(name, index, pins);
@@ -88,14 +88,13 @@ impl Egress {
         }
     }
 
-    /// Takes it off.
     pub fn detach(&mut self, name: &str, pins: &Pins) -> Result<(), KernelError> {
         self.refused.remove(name);
         let _held = self.held.remove(name);
         forget(name, pins).map(drop)
     }
 
-    /// Takes it off everywhere, and forgets all flows.
+    /// Detaches the program everywhere, and deletes all flows.
     pub fn end(&mut self, pins: &Pins) -> Result<(), KernelError> {
         self.refused.clear();
         let _held = std::mem::take(&mut self.held);
@@ -104,7 +103,7 @@ impl Egress {
         pins.forget_flows().map_err(|error| KernelError::load("remove the pins of own flows", error))
     }
 
-    /// Its interface is known by another name from now on; if another one is known by that, the two exchange their names.
+    /// Renames an interface. If the other name is in use, the two exchange their names.
     pub fn rename(&mut self, from: &str, to: &str, pins: &Pins) -> Result<(), KernelError> {
         pins.rename_egress(from, to)
             .map_err(|error| KernelError::load("rename the pin of an egress link", error))?;
@@ -114,12 +113,12 @@ impl Egress {
         Ok(())
     }
 
-    /// Why it is not on the interface of this name, if so.
+    /// The error, if the program could not be attached to this interface.
     pub fn why_not(&self, name: &str) -> Option<String> {
         self.refused.get(name).cloned()
     }
 
-    /// Puts it back wherever it is to be and is not.
+    /// Attaches the program again wherever it is missing.
     pub fn mend(&mut self, links: &[Link], pins: &Pins) {
         let Some(id) = self.made.as_ref().map(|made| made.id) else { return };
         for link in links {
@@ -136,7 +135,7 @@ impl Egress {
         }
     }
 
-    /// Pins again what somebody has removed or replaced the pin of.
+    /// Pins objects again whose pins someone removed or replaced.
     pub fn mend_pins(&mut self, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
         let Some(Made { pinned, ports, .. }) = &self.made else { return Ok(()) };
         storage::pin_again(pinned, &pins.flows(), mending)?;
@@ -145,19 +144,19 @@ impl Egress {
         self.held.iter_mut().try_for_each(|(name, hold)| hold.mend(name, pins, mending))
     }
 
-    /// Was it attached anywhere since this was asked last?
+    /// True if the program was attached anywhere since the last call.
     pub fn was_attached(&mut self) -> bool {
         std::mem::take(&mut self.is_anew)
     }
 
-    /// The map of ports, for whoever knows them.
+    /// The map of UDP ports, for the caller that fills it.
     pub fn ports(&self) -> Result<OwnedFd, KernelError> {
         let failed = |why: &str| KernelError::refused("open the map of ports", why);
         let made = self.made.as_ref().ok_or_else(|| failed("there is none"))?;
         made.ports.fd().as_fd().try_clone_to_owned().map_err(|error| failed(&error.to_string()))
     }
 
-    /// Remembers open flows as if this host had sent something in each of them at `now`, which is
+    /// Records open flows as if this host had sent something in each of them at `now`, which is
     /// [`clock::at_last_tick`](crate::clock::at_last_tick).
     pub fn seed(&mut self, keys: &[[u64; KEY_WORDS]], now: u64) -> Result<(), KernelError> {
         let Some(Made { flows, .. }) = &mut self.made else { return Ok(()) };
@@ -172,7 +171,7 @@ impl Egress {
 }
 
 impl Hold {
-    /// Is it where it was, with our program?
+    /// True if it is still on this interface, with our program.
     fn is_well(&mut self, index: u32, program: u32) -> bool {
         match self {
             Self::Tcx(held) => held.seat().is_some_and(|seat| seat.index == index && seat.program == program),
@@ -180,7 +179,7 @@ impl Hold {
         }
     }
 
-    /// Puts its pin back, if it is missing or another one.
+    /// Restores its pin, if that is missing or was replaced.
     fn mend(&mut self, name: &str, pins: &Pins, mending: &mut Mending) -> Result<(), KernelError> {
         let pin = pins.egress(name);
         match self {
@@ -236,7 +235,7 @@ impl Made {
         }
         forget(name, pins)?;
         pins.make_egress()?;
-        // First, so that no other's program keeps from us what is sent.
+        // First in the chain, so that no other program hides sent packets from ours.
         let order = TcAttachOptions::TcxOrder(LinkOrder::first());
         match self.program().attach_with_options(name, TcAttachType::Egress, order) {
             Ok(id) => {
@@ -255,7 +254,7 @@ impl Made {
         }
     }
 
-    /// Gives the link that an earlier filterd has left on this interface our program, if there is one.
+    /// Gives our program to the link that an earlier filterd left on this interface, if there is one.
     fn return_to(&mut self, name: &str, index: u32, pins: &Pins) -> Result<Option<Hold>, KernelError> {
         let pin = pins.egress(name);
         if pin.is_symlink() || !pin.exists() {
@@ -279,17 +278,19 @@ impl Made {
     }
 }
 
-/// Removes the pin of an interface, and what it stands for. Tells whether that is off.
+/// Removes the pin of an interface, and detaches the program. True if it is detached.
 fn forget(name: &str, pins: &Pins) -> Result<bool, KernelError> {
     let pin = pins.egress(name);
     let is_off = !pin.is_symlink() || clsact::detach(&pin)?;
-    // Whoever holds a link longest lets the kernel take it off at once; where that is a pin, it does so later.
+    // If the last reference to a link is a descriptor, the kernel detaches it at once; if it is a pin, only
+    // later.
     let _held = PinnedLink::from_pin(&pin).ok();
     pins.forget_egress(name).map_err(|error| KernelError::load("remove the pin of an egress link", error))?;
     Ok(is_off)
 }
 
-/// Takes off everything of ours that a filterd that is no more has left. Tells where it could not, from this network namespace.
+/// Removes everything that an ended filterd left. Returns the interfaces that this network namespace cannot
+/// reach.
 pub fn remove(pins: &Pins) -> Result<Vec<String>, KernelError> {
     let mut out_of_reach = Vec::new();
     for name in pins.egresses() {

@@ -1,4 +1,4 @@
-//! Links that an earlier filterd has left pinned, under whatever names; and their names, after another one knew them by others.
+//! Adopts links that an earlier filterd left pinned, and restores their names after a failed replacement.
 
 use std::path::Path;
 
@@ -14,8 +14,9 @@ use crate::kernel::KernelError;
 use crate::text::{Explain, printable};
 
 impl Links {
-    /// Holds every pinned link that is still on an interface, wherever that is now, with our program. What cannot be held is
-    /// told, and left as it is; only a link whose interface is gone for ever loses its pin.
+    /// Holds every pinned link that is still on an interface, in any network namespace, and gives it our
+    /// program. A link that cannot be held is reported and left alone. Only a link whose interface is gone
+    /// for good loses its pin.
     pub fn adopt(&mut self, root: &mut Root, pins: &Pins) {
         for path in pins.links() {
             let Some(name) = pin::interface(&path).filter(|name| !self.has(name)) else { continue };
@@ -27,9 +28,9 @@ impl Links {
         }
     }
 
-    /// Gives pins the names again that we know their links by.
+    /// Renames pins to the names that our links have.
     pub fn restore_names(&self, pins: &Pins) -> Result<(), KernelError> {
-        // Each turn puts one right, also where several were exchanged.
+        // Each round corrects one pin, even if several were exchanged.
         for _ in 0..self.0.len() {
             let Some((from, to)) = pins.links().iter().find_map(|path| self.misnamed(path)) else { break };
             pins.rename_link(&from, &to)
@@ -46,7 +47,7 @@ impl Links {
     }
 }
 
-/// Is the link that is pinned there still on an interface, wherever that is now?
+/// True if the link that is pinned there is still on an interface, in any network namespace.
 pub fn is_on_an_interface(path: &Path) -> bool {
     let held = PinnedLink::from_pin(path).ok().and_then(|link| Held::new(link.into(), path).ok());
     held.is_some_and(|mut held| held.seat().is_some())

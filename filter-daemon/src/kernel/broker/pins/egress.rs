@@ -1,4 +1,4 @@
-//! What belongs to own flows: their maps, and `egress/`, which is there only where they are remembered.
+//! The pins of own flows: their maps, and `egress/`, which exists only where flows are recorded.
 
 use std::fs;
 use std::io;
@@ -10,44 +10,45 @@ use super::{Pins, entries, remove_pin};
 use crate::config::pin;
 use crate::kernel::KernelError;
 
-/// Its number rises with the shape of keys, values or ports: maps of another shape are never taken for these.
+/// The number changes with the layout of keys, values or ports, so that maps of another layout are never
+/// used.
 const FLOWS: &str = "flows-1";
 const PORTS: &str = "ports-1";
 
 const EGRESS: &str = "egress";
 
 impl Pins {
-    /// Own flows.
+    /// The map of own flows.
     pub fn flows(&self) -> PathBuf {
         self.directory.join(FLOWS)
     }
 
-    /// The UDP ports that begin flows.
+    /// The map of the UDP ports that begin flows.
     pub fn ports(&self) -> PathBuf {
         self.directory.join(PORTS)
     }
 
-    /// The egress link to one interface, or what is noted of its filter.
+    /// The egress link of an interface, or the note about its filter.
     pub fn egress(&self, interface: &str) -> PathBuf {
         self.directory.join(EGRESS).join(pin::of(interface))
     }
 
-    /// The interfaces that have one.
+    /// The interfaces that have such a pin.
     pub fn egresses(&self) -> Vec<String> {
         entries(&self.directory.join(EGRESS)).iter().filter_map(|path| pin::interface(path)).collect()
     }
 
-    /// Makes the place for them.
+    /// Makes the directory for these pins.
     pub fn make_egress(&self) -> Result<(), KernelError> {
         self.make_ours(EGRESS)
     }
 
-    /// Removes what is pinned for an interface, if it is there.
+    /// Removes the egress pin of an interface, if it exists.
     pub fn forget_egress(&self, interface: &str) -> io::Result<()> {
         remove_pin(&self.egress(interface))
     }
 
-    /// Gives it another name. If there is one of that name, the two exchange their names.
+    /// Renames the egress pin. If the other name is in use, the two pins exchange their names.
     pub fn rename_egress(&self, from: &str, to: &str) -> io::Result<()> {
         let (from, to) = (self.egress(from), self.egress(to));
         let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
@@ -60,13 +61,13 @@ impl Pins {
         Ok(renameat2(AT_FDCWD, &from, AT_FDCWD, &to, both)?)
     }
 
-    /// Removes own flows and all that belongs to them.
+    /// Removes own flows and all their pins.
     pub fn forget_flows(&self) -> io::Result<()> {
         [self.flows(), self.ports()].iter().try_for_each(|path| remove_pin(path))?;
         self.clear(EGRESS, |name| pin::spelled(name).is_some())
     }
 
-    /// Is nothing of it there?
+    /// True if no pin of own flows exists.
     pub(super) fn have_no_flows(&self) -> bool {
         !self.flows().exists() && !self.ports().exists() && self.egresses().is_empty()
     }

@@ -1,5 +1,6 @@
-//! What links were asked for as, before other interfaces took these names: a start does not let go of them. Each is a
-//! symbolic link `formerly-NOW` to the name before, which only the owner of the pins can have made.
+//! Notes under which names links were requested, before other interfaces took these names. A start of filterd
+//! thereby keeps these links. Each note is a symbolic link `formerly-NOW` to the former name, which only the
+//! owner of the pins can have made.
 
 use std::fs;
 use std::io;
@@ -12,26 +13,25 @@ use crate::config::{check_interface_name, pin};
 const FORMERLY: &str = "formerly-";
 
 impl Pins {
-    /// The name that the link called `now` was asked for by, if another interface has taken it.
+    /// The name under which the link called `now` was requested, if another interface has taken it.
     pub fn former_name(&self, now: &str) -> Option<String> {
         let name = fs::read_link(self.former(now)).ok()?.to_str()?.to_owned();
         check_interface_name(&name).is_ok().then_some(name)
     }
 
-    /// Notes it, or that there is none.
+    /// Notes the former name, or removes the note.
     pub fn note_former_name(&self, now: &str, before: Option<&str>) -> io::Result<()> {
         let path = self.former(now);
         remove_pin(&path)?;
         before.map_or(Ok(()), |before| symlink(before, path))
     }
 
-    /// Removes the pin of a link, if it is there, and what was noted of it.
+    /// Removes the pin of a link, if it exists, and the note about it.
     pub fn forget_link(&self, name: &str) -> io::Result<()> {
         remove_pin(&self.link(name))?;
         self.note_former_name(name, None)
     }
 
-    /// Removes all notes.
     pub(super) fn forget_former_names(&self) -> io::Result<()> {
         let is_note = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str());

@@ -1,4 +1,4 @@
-//! What a filterd has left among the pins: whether there is anything of ours, and its end. Nothing else is touched.
+//! Finds and removes the pins of an ended filterd, and leaves all other files alone.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::lock::Lock;
 use crate::text::printable;
 
 impl Pins {
-    /// The same directory, if filterd has ever made it. Whatever is on another file system is nothing of ours.
+    /// Opens the pin directory, if filterd has made it. A directory on another file system is not ours.
     pub fn find(directory: &Path) -> Result<Option<(Self, Lock)>, KernelError> {
         let pins = Self::at(directory);
         let failed = |source| KernelError::NoPins { path: directory.to_owned(), reason: source };
@@ -27,7 +27,7 @@ impl Pins {
         if !is_bpffs(directory).map_err(|error| failed(error.to_string()))? {
             return Err(failed("it is not on a BPF file system".to_owned()));
         }
-        // Who may not look sees nothing, which does not say that nothing is there.
+        // Without permission the directory looks empty, which does not mean that it is.
         if fs::read_dir(directory).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
             return Err(hidden());
         }
@@ -47,7 +47,7 @@ impl Pins {
         Ok(Some((pins, lock)))
     }
 
-    /// Is nothing pinned there that has the name of a pin?
+    /// True if no pin of filterd exists there.
     fn are_none(&self) -> bool {
         let files = [self.root(), self.next(), self.counters(), self.new_root(), self.new_next()];
         let parts = ["links", "tables", SUCCESSOR].map(|part| self.directory.join(part));
@@ -57,7 +57,7 @@ impl Pins {
             && self.have_no_flows()
     }
 
-    /// Removes everything of ours, and with the last pin of a link its attachment. Tells what else is there, and is left.
+    /// Removes all our pins, and with the last pin of a link its attachment. Returns the remaining files.
     pub fn remove(&self) -> io::Result<Vec<PathBuf>> {
         let new_counters = self.directory.join(NEW_COUNTERS);
         for pin in [self.root(), self.next(), self.counters(), new_counters, self.new_root(), self.new_next()]
@@ -78,10 +78,11 @@ impl Pins {
         Ok(left)
     }
 
-    /// Removes a directory of ours with the pins that have names like ours; it stays where there is anything else in it.
+    /// Removes one of our directories and the pins in it that have our names. The directory stays if it
+    /// contains more.
     pub(super) fn clear(&self, part: &str, is_ours: impl Fn(&str) -> bool) -> io::Result<()> {
         let directory = self.directory.join(part);
-        // What lies behind a link is not ours, whatever it is called.
+        // Files behind a symbolic link are not ours, even if their names are.
         if !fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir()) {
             return Ok(());
         }

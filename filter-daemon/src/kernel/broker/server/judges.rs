@@ -1,4 +1,4 @@
-//! Judges: loaded when they are wanted, or before. What they are built from is believed by nobody.
+//! Loads judges, when they are needed or in advance. Their blueprints are checked, not trusted.
 
 use aya::maps::MapData;
 use filter_common::{sampling, settings};
@@ -9,8 +9,9 @@ use super::{Server, mend};
 use crate::kernel::KernelError;
 
 impl Server {
-    /// Has one loaded aside, of which the verifier takes milliseconds to be sure, so that whoever wants it then need not
-    /// wait. One at a time: threads are no asker's to spend, and who asks for another one is to ask again.
+    /// Loads a judge in the background, because the verifier takes milliseconds, so that the later request
+    /// need not wait. Only one is loaded at a time, which limits threads. A request for another judge must be
+    /// repeated.
     pub(super) fn foresee(&mut self, blueprint: Blueprint) -> Result<Answer, KernelError> {
         if let Some(foreseen) = &self.foreseen {
             if foreseen.is(&blueprint) {
@@ -25,7 +26,7 @@ impl Server {
         Ok(Answer::NotYet)
     }
 
-    /// Loads one, unless it has been foreseen.
+    /// Loads a judge, unless `foresee` has done it.
     pub(super) fn prepare(&mut self, blueprint: Blueprint) -> Result<(), KernelError> {
         let ring = self.begin_judge(&blueprint)?;
         let foreseen = self.foreseen.take_if(|foreseen| foreseen.is(&blueprint));
@@ -36,7 +37,7 @@ impl Server {
         Ok(())
     }
 
-    /// Sees to what one like this stands on; gives the ring, if it tells any drop in full.
+    /// Prepares everything that such a judge depends on. Returns the ring if the judge samples drops.
     fn begin_judge(&mut self, blueprint: &Blueprint) -> Result<Option<MapData>, KernelError> {
         must_have_all_settings(blueprint)?;
         self.kept.may_use(&blueprint.maps)?;
@@ -48,7 +49,7 @@ impl Server {
         self.ring_for(blueprint)
     }
 
-    /// No more samples than there may be.
+    /// Refuses a judge with more samples than allowed.
     fn ring_for(&self, blueprint: &Blueprint) -> Result<Option<MapData>, KernelError> {
         let refused = |why: &str| Err(KernelError::refused("load the judge", why));
         match (judge::samples(blueprint), &self.ring) {
@@ -63,7 +64,7 @@ impl Server {
     }
 }
 
-/// The program is made of all of them, and of nothing else.
+/// Refuses other lengths, because the words replace the program's settings completely.
 fn must_have_all_settings(blueprint: &Blueprint) -> Result<(), KernelError> {
     match blueprint.settings.len() {
         settings::WORDS => Ok(()),

@@ -1,5 +1,5 @@
-//! Pins that somebody has removed or replaced are put back: without them the filter would go with this process, and no other
-//! judge could be loaded over its tables. So is the judge, where somebody has taken it out of its slot.
+//! Restores pins that someone removed or replaced. Without them the filter would end with this process, and
+//! no other judge could be loaded on its tables. Also restores the judge in its slot.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -11,8 +11,8 @@ use super::{Server, counters, storage};
 use crate::kernel::KernelError;
 
 impl Server {
-    /// Looks whether the judge is in its slot, and every pin of ours is there. One that is about to take another's place has
-    /// few, and not for long.
+    /// Checks the judge's slot and all our pins, and restores them. A successor that waits for its turn is
+    /// skipped: it has few pins, and not for long.
     pub(super) fn mend_pins(&mut self) -> Result<(), KernelError> {
         if self.is_gone || self.is_apart {
             return Ok(());
@@ -35,14 +35,14 @@ impl Server {
         Ok(())
     }
 
-    /// What has been put right since this was asked last.
+    /// Reports the repairs since the last call.
     pub(super) fn mended(&mut self) -> Mended {
         let (egress, tampered) = (self.egress.was_attached(), self.mending.take());
         Mended { egress, tampered, owner: geteuid().as_raw() }
     }
 
-    /// Gives every link our program anew. Some drivers forget it while the machine sleeps (virtio_net does), and the kernel
-    /// goes on saying that it is there. Tells the program's number.
+    /// Gives every link our program again, and returns the program's number. Some drivers (virtio_net) lose
+    /// it while the machine sleeps, although the kernel still reports it.
     pub(super) fn renew(&mut self) -> Result<u32, KernelError> {
         if let Some(judge) = &self.published
             && !self.is_gone
@@ -53,7 +53,8 @@ impl Server {
         self.root.id()
     }
 
-    /// The lock is one for the directory that was there: whoever has locked the one that is there now keeps it.
+    /// Recreates missing directories and locks a new one. If another filterd has locked it first, that
+    /// filterd keeps it.
     pub(super) fn mend_directories(&mut self) -> Result<(), KernelError> {
         if self.is_gone || self.is_apart {
             return Ok(());
@@ -68,7 +69,7 @@ impl Server {
         Ok(())
     }
 
-    /// Our own hold on the counters, which are made for the first judge unless an earlier filterd has left some.
+    /// Opens the counters, which are made for the first judge unless an earlier filterd left some.
     pub(super) fn hold_counters(&mut self) -> Result<(), KernelError> {
         if self.counters.is_none() {
             self.counters = Some(counters::open(&self.pins)?);
@@ -76,14 +77,14 @@ impl Server {
         Ok(())
     }
 
-    /// Tables that nobody wants any more are not to be held: that would keep their memory.
+    /// Closes the descriptors of discarded tables, because they would keep the memory.
     pub(super) fn forget_tables(&mut self) {
         let kept = self.kept.maps();
         self.tables.retain(|(map, _)| kept.contains(map));
     }
 }
 
-/// The same map for somebody else.
+/// Another descriptor of the same map, to be passed on.
 pub(super) fn share(map: &MapData) -> Result<OwnedFd, KernelError> {
     let shared = map.fd().as_fd().try_clone_to_owned();
     shared.map_err(|error| KernelError::load("hand a table over", error))

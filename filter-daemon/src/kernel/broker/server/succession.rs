@@ -1,4 +1,5 @@
-//! One filterd after another: what is left when one ends, and what is done, and not done, while two take turns.
+//! Handles the change from one filterd to the next: the state that a broker leaves, and a takeover between
+//! two.
 
 use super::super::judge::Judge;
 use super::Server;
@@ -8,8 +9,8 @@ use crate::kernel::KernelError;
 use crate::text::Explain;
 
 impl Server {
-    /// Leaves everything as it is; nothing, where nothing is attached. Only a pause ends, and what is told in full to those who watch:
-    /// nobody is left who could end either.
+    /// Leaves the filter as it is, or removes everything if nothing is attached. A pause and the sampling of
+    /// drops end here, because no process would be left to end them.
     pub fn leave(&mut self) {
         if self.is_gone {
             return;
@@ -31,7 +32,7 @@ impl Server {
         self.root.publish(&judge, &self.pins)
     }
 
-    /// As long as another filterd may go on, what is its own is touched only while that waits for us.
+    /// Refuses changes to another filterd's pins, except while that filterd waits for us.
     pub(super) fn must_be_in_time(&self) -> Result<(), KernelError> {
         if self.is_apart && clock::uptime().as_millis() >= u128::from(self.too_late) {
             return Err(KernelError::refused(
@@ -42,7 +43,7 @@ impl Server {
         Ok(())
     }
 
-    /// The other filterd has gone, and with it its lock.
+    /// Takes over the usual pins and the lock after the other filterd has ended.
     pub(super) fn settle(&mut self) -> Result<(), KernelError> {
         if !self.is_apart {
             return Ok(());
@@ -60,7 +61,7 @@ impl Server {
         }
     }
 
-    /// Whoever had begun to take our place is gone, and so is what it attached to.
+    /// Returns to our judge after the filterd that had begun to replace us has ended. Its links are removed.
     pub(super) fn come_back(&mut self) -> Result<(), KernelError> {
         if let Some(judge) = &self.published {
             self.root.come_back(judge, &self.pins)?;

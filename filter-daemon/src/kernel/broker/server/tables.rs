@@ -1,4 +1,4 @@
-//! Tables and judges: handed over to whoever fills them, published, and forgotten.
+//! Makes, publishes and discards maps and judges.
 
 use std::os::fd::OwnedFd;
 
@@ -29,7 +29,7 @@ impl Server {
         Ok((Answer::Done, Some(shared?)))
     }
 
-    /// Pins a map that has been made, for the judge to find, and gives another hold on it away.
+    /// Pins a finished map, so that judges can be loaded on it, and returns another descriptor.
     pub(super) fn hand_over(&mut self, map: MapUse, made: MapData) -> Result<OwnedFd, KernelError> {
         self.mend_directories()?;
         storage::pin(&made, &self.pins.table(map))?;
@@ -38,12 +38,12 @@ impl Server {
         Ok(shared)
     }
 
-    /// Lets packets meet the judge that is ready.
+    /// Makes packets meet the judge that is ready.
     pub(super) fn publish(&mut self) -> Result<(), KernelError> {
         let Some(judge) = self.ready.take() else { return Ok(()) };
         if !self.is_apart {
             if judge.matches_new() {
-                // What refuses is told by `look`.
+                // `look` reports errors of this.
                 let links = self.links.look(&self.pins);
                 self.egress.mend(&links, &self.pins);
             }
@@ -60,12 +60,12 @@ impl Server {
             tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
         }
         self.published = Some(judge);
-        // Whatever else was foreseen is so no longer.
+        // Any other judge loaded in advance is obsolete.
         self.foreseen = None;
         Ok(())
     }
 
-    /// The judge that was loaded for it goes too: it would hold its memory.
+    /// Discards a map, together with a loaded judge that would keep its memory.
     pub(super) fn discard(&mut self, map: MapUse) -> Result<(), KernelError> {
         if self.making.has(map) {
             return Err(KernelError::refused("forget a table", "it is being made"));

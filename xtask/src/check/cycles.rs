@@ -1,47 +1,44 @@
-//! Circles: modules that cannot be understood one after the other, because each names the other, or names one that does.
+//! Import cycles between sibling modules of the daemon: each imports the other, directly or through others.
 //!
-//! Looked for among siblings: the rooms of the daemon, and in each room its files and smaller rooms, each with all that is in
-//! it. A module and what lies in it are one thing here: a parent tells what its children are, and they take its types.
+//! A module and everything inside it count as one here, because parents name their children and children use their
+//! parents' types. So cycles are looked for among the top modules, and inside each module among its direct children.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::house::House;
+use super::rules::{FILE, Rules};
 use super::source::{File, Name};
 
 const PACKAGE: &str = "filter-daemon/src/";
 
 type Module = Vec<String>;
 
-/// Of two siblings the first names the second, here.
+/// From each sibling to each sibling that it imports, with the place of the first such import.
 type Edges = BTreeMap<(String, String), String>;
 
-/// One line for each circle that is not listed, and for each listed one that is not there or has no reason.
-pub fn complaints(files: &[File], house: &House) -> Vec<String> {
+/// One line for each cycle that is not listed, and for each listed one that does not exist.
+pub fn complaints(files: &[File], rules: &Rules) -> Vec<String> {
     let files: Vec<_> = files.iter().filter(|file| file.path.starts_with(PACKAGE)).collect();
     let edges = Modules::of(&files).edges();
-    let found = circles(&edges);
-    let listed = |circle: &BTreeSet<String>| house.circles.iter().any(|other| other.modules == *circle);
-    let unlisted = found.iter().filter(|circle| !listed(circle)).map(|circle| told(circle, &edges));
-    let idle = house.circles.iter().filter(|circle| !found.contains(&circle.modules));
-    let idle = idle.map(|circle| format!("ARCHITECTURE.md: there is no circle {}", names(&circle.modules)));
-    let unreasoned = house.circles.iter().filter(|circle| !circle.has_reason);
-    let unreasoned = unreasoned
-        .map(|circle| format!("ARCHITECTURE.md: the circle {} has no reason", names(&circle.modules)));
-    unlisted.chain(idle).chain(unreasoned).collect()
+    let found = cycles(&edges);
+    let listed = |cycle: &BTreeSet<String>| rules.cycles.iter().any(|other| other.modules == *cycle);
+    let unlisted = found.iter().filter(|cycle| !listed(cycle)).map(|cycle| complaint(cycle, &edges));
+    let idle = rules.cycles.iter().filter(|cycle| !found.contains(&cycle.modules));
+    let idle = idle.map(|cycle| format!("{FILE}: there is no cycle {}", names(&cycle.modules)));
+    unlisted.chain(idle).collect()
 }
 
 fn names(modules: &BTreeSet<String>) -> String {
     modules.iter().map(|module| format!("`{module}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// With an import for each step, so that one sees where to cut it.
-fn told(circle: &BTreeSet<String>, edges: &Edges) -> String {
-    let within = edges.iter().filter(|((from, to), _)| circle.contains(from) && circle.contains(to));
+/// Names an import for each step, to show where the cycle can be cut.
+fn complaint(cycle: &BTreeSet<String>, edges: &Edges) -> String {
+    let within = edges.iter().filter(|((from, to), _)| cycle.contains(from) && cycle.contains(to));
     let steps: Vec<_> = within.map(|((from, to), place)| format!("\n    {from} → {to}: {place}")).collect();
-    format!("circle {}{}", names(circle), steps.concat())
+    format!("cycle {}{}", names(cycle), steps.concat())
 }
 
-/// The modules that have files, and what they pass on under names of their own.
+/// The modules that have files, and what these re-export.
 struct Modules<'a> {
     files: BTreeMap<Module, &'a File>,
 }
@@ -61,7 +58,7 @@ impl<'a> Modules<'a> {
         let mut edges = Edges::new();
         for (from, file) in &self.files {
             for name in file.names.iter().filter(|name| !name.is_test && name.path[0] == "crate") {
-                let to = self.home(&name.path[1..]);
+                let to = self.definer(&name.path[1..]);
                 if let Some(edge) = siblings(from, &to) {
                     edges.entry(edge).or_insert_with(|| place(file, name));
                 }
@@ -70,8 +67,8 @@ impl<'a> Modules<'a> {
         edges
     }
 
-    /// The module in which what a path names is at home: through the parents that pass it on.
-    fn home(&self, path: &[String]) -> Module {
+    /// The module that defines what a path names, seen through the re-exports of its parents.
+    fn definer(&self, path: &[String]) -> Module {
         let lengths = (0..=path.len()).rev();
         let known = lengths.map(|length| &path[..length]).find(|module| self.files.contains_key(*module));
         let module = known.unwrap_or(&[]).to_vec();
@@ -98,7 +95,7 @@ fn place(file: &File, name: &Name) -> String {
     format!("{}:{} names {}", file.path, name.line, name.path.join("::"))
 }
 
-/// Where two modules part: the two that are siblings. None where one lies in the other.
+/// The two siblings that lie above two modules. None where one module lies in the other.
 fn siblings(from: &Module, to: &Module) -> Option<(String, String)> {
     let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
     let up_to = |module: &Module| (module.len() > common).then(|| module[..=common].join("::"));
@@ -106,16 +103,16 @@ fn siblings(from: &Module, to: &Module) -> Option<(String, String)> {
 }
 
 /// Those sets of modules in which each leads to each other.
-fn circles(edges: &Edges) -> BTreeSet<BTreeSet<String>> {
+fn cycles(edges: &Edges) -> BTreeSet<BTreeSet<String>> {
     let modules: BTreeSet<_> = edges.keys().map(|(from, _)| from).collect();
     let reached: BTreeMap<_, _> =
         modules.into_iter().map(|module| (module, reached(module, edges))).collect();
     let leads = |from: &String, to: &String| reached.get(from).is_some_and(|modules| modules.contains(to));
-    let circle = |module: &&String| -> BTreeSet<String> {
+    let cycle = |module: &&String| -> BTreeSet<String> {
         reached[*module].iter().filter(|other| leads(other, module)).cloned().collect()
     };
-    let circles = reached.keys().map(circle);
-    circles.filter(|circle| circle.len() > 1).collect()
+    let cycles = reached.keys().map(cycle);
+    cycles.filter(|cycle| cycle.len() > 1).collect()
 }
 
 fn reached(from: &String, edges: &Edges) -> BTreeSet<String> {
@@ -138,11 +135,11 @@ mod tests {
             .map(|(path, text)| source::parse(format!("{PACKAGE}{path}"), text).unwrap())
             .collect();
         let files: Vec<_> = files.iter().collect();
-        circles(&Modules::of(&files).edges()).iter().map(|circle| names(circle).replace('`', "")).collect()
+        cycles(&Modules::of(&files).edges()).iter().map(|cycle| names(cycle).replace('`', "")).collect()
     }
 
     #[test]
-    fn rooms_that_name_each_other_are_a_circle_through_whichever_files() {
+    fn modules_that_import_each_other_are_a_cycle() {
         let files = [
             ("a/x.rs", "use crate::b::Thing;"),
             ("a/mod.rs", ""),
@@ -154,20 +151,20 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_way_round_is_a_circle() {
+    fn longer_cycles_are_found() {
         let files = [("a.rs", "use crate::b;"), ("b.rs", "use crate::c;"), ("c.rs", "use crate::a;")];
         assert_eq!(found(&files), ["a, b, c"]);
     }
 
     #[test]
-    fn a_parent_and_its_children_are_none() {
+    fn parents_and_children_are_no_cycle() {
         let files =
             [("a/mod.rs", "mod x; pub use x::X; fn f() { crate::a::x::g() }"), ("a/x.rs", "use super::Y;")];
         assert!(found(&files).is_empty());
     }
 
     #[test]
-    fn what_the_parent_passes_on_is_the_childs() {
+    fn re_exports_count_for_the_defining_child() {
         let files = [
             ("a/mod.rs", "mod x; mod y; pub use x::X; pub use y::{Y, Z};"),
             ("a/x.rs", "use super::Y;"),
@@ -177,23 +174,22 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_none() {
+    fn imports_of_tests_do_not_count() {
         let files = [("a.rs", "mod tests { use crate::b; }"), ("b.rs", "use crate::a;")];
         assert!(found(&files).is_empty());
     }
 
     #[test]
-    fn a_circle_is_listed_with_its_reason_or_told() {
+    fn only_listed_cycles_are_accepted() {
         let files = ["a", "b"].map(|name| {
             let other = if name == "a" { "b" } else { "a" };
             source::parse(format!("{PACKAGE}{name}.rs"), &format!("use crate::{other};")).unwrap()
         });
-        let told = |list: &str| complaints(&files, &House::read(&format!("### Who may import whom\n{list}")));
-        assert!(told("- circle `a`, `b`: halves of one thing\n").is_empty());
-        let steps = "circle `a`, `b`\n    a → b: filter-daemon/src/a.rs:1 names crate::b\n    b → a: filter-daemon/src/b.rs:1 names crate::a";
-        assert_eq!(told(""), [steps]);
-        assert_eq!(told("- circle `a`, `b`\n"), ["ARCHITECTURE.md: the circle `a`, `b` has no reason"]);
-        let idle = told("- circle `a`, `b`: so\n- circle `c`, `d`: so\n");
-        assert_eq!(idle, ["ARCHITECTURE.md: there is no circle `c`, `d`"]);
+        let complaints = |list: &str| complaints(&files, &Rules::read(&format!("[cycles]\n{list}")).unwrap());
+        assert!(complaints("\"a, b\" = \"halves of one thing\"\n").is_empty());
+        let steps = "cycle `a`, `b`\n    a → b: filter-daemon/src/a.rs:1 names crate::b\n    b → a: filter-daemon/src/b.rs:1 names crate::a";
+        assert_eq!(complaints(""), [steps]);
+        let idle = complaints("\"a, b\" = \"so\"\n\"c, d\" = \"so\"\n");
+        assert_eq!(idle, ["xtask/imports.toml: there is no cycle `c`, `d`"]);
     }
 }
