@@ -9,14 +9,14 @@ const LOAD: &str = "docs/benchmarks/load.md";
 const FRAMES: Table = Table { page: LIVE, heading: "Nanoseconds a frame" };
 const SECONDS: Table = Table { page: LOAD, heading: "Seconds until a list filters" };
 const BYTES: Table = Table { page: LOAD, heading: "Bytes of the kernel's memory an entry" };
-const MICROSECONDS: Table = Table { page: LOAD, heading: "Microseconds for one address more" };
+const MICROSECONDS: Table = Table { page: LOAD, heading: "Microseconds to add one address" };
 const SCRAPE: Table = Table { page: LOAD, heading: "A scrape with 990,000 entries on 990 lists" };
 
 /// Claims of README with a measured number in place of `{}`: where it is measured, in which unit, with how many decimals.
 const MEASURED: [(&str, Table, &str, &str, f64, usize); 8] = [
-    ("dropping a frame takes {} ns.", FRAMES, "filterd, native", "listed frames", 1.0, 0),
-    ("xdp-filter take {}", FRAMES, "nftables, netdev ingress", "listed frames", 1.0, 0),
-    (" to {} ns (", FRAMES, "xdp-filter", "listed frames", 1.0, 0),
+    ("dropping a frame takes {} ns.", FRAMES, "filterd, native", "a listed frame", 1.0, 0),
+    ("xdp-filter take {}", FRAMES, "nftables, netdev ingress", "a listed frame", 1.0, 0),
+    (" to {} ns (", FRAMES, "xdp-filter", "a listed frame", 1.0, 0),
     ("addresses take {} bytes", BYTES, "filterd, list file", "1 000 000", 1.0, 2),
     ("each, ten million {} (", BYTES, "filterd, list file", "10 000 000", 1.0, 2),
     ("`filterd add` takes {} ms", MICROSECONDS, "filterd add, durable", "1 000 000", 1000.0, 1),
@@ -25,7 +25,7 @@ const MEASURED: [(&str, Table, &str, &str, f64, usize); 8] = [
         "If its driver has no XDP, dropping a frame takes {} ns",
         FRAMES,
         "filterd, generic",
-        "listed frames",
+        "a listed frame",
         1.0,
         0,
     ),
@@ -48,15 +48,15 @@ const HELD: [(&str, &str, &str); 9] = [
         r#"["reload", "--confirm", "1s"]"#,
     ),
     ("fewer than one packet in 10^17", "filter-daemon/src/daemon/report.rs", "less than one packet in 10^17"),
-    ("a veth pair in native XDP on an Intel Xeon", LIVE, "Measured on 2 × Intel(R) Xeon(R)"),
-    ("Memory, loading and adding: an AMD EPYC", LOAD, "Measured on 2 × AMD EPYC"),
+    ("Frames: a veth pair on an Intel Xeon", LIVE, "on 2 × Intel(R) Xeon(R)"),
+    ("The rest: an AMD EPYC", LOAD, "on 2 × AMD EPYC"),
 ];
 
 /// Measured rows of README's comparison: in which table, in which column, in which unit, with how many decimals, and the rows
 /// of filterd and of the others.
 const COMPARED: [(&str, Table, &str, (f64, &str), usize, [&str; 4]); 5] = [
-    ("CPU time to drop a frame", FRAMES, "listed frames", (1.0, "ns"), 0, IN_FRAMES),
-    ("CPU time added to any other frame", FRAMES, "added to them", (1.0, "ns"), 0, IN_FRAMES),
+    ("CPU time to drop a frame", FRAMES, "a listed frame", (1.0, "ns"), 0, IN_FRAMES),
+    ("CPU time added to any other frame", FRAMES, "added by the filter", (1.0, "ns"), 0, IN_FRAMES),
     ("Kernel memory per address", BYTES, "1 000 000", (1.0, "B"), 2, LOADED),
     ("Time to load the list", SECONDS, "1 000 000", (1.0, "s"), 2, LOADED),
     ("Time to add one more address", MICROSECONDS, "1 000 000", (1000.0, "ms"), 1, ADDED),
