@@ -213,7 +213,7 @@ fn tutorial_has_a_picture_of_the_page() {
     net.file("bad.txt", "203.0.113.0/24\n192.0.2.66\n");
     net.start(&format!("{CONFIG}\nlists: [{{name: bad, path: $HOME/bad.txt}}]"));
     let Some(mut browser) = browser(&net) else { return };
-    let mut tab = browser.open(ADDRESS, Look { width: 1000, is_dark: false });
+    let mut tab = browser.open(ADDRESS, Look { width: 1200, is_dark: false });
     comes_to_say(&mut tab, "What became of packets");
     net.expect(ATTACKER).dropped();
     until(|| shown_reasons(&mut tab) == told_reasons(&net), || "the page shows the drops".to_owned());
