@@ -56,7 +56,7 @@ fn all_other_pages_can_be_typed() {
     run(OTHERS);
 }
 
-/// `FILTERD_PAGE=/path/page.md cargo test -p filterd-tests --test network -- --ignored --exact documents::one_page_can_be_typed`
+/// `FILTERD_PAGE=/path/page.md cargo test -p filterd-tests --test network -- --ignored one_page`
 #[test]
 #[ignore = "runs the page that FILTERD_PAGE names"]
 fn one_page_can_be_typed() {
