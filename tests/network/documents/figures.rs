@@ -52,15 +52,41 @@ const HELD: [(&str, &str, &str); 9] = [
     ("The rest: an AMD EPYC", LOAD, "on 2 × AMD EPYC"),
 ];
 
-/// Measured rows of README's comparison: in which table, in which column, in which unit, with how many decimals, and the rows
-/// of filterd and of the others.
-const COMPARED: [(&str, Table, &str, (f64, &str), usize, [&str; 4]); 5] = [
-    ("CPU time to drop a frame", FRAMES, "a listed frame", (1.0, "ns"), 0, IN_FRAMES),
-    ("CPU time added to any other frame", FRAMES, "added by the filter", (1.0, "ns"), 0, IN_FRAMES),
-    ("Kernel memory per address", BYTES, "1 000 000", (1.0, "B"), 2, LOADED),
-    ("Time to load the list", SECONDS, "1 000 000", (1.0, "s"), 2, LOADED),
-    ("Time to add one more address", MICROSECONDS, "1 000 000", (1000.0, "ms"), 1, ADDED),
+/// Measured rows of README's comparison.
+const COMPARED: [Compared; 5] = [
+    Compared {
+        label: "CPU time to drop a frame",
+        of: FRAMES,
+        column: "a listed frame",
+        unit: "ns",
+        rows: IN_FRAMES,
+    },
+    Compared {
+        label: "CPU time added to any other frame",
+        of: FRAMES,
+        column: "added by the filter",
+        unit: "ns",
+        rows: IN_FRAMES,
+    },
+    Compared { label: "Kernel memory per address", of: BYTES, column: "1 000 000", unit: "B", rows: LOADED },
+    Compared { label: "Time to load the list", of: SECONDS, column: "1 000 000", unit: "s", rows: LOADED },
+    Compared {
+        label: "Time to add one more address",
+        of: MICROSECONDS,
+        column: "1 000 000",
+        unit: "ms",
+        rows: ADDED,
+    },
 ];
+
+/// One row: where filterd's value and those of the others are measured.
+struct Compared {
+    label: &'static str,
+    of: Table,
+    column: &'static str,
+    unit: &'static str,
+    rows: [&'static str; 4],
+}
 
 const IN_FRAMES: [&str; 4] =
     ["filterd, native", "nftables, netdev ingress", "iptables and ipset", "xdp-filter"];
@@ -120,23 +146,30 @@ fn comparison_in_readme_shows_measured_values() {
     let (_, table) = readme.split_once("## How it compares").expect("README compares");
     let shown =
         table.lines().filter(|line| line.starts_with('|') && line.contains(|c: char| c.is_ascii_digit()));
-    assert_eq!(shown.collect::<Vec<_>>(), COMPARED.map(compared));
+    assert_eq!(shown.collect::<Vec<_>>(), COMPARED.map(|row| row.shown()));
 }
 
-/// A row of README's comparison, the least value bold.
-fn compared(
-    (label, table, column, (unit, name), decimals, rows): (&str, Table, &str, (f64, &str), usize, [&str; 4]),
-) -> String {
-    let values = rows.map(|row| (!row.is_empty()).then(|| table.number(row, column) / unit));
-    let least = values.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-    let shown = values.map(|value| match value {
-        None => "not measured".to_owned(),
-        Some(value) if value == least => format!("**{value:.decimals$} {name}**"),
-        Some(value) => format!("{value:.decimals$} {name}"),
-    });
-    let on_disk = if rows[0].ends_with("durable") { ", on disk" } else { "" };
-    let [filterd, others @ ..] = shown;
-    format!("| {label} | {filterd}{on_disk} | {} |", others.join(" | "))
+impl Compared {
+    /// As README shows it, the least value bold.
+    fn shown(&self) -> String {
+        let Self { label, of, column, unit, rows } = self;
+        let (scale, decimals) = match *unit {
+            "ns" => (1.0, 0),
+            // The page has microseconds.
+            "ms" => (1000.0, 1),
+            _ => (1.0, 2),
+        };
+        let values = rows.map(|row| (!row.is_empty()).then(|| of.number(row, column) / scale));
+        let least = values.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let shown = values.map(|value| match value {
+            None => "not measured".to_owned(),
+            Some(value) if value == least => format!("**{value:.decimals$} {unit}**"),
+            Some(value) => format!("{value:.decimals$} {unit}"),
+        });
+        let on_disk = if rows[0].ends_with("durable") { ", on disk" } else { "" };
+        let [filterd, others @ ..] = shown;
+        format!("| {label} | {filterd}{on_disk} | {} |", others.join(" | "))
+    }
 }
 
 fn cells(line: &str) -> Vec<String> {
