@@ -1,4 +1,4 @@
-//! Stories of configurations: what they mean, and what is told of those that mean nothing.
+//! Tests of valid configurations and their meaning, and of the errors in invalid ones.
 
 mod chosen;
 mod feed;
@@ -40,7 +40,7 @@ fn what_the_reference_shows_in_comments_is_valid_too() {
     assert_eq!(config.allow, targets(&["192.0.2.10", "2001:db8:1::/48"]));
     assert_eq!([0, 2].map(|list| config.lists[list].allows), [false, true]);
     assert_eq!(config.lists[0].path, Path::new("/etc/filterd/lists/drop.txt"));
-    // What it shows are the defaults.
+    // The values in the comments are the defaults.
     assert_eq!(config.lists[1].limits, config.lists[0].limits);
 }
 
@@ -78,7 +78,7 @@ fn a_file_that_says_nothing_is_no_configuration() {
     }
 }
 
-/// As Notepad saves it.
+/// Notepad saves files in this form.
 #[test]
 fn a_mark_before_the_text_says_nothing() {
     let text = "interfaces: [eth0]\nblock: [192.0.2.1]\nlists:\n- {name: a, path: a.txt}\n";
@@ -407,7 +407,7 @@ fn a_file_is_read_and_its_relative_paths_begin_at_its_folder() {
     assert_eq!(load(&path).unwrap().lists[0].path, folder.path().join("drop.txt"));
 }
 
-/// What docs/lists.md tells to write is taken as it stands there.
+/// The examples on this page must be valid as they are.
 #[test]
 fn every_configuration_in_the_page_on_lists_is_valid() {
     let page = include_str!("../../../docs/lists.md");
