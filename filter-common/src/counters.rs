@@ -15,7 +15,7 @@ use crate::sampling;
 /// The words of a processor's row: a power of two, so that finding a row is a shift.
 pub const ROW: u32 = 1 << 11;
 
-/// Where the state of sampling is in a row ([`sampling::at`](crate::sampling::at)): in counters that belong
+/// The place of the sampling state in a row ([`sampling::at`](crate::sampling::at)), in counters that belong
 /// to no outcome.
 pub const SAMPLING: u32 = COUNTERS - 16;
 
@@ -97,8 +97,8 @@ pub const fn drop_number(outcome: Outcome) -> Option<u32> {
     Some(enforcement * REASONS + (outcome.reason() as u32).wrapping_sub(FIRST) % REASONS)
 }
 
-/// Where a row counts the packets of a drop; its bytes are counted in the next word. Any numbers give a place
-/// inside the row.
+/// The word of a row that counts the packets of a drop. The next word counts its bytes. The place is inside
+/// the row for any numbers.
 #[inline(always)]
 #[must_use]
 pub const fn place(slot: u32, drop_number: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! A keyed hash of IPv6 prefixes: pair-multiply-shift, three parts of 32 bits.
 //!
-//! The hash is strongly universal (Thorup, "High speed hashing for integers and strings", section 3.5): for
-//! any two different prefixes the chance, over keys, of 32 equal bits is 2⁻³². It needs no 128-bit
+//! The hash is strongly universal (Thorup, "High speed hashing for integers and strings", section 3.5). For
+//! any two different prefixes, 32 bits are equal with a chance of 2⁻³² over all keys. It needs no 128-bit
 //! multiplication, which BPF lacks.
 //!
 //! Each part is a sum of the products of an address's halves with the key's pairs, and of a salt for the

@@ -149,8 +149,8 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
 }
 
 /// Decides about `frame` if some sources are blocked on some ports only. The set that blocks on all ports is
-/// looked up first, and only packets from sources that it does not list pay for the second step. A source
-/// blocked on all ports is treated as without clauses.
+/// looked up first, and only packets from sources that it does not list pay for the second step. All rules
+/// for sources blocked on all ports apply to the others as well.
 #[inline(always)]
 pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     let on_all_ports = judge(frame, tables);
@@ -235,9 +235,9 @@ fn by_clauses(frame: &(impl Frame + ?Sized), tables: &impl Tables, holds: impl F
 /// Decides about a frame from `source`, whatever its other contents are. `filterd test` calls this, so all
 /// decisions that depend on the source alone belong here.
 ///
-/// A word of the blocked set is always loaded before one of the allowed set. If a source is allowed before it
-/// is blocked, and unblocked before it is no longer allowed, none of its packets is dropped (where loads and
-/// stores are seen in order).
+/// A word of the blocked set is always loaded before one of the allowed set. None of a source's packets is
+/// dropped if it is allowed before it is blocked, and unblocked before it is no longer allowed. This requires
+/// that loads and stores are seen in order.
 #[inline(always)]
 pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {

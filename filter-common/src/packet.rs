@@ -234,7 +234,7 @@ mod tests {
 
     const SENDER: u32 = 0xCB00_7107;
 
-    /// An IPv4 packet behind these tags.
+    /// An IPv4 packet after these tags.
     fn tagged(tags: impl Iterator<Item = u16>) -> Vec<u8> {
         let mut frame = Vec::from([0; ADDRESSES]);
         for tag in tags {

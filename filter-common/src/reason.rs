@@ -11,7 +11,7 @@ pub enum Verdict {
     Drop(Reason),
 }
 
-/// What happens to a packet in fact: its verdict, as far as the filter enforces it. Each outcome has its own
+/// The real fate of a packet: its verdict, as far as the filter enforces it. Each outcome has its own
 /// counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -25,8 +25,7 @@ pub enum Outcome {
     Paused(Reason),
 }
 
-/// What the filter does with packets that are to be dropped. The numbers are those of the word in a judge's
-/// settings.
+/// The treatment of packets that are to be dropped. The numbers are those of the word in a judge's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Enforcement {
@@ -197,7 +196,7 @@ impl Reason {
         }
     }
 
-    /// What the reason means, in words for operators.
+    /// The meaning of this reason, in words for operators.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Unlisted => "its source is on no list",

@@ -1,10 +1,10 @@
 //! Selects the drops that are reported in full to watching clients, and the number of drops that each of them
-//! stands for.
+//! represents.
 //!
 //! Each processor divides its drops into *strata* of a certain size, and reports one drop of each stratum.
-//! That drop is chosen at random before the first one arrives, and stands for the whole stratum. Every drop
-//! therefore has the same expected weight, whoever sent it and in any order (Cochran, Sampling Techniques,
-//! chapter 5).
+//! The choice is random and made before the first drop arrives, and the sample represents the whole stratum.
+//! Every drop therefore has the same expected weight, for any sender and in any order (Cochran, Sampling
+//! Techniques, chapter 5).
 //!
 //! The size of the next strata depends on the number of earlier drops, never on their content. If there are
 //! few drops, each is reported. If there are many, the stratum doubles, so that a time window has hardly more
@@ -79,7 +79,7 @@ impl Stratum {
         left != 0 && window == now
     }
 
-    /// Handles a drop that is not skipped. Returns the number of drops that it stands for. None if it is
+    /// Handles a drop that is not skipped. Returns the number of drops that it represents. None if it is
     /// skipped after all because a new window begins with it.
     #[inline(always)]
     pub fn meet(&mut self, now: u64, budget: u64, random: u32) -> Option<u64> {

@@ -106,7 +106,7 @@ impl<W: Words> Set for View<'_, W> {
     }
 }
 
-/// What a lookup of an IPv4 address found.
+/// The result of a lookup that found an IPv4 address.
 ///
 /// The address can be recomputed from it. A program therefore need not keep the address during the lookup,
 /// for which it has no free register. A miss does not pay for the work that follows a hit.
@@ -142,7 +142,7 @@ impl Found4 {
     }
 }
 
-/// What a lookup of an IPv6 address found. A miss need not keep anything for it.
+/// The result of a lookup that found an IPv6 address. A miss need not keep anything for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found6 {
     /// The levels hold it, at this place.
@@ -233,7 +233,8 @@ fn find_address4(set: &impl Set, address: u32) -> Option<Found4> {
     stashed(&words, token).then_some(Found4::Address(shuffled, UNSEEN))
 }
 
-/// Where an address was seen: the buckets of its two homes, and flags for the lanes that hold its code.
+/// The place where an address was seen: the buckets of its two homes, and flags for the lanes that hold its
+/// code.
 #[derive(Clone, Copy, Debug)]
 struct Seen4 {
     buckets: [u32; 2],

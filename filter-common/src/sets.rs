@@ -13,7 +13,7 @@ pub const SLOTS: usize = 2 * MOST_CLAUSES;
 /// The name of one set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SetName {
-    /// Sources that are blocked, whatever they send.
+    /// Sources that are blocked on all ports.
     Block,
     /// Sources that are allowed, even if another set blocks them.
     Allow,

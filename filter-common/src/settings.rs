@@ -20,9 +20,9 @@ pub struct Settings {
     /// The end of a pause, in nanoseconds since boot including suspend. Used only if `enforce` says that
     /// there is a pause.
     pub paused_until: u64,
-    /// Whether a blocked source may also be allowed, so that the word that tells is read on a hit (0 or 1).
+    /// Whether a blocked source may also be allowed, so that the overlap word is read on a hit (0 or 1).
     pub overlap: u64,
-    /// Whether packets pass that are part of this host's own flows, whoever sent them (0 or 1).
+    /// Whether packets of this host's own flows pass even from blocked sources (0 or 1).
     pub match_new: u64,
     /// Whether packets from blocked sources are counted for lists (0 or 1).
     pub lists: u64,

@@ -1,4 +1,4 @@
-//! Targets: what a list can block, and how operators write it.
+//! Targets: the addresses and prefixes that a list can contain, and their written form.
 
 mod error;
 mod parse;

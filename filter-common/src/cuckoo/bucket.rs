@@ -62,12 +62,12 @@ impl Lanes {
     }
 
     /// Finds the code with its highest bit set in the first word, and the bare code in the second word. The
-    /// flags equal those of [`matches`](Self::matches); the bits between the flags are undefined.
+    /// flags are those of [`matches`](Self::matches), but other bits may be set as well.
     #[inline(always)]
     pub const fn seen(&self, first: u64, second: u64, code: u64) -> [u64; 2] {
         let everywhere = code.wrapping_mul(self.ones);
-        // If a lane of the first word differs only in its highest bit, that bit is set here, and the
-        // following subtraction and AND clear every other bit.
+        // In a lane of the first word that differs only in its highest bit, only that bit is set here. After
+        // the XOR with `highs` the lane is zero.
         let differs = first ^ everywhere;
         [(differs ^ self.highs).wrapping_sub(self.ones) & differs, self.zeros(second ^ everywhere)]
     }

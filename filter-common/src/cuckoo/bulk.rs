@@ -15,7 +15,7 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
         self.prefetch_homes(&self.scheme.homes(key));
     }
 
-    /// Prefetches these homes.
+    /// Prefetches both of these homes.
     #[inline]
     pub fn prefetch_homes(&self, homes: &[Home; 2]) {
         homes.iter().for_each(|home| self.prefetch_bucket(home.bucket));

@@ -12,8 +12,8 @@ pub struct Geometry {
 
 // No table takes more than 512 MiB, because the verifier lets no program access a map beyond that.
 
-/// The number of bits between the highest and the lowest set bit of a number of buckets. There are 64 sizes
-/// from one power of two to the next, so a table is at most 1/64 larger than necessary.
+/// The most bits between the highest and the lowest set bit of a number of buckets. There are 64 sizes from
+/// one power of two to the next, so a table is at most 1/64 larger than necessary.
 const STEP_BITS: u32 = 6;
 
 /// A new table has room for this fraction of its entries in addition, for live additions.
@@ -95,8 +95,8 @@ impl Geometry {
         self.lanes
     }
 
-    /// The number of words in the whole table. It includes one extra bucket: a verifier that does not know
-    /// the lowest bits of a bucket's first word assumes that the word may be the table's last.
+    /// The number of words in the whole table. It includes one extra bucket. A verifier that does not know
+    /// the lowest bits of a bucket's first word assumes that this may be the table's last word.
     pub const fn words(&self) -> u32 {
         (self.buckets + 1) * self.words
     }
@@ -111,8 +111,8 @@ impl Geometry {
         self.buckets as u64 * self.bucket_slots() as u64
     }
 
-    /// The number of entries at which the table must grow. It is below the load at which an insert was ever
-    /// refused (`cargo xtask bench load` prints that load for every size).
+    /// The most entries that the table takes before it must grow. This is below the load at which an insert
+    /// was ever refused (`cargo xtask bench load` prints that load for every size).
     pub const fn limit(&self) -> u64 {
         self.slots() * self.permille() / 1000
     }

@@ -1,4 +1,4 @@
-//! Where an entry may be: two homes, each a bucket and the code that identifies the entry there.
+//! The places where an entry may be: two homes, each a bucket and the code that identifies the entry there.
 
 /// A possible position of an entry: the bucket, and the code that identifies the entry in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub const ONE_KIND: u64 = 1;
 
 /// Gives entries their homes.
 pub trait Scheme {
-    /// The type of what is looked up.
+    /// The type of a looked-up key.
     type Key: Copy;
 
     /// The two homes of `key`; the same home twice if it has only one.

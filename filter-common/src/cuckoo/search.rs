@@ -38,8 +38,8 @@ impl Path {
         self.writes[..self.count].iter().copied()
     }
 
-    /// The same writes, each with the slot from which its entry comes (none for the pending entry). That slot
-    /// is overwritten by the next write, and not before.
+    /// The same writes, each with the slot from which its entry comes (none for the pending entry). The next
+    /// write overwrites that slot.
     pub fn steps(&self) -> impl Iterator<Item = ((Slot, u64), Option<Slot>)> + '_ {
         let from = self.writes().skip(1).map(|(slot, _)| Some(slot)).chain([None]);
         self.writes().zip(from)

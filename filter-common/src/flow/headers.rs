@@ -16,15 +16,15 @@ pub trait Bytes {
 pub enum Upper {
     /// ICMP for IPv4 (protocol 1).
     Icmp = 1,
-    /// TCP (protocol 6).
+    /// TCP, which is protocol 6.
     Tcp = 6,
-    /// UDP (protocol 17).
+    /// UDP, which is protocol 17.
     Udp = 17,
     /// ICMP for IPv6 (protocol 58).
     Icmp6 = 58,
 }
 
-/// Which address of a packet is the other end's.
+/// The address of a packet that is the other end's.
 #[derive(Clone, Copy)]
 pub enum End {
     Source,
@@ -35,7 +35,7 @@ pub enum End {
 pub struct Carried {
     pub peer: Address6,
     pub upper: Upper,
-    /// Where the transport header begins. None in a later fragment.
+    /// The offset of the transport header. None in a later fragment.
     pub at: Option<usize>,
 }
 

@@ -1,9 +1,10 @@
 //! Own flows: flows that this host began. They are recorded when it sends, and looked up when a listed source
 //! answers.
 //!
-//! The packet alone shows what begins a flow: a TCP SYN without ACK, an echo request, or UDP from a port that
-//! the host uses for flows that it begins. All other sent packets only keep a known flow young. An incoming
-//! packet is part of a flow if it can be an answer in it. A SYN without ACK or an echo request never is.
+//! A sent packet begins a flow if it is a TCP SYN without ACK or an echo request. UDP begins one if its port
+//! is one that the host uses for flows that it begins. All other sent packets only keep a known flow young.
+//! An incoming packet is part of a flow if it can be an answer in it. A SYN without ACK or an echo request
+//! never is.
 
 pub(crate) mod headers;
 

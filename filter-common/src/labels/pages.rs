@@ -1,6 +1,6 @@
 //! The labels of entries that are stored as bits. A directory has one entry for every 256 bits. The entry
 //! holds one label for all of them, or the number of a page with a label for each. A page exists only if
-//! several lists meet among these 256 bits.
+//! entries of several lists are among these 256 bits.
 
 use super::{Bytes, Label, Labels, LabelsMut, OTHER, word_of, words_for};
 use crate::{Rest, Words, WordsMut};

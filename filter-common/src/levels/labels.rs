@@ -32,7 +32,7 @@ pub enum Place {
     Node(u32, u32),
 }
 
-/// The label of an address that the levels report as listed at `told`. `last_start` is the argument of
+/// The label of an address that the levels list at the place `told`. `last_start` is the argument of
 /// [`below`](super::below), and needed for the same reason.
 #[inline(always)]
 pub fn told(labels: &(impl Words + ?Sized), last_start: u64, pages: u32, network: u64, told: Told) -> Label {

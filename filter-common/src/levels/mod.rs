@@ -1,16 +1,16 @@
 //! IPv6 prefixes from the top: bits for everything listed down to /32, and the lengths of longer listed
 //! prefixes. Most packets are decided here.
 //!
-//! There are three levels: a *root* word for each /14, a *page* of words for the /24s of a /14, and a *node*
-//! of bits for the /32s of a /24. (With a root word for each /16 the root alone would be four times as large,
-//! and larger than all pages and nodes of country lists.) A word of root or page says that all of it is
+//! There are three levels. Each /14 has a *root* word, the /24s of a /14 have a *page* of words, and the /32s
+//! of a /24 have a *node* of bits. With a root word for each /16 the root alone would be four times as large,
+//! and larger than all pages and nodes of country lists. A word of root or page says that all of it is
 //! listed, or which lengths are listed below it, or which page or node has the details. A prefix up to /32 is
 //! stored only as bits. Longer prefixes are in the cuckoo table. It is searched for the lengths that exist
 //! below that /24, and only if the node says that the /32 has any. A node whose /32s have several lengths is
 //! *classed*: it is twice as large, and also says for each /32 which lengths it needs (`class`).
 //!
 //! Pages and nodes take memory. If no more is available, a word without one names all lengths below it,
-//! including those up to /32, and all of these prefixes are in the table. This applies to a whole /14 or /24
+//! including those up to /32. All of these prefixes are then in the table. This applies to a whole /14 or /24
 //! from its first prefix until its last one is removed. Numbers of pages and nodes are never reused during
 //! the life of a map, so a reader never finds the bits of another page or node.
 //!
@@ -61,8 +61,8 @@ const WHOLE: u64 = 1 << 63;
 const CLASSED_BIT: u32 = 62;
 const CLASSED: u64 = 1 << CLASSED_BIT;
 
-/// The layout of the words of one level, from the lowest bit: a bit for each length from 64 down to the
-/// shortest below this level, one bit for all lengths beyond 64, the number of the page or node, and the
+/// The layout of the words of one level. The lowest bits stand for lengths, from 64 down to the shortest
+/// below this level. One bit for all lengths beyond 64 follows, then the number of the page or node, then the
 /// flags.
 #[derive(Clone, Copy)]
 struct Cut {
@@ -119,8 +119,7 @@ pub enum Below {
     Some(Lengths),
 }
 
-/// Where the levels say that an address is listed: the number of a word, or of a node combined with
-/// [`OF_NODE`].
+/// The place where the levels list an address: the number of a word, or of a node combined with [`OF_NODE`].
 pub type Told = u32;
 
 /// The flag in [`Told`] that says that a bit of a node decided.

@@ -9,7 +9,7 @@ pub const SMALLEST: u32 = 1 << 16;
 /// The largest size: 128 MiB. The number of a node has no more bits.
 pub const LARGEST: u32 = 1 << 24;
 
-/// The number of bits between the highest and the lowest set bit of a size.
+/// The most bits between the highest and the lowest set bit of a size.
 const STEP_BITS: u32 = 6;
 
 /// New levels have room for this fraction of their content in addition, for live additions.

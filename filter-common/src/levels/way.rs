@@ -36,7 +36,7 @@ impl Way {
         (self.slash24 == other.slash24).then_some(Self { lengths, ..self })
     }
 
-    /// The number of the way's /14.
+    /// The number of the /14 that the way leads to.
     pub(super) const fn slash14(self) -> u32 {
         self.slash24 >> PAGE_BITS
     }

@@ -27,7 +27,8 @@ pub struct Clause {
 }
 
 /// The destination port of a packet, or why it has none. This is a number so that separately verified
-/// functions can pass it. It is not an optional value, which compiled programs may use where it is absent.
+/// functions can pass it. It is not an optional value, because compiled programs copy those even where they
+/// are absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port(u32);
 

@@ -18,8 +18,8 @@ enum Ends {
 impl Span {
     /// The addresses from `first` to `last`, including both.
     ///
-    /// # Errors
-    /// If the ends are of two families or in the wrong order, or the range includes IPv4-mapped IPv6 addresses.
+    /// # Errors If the ends have two families or the wrong order, or the range includes IPv4-mapped
+    /// addresses.
     pub fn new(first: IpAddr, last: IpAddr) -> Result<Self, ParseTargetError> {
         let ends = match (first, last) {
             (IpAddr::V4(first), IpAddr::V4(last)) => Ends::V4(first.to_bits(), last.to_bits()),

@@ -20,8 +20,8 @@ pub fn check_interface_name(name: &str) -> Result<(), InterfaceNameError> {
     if let Some(character) = name.chars().find(|c| *c == '/' || c.is_whitespace() || c.is_control()) {
         return Err(InterfaceNameError::Character { character });
     }
-    // The kernel would allow both, but an operator who writes them means several interfaces, and filterd
-    // would wait for one that never appears.
+    // The kernel would allow both, but the operator means several interfaces. filterd would wait for one that
+    // never appears.
     if name.contains(',') {
         let names = name.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
         return Err(InterfaceNameError::Several { names: names.collect() });
@@ -77,7 +77,7 @@ pub enum InterfaceNameError {
     /// Several names separated by commas.
     #[error("these are several names, and each has to stand by itself")]
     Several {
-        /// The separate names.
+        /// The names, one by one.
         names: Vec<String>,
     },
     /// A pattern of shells or firewalls, which stands for many names.

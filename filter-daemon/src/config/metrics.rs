@@ -22,7 +22,7 @@ const MOST_ADDRESSES: usize = 16;
 /// Each source becomes a separate series in the monitoring system.
 pub const MOST_SOURCES: u64 = 100;
 
-/// The number of sources shown if none is given: as many as fit on a screen with everything else.
+/// The number of sources for `sources: true`: as many as fit on a screen with everything else.
 const SOME_SOURCES: usize = 10;
 
 /// The names of these keys.

@@ -51,7 +51,7 @@ pub struct Config {
     pub enforce: bool,
     /// Whether packets are also counted for each list.
     pub counters: Counters,
-    /// Which packets from a blocked source are dropped.
+    /// The packets from a blocked source that are dropped.
     pub matches: Matches,
     /// The targets to block.
     pub block: Vec<Target>,
@@ -69,14 +69,14 @@ pub struct Config {
     pub on_exit: OnExit,
 }
 
-/// Where browsers can reach filterd.
+/// The access for browsers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// The addresses to listen at. Off if there are none.
     pub listen: Vec<SocketAddr>,
     /// The host names that a request may use, in lower case, in addition to addresses and `localhost`.
     pub hosts: Vec<String>,
-    /// The number of most dropped sources that are shown.
+    /// The number of sources to show: those with the most drops.
     pub sources: usize,
 }
 

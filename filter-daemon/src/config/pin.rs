@@ -1,6 +1,6 @@
 //! The name of a link's pin: the name of its interface with dots (`eth0.100`) replaced. The BPF file system
-//! allows no dots in names, so they become colons, which no interface name has. (This module is here because
-//! both the code that pins and the code that finds earlier pins use it.)
+//! allows no dots in names, so they become colons, which no interface name has. The code that pins and the
+//! code that finds earlier pins share this module.
 
 use std::path::Path;
 

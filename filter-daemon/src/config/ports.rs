@@ -129,7 +129,7 @@ fn range(faults: &mut Faults, item: Node, subject: &str) -> Option<Range> {
     found
 }
 
-/// Parses `22` or `8000-8100`, and also `8000:8100`, so that the error can say what was meant.
+/// Parses `22` or `8000-8100`, and also `8000:8100`, so that the error can suggest the correct form.
 fn ends(word: &str) -> Option<(u16, u16)> {
     let number = |word: &str| word.trim().parse().ok().and_then(port);
     match word.split_once(['-', ':']) {

@@ -57,6 +57,7 @@ pub enum FileError {
     /// The file may not be read.
     #[error("{}: permission denied", printable::path(path))]
     Denied {
+        /// The path of the file.
         path: PathBuf,
     },
     /// The path is not a plain file.
@@ -93,7 +94,7 @@ pub enum FileError {
         path: PathBuf,
         /// The reason, as part of a sentence.
         why: String,
-        /// What the operator can do.
+        /// The remedy for the operator.
         remedy: String,
     },
     /// The thread that was to read it panicked.

@@ -74,7 +74,7 @@ impl Folder {
     }
 
     /// Opens each file. Also returns their total length. `unfinished` receives the incomplete last lines that
-    /// are left out, and `progress` is told while the files are waited for.
+    /// are left out, and `progress` is updated while files are waited for.
     ///
     /// # Errors
     /// If one of them cannot be opened: then none is read.

@@ -72,7 +72,7 @@ struct State {
 }
 
 impl Growing {
-    /// Reads this file, which is called `path`. `progress` is told during the wait.
+    /// Reads this file, which is called `path`. `progress` is updated during the wait.
     ///
     /// # Errors
     /// If the file's metadata cannot be read.

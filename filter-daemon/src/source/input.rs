@@ -22,7 +22,7 @@ pub struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// Opens a plain file or all files of a folder, which may have at most `most` bytes together. Other
-    /// programs may be writing to them. `progress` is told whenever bytes are read, and when no more are
+    /// programs may be writing to them. `progress` is updated whenever bytes are read, and when no more are
     /// needed.
     ///
     /// # Errors

@@ -187,8 +187,8 @@ impl Limits {
         }
     }
 
-    /// True if the readable part is better than nothing. That is not so for a page that a server sent in
-    /// place of a list: such pages often name the requesting host.
+    /// True if the readable part is better than nothing. A page that a server sent in place of a list is not:
+    /// such pages often name the requesting host.
     fn may_take_part(&self, doubt: Doubt) -> bool {
         match doubt {
             Doubt::NoList(_) => false,
@@ -254,7 +254,7 @@ fn targets(count: u64) -> String {
 
 impl Doubt {
     /// True if the operator may confirm that the change is intended. A list that cannot be read has no
-    /// content to confirm, and the operator set the limits himself.
+    /// content to confirm, and the limits are the operator's own settings.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
         match self {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
-/// All addresses in random order. Empty if the kernel does not report them.
+/// All addresses in no particular order. Empty if the kernel does not report them.
 pub fn own_addresses() -> Vec<IpAddr> {
     let Ok(interfaces) = getifaddrs() else { return Vec::new() };
     interfaces.filter_map(|interface| address_of(&interface.address?)).collect()

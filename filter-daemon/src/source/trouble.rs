@@ -1,5 +1,5 @@
-//! The messages about a list that is not accepted: which list, why, what is in force instead, and the command
-//! that accepts it. The daemon reports the present state, and `check` reports what would happen.
+//! The messages about a list that is not accepted: the list, the reason, the targets in force instead, and
+//! the command that accepts it. The daemon reports the present state, and `check` reports what would happen.
 
 use std::path::Path;
 
@@ -43,9 +43,9 @@ pub enum Instead {
 /// Whether a message states a fact or a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// The present state.
+    /// The message states the present state.
     Is,
-    /// The state that would follow.
+    /// The message states the state that would follow.
     Would,
 }
 
@@ -63,8 +63,8 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
     Explanation::new(message, remedy + look_after(instead, mood))
 }
 
-/// A prediction for a client that asks a running filterd what a reload would do. The remedy is that of the
-/// fact.
+/// A prediction for a client that asks a running filterd about a reload. The remedy is the same as after the
+/// reload.
 #[must_use]
 pub fn foretell(name: &str, path: &Path, why: &Why<'_>, instead: Instead) -> Explanation {
     let Explanation { message, .. } = explain(name, path, why, instead, Mood::Would);

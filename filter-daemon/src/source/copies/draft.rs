@@ -122,7 +122,7 @@ impl Draft {
     }
 }
 
-/// A complete draft.
+/// A draft with all its content.
 pub(super) struct Whole {
     /// Dropping it removes the file, unless the file has its final name.
     draft: Draft,

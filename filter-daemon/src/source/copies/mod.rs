@@ -58,7 +58,7 @@ pub struct Found {
 /// The reason why there is no copy, or no usable one.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// Its content is not what was written.
+    /// The file does not match its checksum or its list.
     #[error("its copy is damaged")]
     Damaged,
     /// All copies together would be too large.

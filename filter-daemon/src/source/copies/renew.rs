@@ -1,6 +1,6 @@
 //! Renews the moment of writing in copies of lists whose entries expire. A start in another boot converts
-//! times by that moment. If the clock was set since, the conversion would be wrong, so the moment is written
-//! again, just as the journal then gets a new row.
+//! times by that moment. The conversion would be wrong if the clock was set since, or another boot came in
+//! between. The moment is then written again, and the journal gets a new row as well.
 
 use std::path::Path;
 

@@ -22,7 +22,7 @@ impl<'a> Choosing<'a> {
         matches!(self.chosen, Chosen::Countries(_))
     }
 
-    /// True if the record has a field of the selected kind, whatever its value.
+    /// True if the record has a field of the selected kind.
     pub fn knows(&self, record: &Record) -> bool {
         match self.chosen {
             Chosen::Countries(_) => record.country.is_some(),

@@ -65,7 +65,7 @@ pub fn read(
             continue;
         }
         file.found += 1;
-        // An available or reserved network belongs to no country, whatever the country field says.
+        // An available or reserved network belongs to no country, even if the country field has a code.
         let is_given = status == b"allocated" || status == b"assigned";
         let Some(country) = Country::of_bytes(country).filter(|_| is_given) else { continue };
         if is_wanted(country) {

@@ -1,5 +1,5 @@
-//! Reads MaxMind's database format, version 2, <https://maxmind.github.io/MaxMind-DB/>: a binary tree whose
-//! leaves name records in a data section, and a description of both at the end of the file.
+//! Reads MaxMind's database format, version 2, <https://maxmind.github.io/MaxMind-DB/>. A binary tree has
+//! leaves that name records in a data section. A description of both is at the end of the file.
 //!
 //! filterd has its own reader because reading any file must end. The crate `maxminddb` follows pointers while
 //! it skips values, and does not end in reasonable time if they branch. The tests compare both readers.

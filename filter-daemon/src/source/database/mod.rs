@@ -58,7 +58,8 @@ impl Networks {
 /// Reads the selected list. Its plain lines are also written to `copy`.
 ///
 /// # Errors
-/// If a file of the database cannot be read, is not a database, is damaged, or has no data of the selected kind.
+/// If a file of the database cannot be read, is not a database, is damaged, or lacks data of the selected
+/// kind.
 pub fn list(
     database: &Database,
     limits: &Limits,
@@ -80,8 +81,7 @@ pub fn list(
 
 /// Reads the selected networks: not many more than `most` ranges.
 ///
-/// # Errors
-/// Those of [`list`].
+/// # Errors Those of [`list()`].
 pub fn read(database: &Database, most: u64, progress: &Progress) -> Result<Networks, FileError> {
     let (choosing, spans) = (Choosing::new(&database.chosen), Spans::new(most));
     let mut reading = Reading { choosing, spans, from: Vec::new(), built: None };
@@ -188,7 +188,7 @@ fn unusable(path: &Path, why: &str, remedy: &str) -> FileError {
     FileError::Unusable { path: path.into(), why: why.to_owned(), remedy: remedy.to_owned() }
 }
 
-/// Says what a file is that is not a database, and what to do.
+/// The kind of a file that is not a database, and a remedy.
 fn looks(bytes: &[u8]) -> (&'static str, &'static str) {
     match bytes {
         [] => ("the file is empty", "download it again"),

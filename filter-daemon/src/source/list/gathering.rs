@@ -198,7 +198,7 @@ impl Gathering {
         self.lacks(part.list.lack);
     }
 
-    /// Completes the list.
+    /// Sorts the targets and completes the list.
     pub fn finish(self) -> ListFile {
         let mut list = self.list;
         list.lines = self.understood + list.rejected_count;

@@ -1,5 +1,5 @@
-//! The country codes of ISO 3166-1, and the additional codes that databases use: `XK`, and `AP` and `EU` for
-//! networks that the registries assigned to no single country.
+//! The country codes of ISO 3166-1, and `XK`, `AP` and `EU`, which databases use as well. The last two are
+//! for networks that the registries assigned to no single country.
 
 /// Each code with its English name, sorted by code.
 pub const COUNTRIES: [(&str, &str); 252] = [
