@@ -1,7 +1,7 @@
-//! Users and groups, as /etc/passwd and /etc/group tell them.
+//! Users and groups, from /etc/passwd and /etc/group.
 //!
-//! The C library would also ask whatever else the system is set up to ask, by loading code into the program. A filterd that
-//! is one piece, and therefore starts fast, cannot have that: who is asked for here belongs to the machine anyway.
+//! The C library would load modules to ask other sources that the system configures. A static filterd,
+//! which therefore starts fast, cannot do that. The accounts needed here are local anyway.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -14,24 +14,22 @@ use rustix::thread::{self, CapabilitySet, CapabilitySets, set_capabilities};
 const USERS: &str = "/etc/passwd";
 const GROUPS: &str = "/etc/group";
 
-/// Whom root's daemon becomes if nobody says otherwise.
+/// The default user of a daemon that root starts.
 pub const OWN: &str = "filterd";
 
-/// The command that makes that user.
+/// The command that creates this user.
 pub const MAKE_USER: &str = "useradd --system --shell /usr/sbin/nologin filterd";
 
-/// The number of that user and of its group where /etc/passwd has no such user. It is in no range from which users, systemd's
-/// dynamic users, or containers get theirs, and fits in 16 bits, as containers with few users want it.
+/// The ID of this user and its group if /etc/passwd lacks the user. No range for users, systemd's dynamic
+/// users or containers includes it, and it fits in 16 bits, as containers with few users require.
 pub const UNLISTED: u32 = 65_525;
 
-/// Somebody whom the daemon can become.
+/// An account that the daemon can become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The name.
     pub name: String,
-    /// The number.
     pub uid: Uid,
-    /// The number of the group that is everybody's own.
+    /// The ID of the primary group.
     pub gid: Gid,
 }
 
@@ -40,8 +38,8 @@ pub fn user(name: &str) -> io::Result<Option<User>> {
     Ok(user_in(&read(USERS)?, name))
 }
 
-/// Whom a daemon is to become that is not told: root becomes who was there before, if anybody was, or else the daemon's own
-/// user. It stays root only where a root was before.
+/// The default user of a daemon that root starts: the user of the daemon before it, or filterd's own user.
+/// It stays root only if the daemon before ran as root. None if this process is not root.
 pub fn default_user(before: Option<u32>) -> Option<User> {
     if !geteuid().is_root() {
         return None;
@@ -53,7 +51,7 @@ pub fn default_user(before: Option<u32>) -> Option<User> {
     }
 }
 
-/// The daemon's own user: `filterd`, or a number that nobody has.
+/// The daemon's own user: `filterd`, or an ID that no other user has.
 pub fn own() -> User {
     user(OWN).ok().flatten().unwrap_or_else(unlisted)
 }
@@ -62,19 +60,19 @@ fn unlisted() -> User {
     User { name: OWN.to_owned(), uid: Uid::from_raw(UNLISTED), gid: Gid::from_raw(UNLISTED) }
 }
 
-/// Is this the daemon's own user on a machine that does not list it?
+/// True if this is the daemon's own user and /etc/passwd does not list it.
 pub fn is_unlisted(uid: Uid) -> bool {
     uid.as_raw() == UNLISTED && user_of(uid).is_none()
 }
 
-/// Who else on this machine has the number that only filterd should have: a user or a group.
+/// The user or group that has filterd's reserved ID, other than filterd.
 pub fn holder_of_unlisted() -> Option<String> {
     let user = user_of(Uid::from_raw(UNLISTED)).map(|user| user.name).filter(|name| name != OWN);
     let group = || group_of(Gid::from_raw(UNLISTED)).filter(|name| name != OWN);
     user.map(|name| format!("user {name}")).or_else(|| Some(format!("group {}", group()?)))
 }
 
-/// The user of this number.
+/// The user with this ID.
 pub fn user_of(uid: Uid) -> Option<User> {
     let users = read(USERS).ok()?;
     let number = uid.as_raw().to_string();
@@ -83,12 +81,12 @@ pub fn user_of(uid: Uid) -> Option<User> {
     user_in(&users, name)
 }
 
-/// What the user of this number is called: the number, if it has no name.
+/// The name of the user with this ID, or the ID itself.
 pub fn name_of(uid: Uid) -> String {
     user_of(uid).map_or_else(|| uid.to_string(), |user| user.name)
 }
 
-/// What the group of this number is called: the number, if it has no name.
+/// The name of the group with this ID, or the ID itself.
 pub fn group_name_of(gid: Gid) -> String {
     group_of(gid).unwrap_or_else(|| gid.to_string())
 }
@@ -100,7 +98,7 @@ fn group_of(gid: Gid) -> Option<String> {
     line.split(':').next().map(ToOwned::to_owned)
 }
 
-/// Does something on a thread that is this user, with the user's groups; to be called by root.
+/// Runs `act` on a thread with the identity and groups of this user. The caller must be root.
 pub fn on_a_thread_of<T: Send>(user: &User, act: impl FnOnce() -> T + Send) -> io::Result<T> {
     let groups: Vec<_> = groups_of(user)?.iter().map(|gid| thread::Gid::from_raw(gid.as_raw())).collect();
     let (uid, gid) = (thread::Uid::from_raw(user.uid.as_raw()), thread::Gid::from_raw(user.gid.as_raw()));
@@ -115,7 +113,7 @@ pub fn on_a_thread_of<T: Send>(user: &User, act: impl FnOnce() -> T + Send) -> i
     })
 }
 
-/// Becomes this user, without any capability, and never anybody else again.
+/// Becomes this user for good, without any capability.
 pub fn become_user(user: &User) -> io::Result<()> {
     setgroups(&groups_of(user)?)?;
     setgid(user.gid)?;
@@ -123,15 +121,16 @@ pub fn become_user(user: &User) -> io::Result<()> {
     drop_capabilities()
 }
 
-/// Root without capabilities may do what the modes of files let root do.
+/// Drops all capabilities. Root without capabilities still has the file access of user 0 by file modes.
 pub fn drop_capabilities() -> io::Result<()> {
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     Ok(set_capabilities(None, none)?)
 }
 
-/// Does something to files as this user, if we may become anybody: root without CAP_DAC_OVERRIDE, as in the unit, may look
-/// into no more directories than others may. This thread alone is concerned.
+/// Runs `act` with the file access of this user, if this process may change users. Root without
+/// CAP_DAC_OVERRIDE, as in the service unit, cannot enter the directories of other users. Only this thread
+/// is affected.
 pub fn as_user<T>(user: Uid, act: impl FnOnce() -> T) -> T {
     let before = setfsuid(user);
     let done = act();
@@ -139,7 +138,7 @@ pub fn as_user<T>(user: Uid, act: impl FnOnce() -> T) -> T {
     done
 }
 
-/// What we are refused at this path, as whoever owns what is there.
+/// Runs `act`; if access to the path is denied, runs it again as the owner of the path.
 pub fn or_as_owner_of<T>(path: &Path, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let refused = match act() {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => error,
@@ -156,12 +155,13 @@ pub fn group(name: &str) -> io::Result<Option<Gid>> {
     Ok(group_in(&read(GROUPS)?, name))
 }
 
-/// All groups of `user`: the own one, and those that name the user as a member.
+/// All groups of `user`: the primary one, and those that list the user as a member.
 pub fn groups_of(user: &User) -> io::Result<Vec<Gid>> {
     Ok(groups_in(&read(GROUPS)?, user))
 }
 
-/// Names are plain letters, whatever stands beside them. Where there is no such file, there is nobody.
+/// Reads a file with other bytes than UTF-8 replaced, because names are ASCII. A missing file counts as
+/// empty.
 fn read(path: &str) -> io::Result<String> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -196,7 +196,7 @@ fn gid_of(fields: &[&str]) -> Option<Gid> {
     fields.get(2)?.parse().ok().map(Gid::from_raw)
 }
 
-/// The fields of a line, if its first is `name`.
+/// The fields of a line whose first field is `name`.
 fn fields_of<'a>(line: &'a str, name: &str) -> Option<Vec<&'a str>> {
     let fields: Vec<_> = line.split(':').collect();
     (!name.is_empty() && fields[0] == name).then_some(fields)

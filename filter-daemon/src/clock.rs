@@ -1,9 +1,9 @@
-//! The only reader of clocks. Whoever else needs the time is told it, so that nearly everything can be tried at any time.
+//! The only module that reads clocks. Other code gets the time as a value, so that tests can choose it.
 //!
-//! A process has a time of its own: what the clock on the wall said when the process first asked, and from then on the time
-//! since boot, which goes on in suspend and which nobody can set. Deadlines are in it, so that a clock that is set moves
-//! none of them. What people are shown, and what travels to other processes, is turned into the time on the wall as it is
-//! at that moment ([`on_the_wall`]).
+//! A process has its own time. It starts with the wall clock at the first use, and continues with the time
+//! since boot, which includes suspend and cannot be set. Deadlines use it, so that setting the clock moves
+//! none of them. Times for people and for other processes are converted to the current wall clock
+//! ([`on_the_wall`]).
 
 mod moment;
 
@@ -16,21 +16,22 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::blocklist::Timestamp;
 pub use moment::{Boot, Moment, Shift};
 
-/// What a namespace of time adds to the clocks of those in it.
+/// The offsets that a time namespace adds to the clocks of its processes.
 const OFFSETS: &str = "/proc/self/timens_offsets";
 
-/// What tells one boot from another.
+/// The ID of the current boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// What our own time is ahead of the time since boot, in milliseconds: fixed when somebody first asks, and so no state.
+/// How far the process time is ahead of the time since boot, in milliseconds. It is set at the first use
+/// and never changes.
 static OFFSET: OnceLock<i64> = OnceLock::new();
 
-/// This very second.
+/// The current second in process time.
 pub fn now() -> Timestamp {
     Timestamp::begun(own())
 }
 
-/// This very moment, for other processes.
+/// The current moment, for other processes.
 pub fn moment() -> Moment {
     static BOOT: OnceLock<Boot> = OnceLock::new();
     static BEGUN: OnceLock<Timestamp> = OnceLock::new();
@@ -43,87 +44,88 @@ pub fn moment() -> Moment {
     }
 }
 
-/// The first full second at which `ttl` is over for something that begins now.
+/// The first full second at which `ttl` has passed from now on.
 pub fn after(ttl: Duration) -> Timestamp {
     Timestamp::complete(own() + ttl)
 }
 
-/// How long it is until then; nothing if it is over.
+/// The time until then; zero if it has passed.
 pub fn until(then: Timestamp) -> Duration {
     Duration::from_secs(then.secs()).saturating_sub(own())
 }
 
-/// The second in which that was.
+/// The second of this instant.
 pub fn then(then: Instant) -> Timestamp {
     Timestamp::begun(own().saturating_sub(then.elapsed()))
 }
 
-/// What the clock on the wall says then, as it goes now: what people are told, and other processes.
+/// Converts a time to the current wall clock, for people and other processes.
 pub fn on_the_wall(then: Timestamp) -> u64 {
     then.later_by(seconds(offset() - own_offset())).secs()
 }
 
-/// When the clock on the wall, as it goes now, says so.
+/// Converts a time of the current wall clock to process time.
 pub fn from_the_wall(then: u64) -> Timestamp {
     Timestamp::begun(Duration::from_secs(then)).later_by(-seconds(offset() - own_offset()))
 }
 
-/// To measure how long something takes, whatever is done to the clock meanwhile.
+/// An instant to measure durations, which setting the clock does not affect.
 pub fn instant() -> Instant {
     Instant::now()
 }
 
-/// What the clock on the wall is ahead of the time since boot, in milliseconds. Only setting it changes that: where a clock
-/// is made to run faster or slower, both do.
+/// How far the wall clock is ahead of the time since boot, in milliseconds. Only setting the clock changes
+/// it: rate adjustments affect both clocks.
 pub fn offset() -> i64 {
     i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX).saturating_sub(milliseconds(since_boot()))
 }
 
-/// What our own time is ahead of the time since boot, in milliseconds.
+/// How far the process time is ahead of the time since boot, in milliseconds.
 pub fn own_offset() -> i64 {
     *OFFSET.get_or_init(offset)
 }
 
-/// Whole seconds, to the nearest.
+/// Rounds to the nearest second.
 pub fn seconds(milliseconds: i64) -> i64 {
     milliseconds.saturating_add(500).div_euclid(1000)
 }
 
-/// How long this machine has been up, as every process on it sees it: for a moment that two of them agree on.
+/// The uptime of the machine without suspend, which all processes see alike. Two processes can agree on a
+/// moment by it.
 pub fn uptime() -> Duration {
     clock_gettime(ClockId::Monotonic).try_into().unwrap_or_default()
 }
 
-/// How long this machine has slept since it booted; in a namespace of time, more or less by what that shifts.
+/// How long the machine has been suspended since boot; a time namespace may shift this.
 pub fn asleep() -> Duration {
     since_boot().saturating_sub(uptime())
 }
 
-/// When that is by the clock that programs in the kernel read: nanoseconds since boot, suspend included.
+/// Converts a time to the clock of BPF programs: nanoseconds since boot, suspend included.
 pub fn in_the_kernel(then: Timestamp) -> u64 {
     let own = i128::from(then.secs()) * 1_000_000_000;
     let ahead = i128::from(own_offset()) * 1_000_000 + namespace_offset();
     u64::try_from((own - ahead).max(0)).unwrap_or(u64::MAX)
 }
 
-/// What that clock says now.
+/// The current time of that clock.
 pub fn kernel_now() -> u64 {
     let now = i128::try_from(since_boot().as_nanos()).unwrap_or(i128::MAX);
     u64::try_from((now - namespace_offset()).max(0)).unwrap_or(u64::MAX)
 }
 
-/// The time of the programs that remember flows: nanoseconds since boot without suspend, as of the last tick.
+/// The clock of the programs that track flows: nanoseconds since boot without suspend, at the last tick.
 pub fn at_last_tick() -> u64 {
     let now = Duration::try_from(clock_gettime(ClockId::MonotonicCoarse)).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How long it is since 1970 began, by the clock on the wall. A clock that is before stands at its beginning.
+/// The wall clock as time since 1970; zero for a clock before 1970.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The same in our own time.
+/// The current time of this process.
 fn own() -> Duration {
     let offset = own_offset();
     let part = Duration::from_millis(offset.unsigned_abs());
@@ -138,8 +140,8 @@ fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// What the time since boot is ahead here of what it is in the kernel, in nanoseconds: a process does not change its
-/// namespace of time. Kernels without such namespaces shift nothing.
+/// How far the time since boot in this namespace is ahead of the kernel's, in nanoseconds. A process does
+/// not change its time namespace. Kernels without time namespaces have no offset.
 fn namespace_offset() -> i128 {
     static OFFSET: OnceLock<i128> = OnceLock::new();
     *OFFSET.get_or_init(|| shifted(&fs::read_to_string(OFFSETS).unwrap_or_default()).unwrap_or(0))
@@ -152,7 +154,7 @@ fn shifted(offsets: &str) -> Option<i128> {
     Some(seconds * 1_000_000_000 + nanoseconds)
 }
 
-/// Where the kernel does not say it, it is not known.
+/// The ID of this boot; unknown if the kernel does not report it.
 fn boot() -> Boot {
     let said = fs::read_to_string(BOOT_ID).unwrap_or_default();
     let digits: String = said.chars().filter(char::is_ascii_hexdigit).collect();

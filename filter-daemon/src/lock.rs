@@ -1,8 +1,9 @@
-//! One lock for each place: socket, state directory and pins each belong to the filterd that uses them, and whoever comes
-//! second is told who that is.
+//! Locks for the socket, the state directory and the pin directory. Each belongs to the filterd that uses
+//! it, and a second one gets an error that names the first.
 //!
-//! The kernel holds a lock for an open file, not for a process: it lasts as long as anybody has that file open, is gone when
-//! a daemon is killed, and can be handed over without ever being free.
+//! The kernel keeps a lock for an open file, and not for a process. The lock lasts as long as any process
+//! has the file open. It disappears when a daemon is killed, and can be handed over without ever being
+//! free.
 
 mod holder;
 
@@ -22,62 +23,59 @@ use crate::clock;
 use crate::text::{Explain, printable};
 pub use holder::Holder;
 
-/// How long one that is just ending may keep its lock.
+/// How long to wait for a lock of a filterd that may be ending.
 const ENDING: Duration = Duration::from_millis(300);
 
-/// How long what a killed daemon started may need to notice.
+/// How long to wait for processes of a killed daemon, which must first notice.
 const ORPHANED: Duration = Duration::from_secs(10);
 
-/// How often a lock that will soon be free is tried.
+/// The interval of attempts to lock.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// What can be locked.
+/// A resource that can be locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Place {
-    /// The control socket.
     Socket,
-    /// The state directory.
     State,
     /// The directory of pins.
     Pins,
 }
 
-/// A place of ours, until this is dropped.
+/// A locked place, which is released on drop.
 #[derive(Debug)]
 pub struct Lock(File);
 
-/// Somebody else uses it.
+/// The error for a place that another process uses.
 #[derive(Clone, Debug, Error, Serialize, Deserialize)]
 #[error("{} is in use by {}", self.what(), holder.as_ref().map_or_else(|| "another process".to_owned(), |holder| holder.to_string()))]
 pub struct Taken {
-    /// What it is.
     pub place: Place,
-    /// Where it is.
+    /// The path of the place.
     pub path: PathBuf,
-    /// Who it is, if that can be seen.
+    /// The process that uses it, if it can be identified.
     pub holder: Option<Box<Holder>>,
 }
 
-/// Why a place is not ours.
+/// Why a place could not be locked.
 #[derive(Debug)]
 pub enum NotLocked {
-    /// Somebody else uses it.
+    /// Another process uses it.
     Taken(Taken),
-    /// The system refused.
+    /// The system refused access.
     Failed(io::Error),
 }
 
 impl Lock {
-    /// Locks a directory, in which nothing is changed by it.
+    /// Locks a directory without changing anything in it.
     pub fn directory(place: Place, path: &Path) -> Result<Self, NotLocked> {
         let begun = clock::instant();
         loop {
-            // A link among the pins would be somebody else's trick; the state directory may well be one.
+            // A symbolic link among the pins would be an attack. The state directory may be one.
             let follow = if place == Place::Pins { OFlag::O_NOFOLLOW } else { OFlag::empty() };
             let flags = (OFlag::O_DIRECTORY | follow).bits();
             let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
             match Self::file(opened.map_err(NotLocked::Failed)?)? {
-                // Another one may have come to stand there meanwhile.
+                // The directory may have been replaced meanwhile.
                 Some(lock) if lock.is_at(path) => return Ok(lock),
                 Some(_) => {}
                 None => wait_for(place, path, begun)?,
@@ -85,7 +83,7 @@ impl Lock {
         }
     }
 
-    /// Locks a file that is open already; none if somebody else has it.
+    /// Locks an open file; none if another process has locked it.
     pub fn file(file: File) -> Result<Option<Self>, NotLocked> {
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
@@ -94,24 +92,25 @@ impl Lock {
         }
     }
 
-    /// One that another process has handed over, without ever letting it go.
+    /// A lock that another process handed over without releasing it.
     pub fn handed_over(lock: OwnedFd) -> Self {
         Self(lock.into())
     }
 
-    /// The same for another process.
+    /// A descriptor of this lock for another process.
     pub fn share(&self) -> io::Result<OwnedFd> {
         Ok(self.0.try_clone()?.into())
     }
 
-    /// Is what is locked what lies there?
+    /// True if the locked file is the one at this path.
     pub fn is_at(&self, path: &Path) -> bool {
         let (ours, there) = (self.0.metadata(), fs::metadata(path));
         matches!((ours, there), (Ok(ours), Ok(there)) if (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     }
 }
 
-/// Whoever is about to go is waited for: one that has just been told to stop, and what a killed daemon has started.
+/// Waits for a holder that is about to end: a filterd that was just stopped, or a process of a killed
+/// daemon.
 fn wait_for(place: Place, path: &Path, begun: Instant) -> Result<(), NotLocked> {
     let waited = begun.elapsed();
     if waited > ENDING {
@@ -126,7 +125,7 @@ fn wait_for(place: Place, path: &Path, begun: Instant) -> Result<(), NotLocked> 
 }
 
 impl Taken {
-    /// It is, and this is who has this file open.
+    /// The error for a place whose lock is on this file.
     pub fn by_holder_of(file: &Path, place: Place, path: &Path) -> Self {
         Self { place, path: path.to_owned(), holder: Holder::of(file).map(Box::new) }
     }

@@ -1,4 +1,4 @@
-//! One question to the kernel by netlink, and all that it answers, in the thread that asks.
+//! One netlink request to the kernel and all of its replies, on the calling thread.
 
 use std::io;
 
@@ -8,26 +8,25 @@ use rtnetlink::packet_core::{
 };
 use rtnetlink::sys::{Socket, SocketAddr};
 
-/// The most that the kernel sends in one piece.
+/// The largest datagram that the kernel sends.
 const PIECE: usize = 64 * 1024;
 
-/// More messages than any machine has of what is asked for here.
+/// The most messages that are kept; no machine has that many.
 const MOST: usize = 100_000;
 
-/// A message of the generic and of the netfilter kind: four bytes, and attributes.
+/// A message in generic netlink or netfilter format: four bytes, followed by attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it is about.
     pub kind: u16,
-    /// Command or family, and version.
+    /// The command or family, and the version.
     pub head: [u8; HEAD],
-    /// The rest.
+    /// The attributes after the head.
     pub attributes: Vec<DefaultNla>,
 }
 
 const HEAD: usize = 4;
 
-/// Asks for one thing.
+/// Requests a single object.
 pub fn ask<T>(protocol: isize, question: T) -> io::Result<Vec<T>>
 where
     T: NetlinkSerializable + NetlinkDeserializable,
@@ -35,7 +34,7 @@ where
     talk(protocol, question, NLM_F_REQUEST)
 }
 
-/// Asks for all there are.
+/// Requests all objects of a kind.
 pub fn list<T>(protocol: isize, question: T) -> io::Result<Vec<T>>
 where
     T: NetlinkSerializable + NetlinkDeserializable,
@@ -62,7 +61,7 @@ where
     Ok(answers)
 }
 
-/// Sends a request as it is to be, and shows every answer to `takes`, until that wants no more.
+/// Sends a serialized request, and passes every reply to `takes` until that returns false.
 pub fn exchange<T: NetlinkDeserializable>(
     protocol: isize,
     request: &[u8],
@@ -81,14 +80,14 @@ pub fn exchange<T: NetlinkDeserializable>(
     }
 }
 
-/// Shows what a piece tells. True if that was the last, or no more is wanted.
+/// Passes on the messages of one datagram. Returns true if it was the last, or if no more are wanted.
 fn take<T: NetlinkDeserializable>(mut piece: &[u8], takes: &mut impl FnMut(T) -> bool) -> io::Result<bool> {
     let mut goes_on = true;
     while !piece.is_empty() {
         let message = NetlinkMessage::<T>::deserialize(piece).map_err(io::Error::other)?;
         let length = (message.header.length as usize).next_multiple_of(4).max(4);
         match message.payload {
-            // What goes wrong while the kernel tells stands at the end.
+            // An error during a dump is reported at its end.
             NetlinkPayload::Done(end) if end.code < 0 => return Err(io::Error::from_raw_os_error(-end.code)),
             NetlinkPayload::Done(_) => return Ok(true),
             NetlinkPayload::Error(error) => return Err(error.to_io()),
@@ -101,19 +100,19 @@ fn take<T: NetlinkDeserializable>(mut piece: &[u8], takes: &mut impl FnMut(T) ->
 }
 
 impl Message {
-    /// The attribute of this number.
+    /// The attribute with this number.
     pub fn attribute(&self, kind: u16) -> Option<Vec<u8>> {
         let found = self.attributes.iter().find(|attribute| attribute.kind() == kind)?;
         Some(value(found))
     }
 }
 
-/// The attribute of this number among those that lie in another one.
+/// The attribute with this number among nested ones.
 pub fn within(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     each(bytes).find(|(number, _)| *number == kind).map(|(_, value)| value)
 }
 
-/// Attributes that lie in another one.
+/// Iterates over nested attributes.
 pub fn each(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(NlaBuffer::new_checked(bytes).ok()?.length());
@@ -123,7 +122,7 @@ pub fn each(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// A text, which ends with a zero.
+/// A text that ends with a zero byte.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
@@ -184,7 +183,7 @@ mod tests {
         assert!(Message::deserialize(&header, &bytes[..3]).is_err());
     }
 
-    /// What `take` is shown of a piece, and what it says of it.
+    /// The result of `take`, and the number of messages that it passed on.
     fn taken(piece: &[u8]) -> (io::Result<bool>, usize) {
         let mut shown = 0;
         let last = take(piece, &mut |_: Message| {
@@ -194,7 +193,7 @@ mod tests {
         (last, shown)
     }
 
-    /// The end of what a kernel tells, with this number in it.
+    /// The end of a dump with this error code.
     fn end(code: i32) -> Vec<u8> {
         const DONE: u16 = 3;
         let head = [20_u32.to_ne_bytes().as_slice(), &DONE.to_ne_bytes(), &[0; 10]].concat();

@@ -1,7 +1,9 @@
-//! The state directory: nothing lies in it but what is filterd's own, and all of that belongs to whom the daemon becomes.
+//! Checks the state directory, and gives it to the user that the daemon becomes. It must contain nothing
+//! but filterd's own files.
 //!
-//! It is looked at before anything is changed; a directory that holds anything else is refused as it is. What is changed
-//! then is each time the very object that was looked at: whoever owned the directory before may have laid links in it.
+//! All checks come before any change, and a directory with anything else in it is refused untouched. Each
+//! later change applies to the very object that was checked, because an earlier owner of the directory may
+//! have put links into it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -17,43 +19,40 @@ use crate::accounts;
 use crate::state_directory::object::Object;
 use crate::text::{Explain, printable};
 
-/// What filterd's own files are called, whatever follows behind a dot: journal and configuration, with their copies, and the
-/// notes of a pause, of a reload on trial, and of who asks by SSH.
+/// The names of filterd's own files, which may continue after a dot. These are the journal and the
+/// configuration with their copies, and the notes of a pause, of a reload on trial, and of SSH callers.
 const FILES: [&str; 5] = ["live.redb", "configuration", "pause", "trial", "askers"];
 
-/// What its own directories are called: the last good copies of lists, and what was fetched.
+/// The names of its own directories: the last good copies of lists, and fetched files.
 const DIRECTORIES: [&str; 2] = ["lists", "feeds"];
 
-/// What file systems put into their uppermost directory.
+/// The directory that file systems create at their root.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// Why a directory is not used.
+/// Why a directory is refused.
 #[derive(Debug, Error)]
 pub enum StateError {
-    /// Something lies there that filterd has never made.
+    /// It contains something that filterd never makes.
     #[error("the state directory {} holds {name}, which is not filterd's", printable::path(directory))]
     Foreign {
-        /// The directory.
         directory: PathBuf,
-        /// What else there is.
+        /// The name of the foreign file.
         name: String,
     },
-    /// Something that filterd would write to is not as filterd made it.
+    /// Something that filterd would write to differs from what filterd made.
     #[error("{} is not to be trusted: {why}", printable::path(path))]
     Untrusted {
-        /// What it is about.
         path: PathBuf,
-        /// Why.
+        /// The reason not to trust it.
         why: String,
-        /// What to do about it.
+        /// How to fix it.
         remedy: String,
     },
-    /// The system does not let filterd look, or make it its own.
+    /// The system refuses to read it, or to change its owner.
     #[error("cannot use {}: {error}", printable::path(path))]
     Failed {
-        /// What it is about.
+        /// The path that is affected.
         path: PathBuf,
-        /// Why.
         error: io::Error,
     },
 }
@@ -81,21 +80,21 @@ impl Explain for StateError {
     }
 }
 
-/// What to do where it is not the one any more that filterd may write to, and to no other.
+/// The remedy for a state directory that was replaced, because filterd may write only to the original one.
 pub const IF_REPLACED: &str = "if the state directory was removed or replaced, start filterd again, which may write only to the one that it began with";
 
-/// A state directory, and what of others' may lie in it.
+/// A state directory, with the other files that may be in it.
 pub struct StateDirectory<'a> {
     path: &'a Path,
-    /// Whose it is to be.
+    /// The owner that everything should have.
     user: Uid,
     group: Gid,
-    /// The socket and its lock, if they are in the same directory: looked after elsewhere.
+    /// The socket and its lock, if they are in the same directory. Other code handles them.
     socket: Option<[OsString; 2]>,
 }
 
 impl<'a> StateDirectory<'a> {
-    /// The one at `path`, of a filterd that listens at `socket`, which is to be theirs.
+    /// The state directory at `path` of a filterd that listens at `socket`, for this user and group.
     pub fn new(path: &'a Path, socket: &Path, user: Uid, group: Gid) -> Self {
         let parent = socket.parent().filter(|parent| !parent.as_os_str().is_empty());
         let place = fs::canonicalize(parent.unwrap_or(Path::new(".")));
@@ -109,20 +108,21 @@ impl<'a> StateDirectory<'a> {
         Self { path, user, group, socket }
     }
 
-    /// Looks at everything, and changes nothing. What is not there, or cannot be opened, holds nothing foreign.
+    /// Checks everything, and changes nothing. A missing directory, or one that cannot be opened, passes.
     pub fn inspect(&self) -> Result<(), StateError> {
         self.walk(&|_| Ok(()))
     }
 
-    /// Makes it if it is missing, and everything in it its user's.
+    /// Creates the directory if it is missing, and gives everything in it to the user.
     ///
-    /// What the disk refuses is left to the journal to tell: without a directory filterd goes on, and says so.
+    /// Failures of the disk are not reported here: filterd runs without the directory, and the journal
+    /// reports it.
     pub fn give(&self) -> Result<(), StateError> {
         _ = self.make();
         self.walk(&|found| found.give(self.user, self.group))
     }
 
-    /// Only the last one is for us alone: what leads to it must let our user through.
+    /// Only the last directory is private; its parents must let the user through.
     fn make(&self) -> io::Result<()> {
         if let Some(parent) = self.path.parent() {
             fs::create_dir_all(parent)?;
@@ -130,8 +130,9 @@ impl<'a> StateDirectory<'a> {
         DirBuilder::new().mode(0o700).create(self.path)
     }
 
-    /// Whose things are filterd's: those of whom it becomes, of root, and of the user that it is where nobody says otherwise,
-    /// also from before that user was listed. Whatever belongs to anybody else, that one has laid there, or may still change.
+    /// The users whose files count as filterd's: the user it becomes, root, and its default user. The ID of
+    /// the default user from before it was listed counts as well. Another user may have put a file there,
+    /// or may still change it.
     fn trusted(&self) -> Vec<Uid> {
         let own = accounts::own().uid;
         let before =
@@ -139,11 +140,13 @@ impl<'a> StateDirectory<'a> {
         [self.user, Uid::from_raw(0), own].into_iter().chain(before).collect()
     }
 
-    /// Shows everything that is filterd's to `visit`, each after it was looked at, the directory itself last.
+    /// Passes everything of filterd's to `visit`, each object after its checks. The directory itself comes
+    /// last.
     fn walk(&self, visit: &dyn Fn(&Object) -> Result<(), StateError>) -> Result<(), StateError> {
         let Ok(top) = Object::top(self.path) else { return Ok(()) };
         let names = top.entries()?;
-        // Before anybody is told to make it filterd's: it may be something else altogether.
+        // Names are checked first, before an error suggests to change owners: the directory may belong to
+        // another program.
         names.iter().try_for_each(|name| self.must_be_own(name))?;
         let theirs = self.trusted();
         top.must_be_a_directory(&theirs)?;
@@ -172,7 +175,7 @@ impl<'a> StateDirectory<'a> {
 }
 
 impl StateDirectory<'_> {
-    /// Does filterd, or what it may lie beside, give such names?
+    /// True if filterd, or a socket or file system in the same place, makes such names.
     fn must_be_own(&self, name: &OsStr) -> Result<(), StateError> {
         let text = name.to_string_lossy();
         let is_own = DIRECTORIES.contains(&&*text) || FILES.contains(&own_part(&text));
@@ -183,14 +186,14 @@ impl StateDirectory<'_> {
         Err(StateError::Foreign { directory: self.path.to_owned(), name })
     }
 
-    /// Is it looked after elsewhere?
+    /// True if other code handles this file.
     fn is_elsewhere(&self, name: &OsStr) -> bool {
         name == LOST_AND_FOUND
             || self.socket.as_ref().is_some_and(|names| names.iter().any(|socket| socket == name))
     }
 }
 
-/// The part of a file's name that says whose it is: `live.redb.damaged-7` is of `live.redb`.
+/// The own name that a file name starts with: `live.redb` for `live.redb.damaged-7`.
 fn own_part(name: &str) -> &str {
     let is_own =
         |own: &&&str| name.strip_prefix(**own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

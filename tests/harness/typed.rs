@@ -115,8 +115,8 @@ impl Net {
         for directory in ["etc", "bin", "at-home"] {
             fs::create_dir_all(at(directory)).expect("a home can be written");
         }
-        let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/filterd.yaml");
-        fs::copy(reference, at("filterd.yaml")).expect("the reference is there");
+        let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/filterd.yaml");
+        fs::copy(installed, at("filterd.yaml")).expect("the package has a configuration");
         // By these names, whatever else is on the PATH.
         program::written(&at("bin/filterd"), &format!("exec '{}' \"$@\"", home::binary().display()));
         program::written(&at("bin/sudo"), "exec \"$@\"");

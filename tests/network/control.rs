@@ -1,4 +1,4 @@
-//! What programs are promised: docs/control.md's own client works, and every answer of every verb says its version.
+//! What programs are promised: docs/reference/control.md's own client works, and every answer of every verb says its version.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use harness::{ATTACKER, BYSTANDER, Net, Reply};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-const DOCUMENT: &str = include_str!("../../docs/control.md");
+const DOCUMENT: &str = include_str!("../../docs/reference/control.md");
 
 /// The client of the document, as it stands there.
 fn client(net: &Net) -> String {

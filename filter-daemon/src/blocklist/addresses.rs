@@ -1,8 +1,8 @@
-//! Single IPv4 addresses in order, each with its claims: nearly everything there is, so kept in little room and found with
-//! few looks into memory.
+//! Maps single IPv4 addresses to their claims, in order. Most entries are of this kind, so the map is
+//! compact and a lookup touches little memory.
 //!
-//! Sorted arrays, one for each first half of an address, of the second halves. At ten million addresses one has some 150
-//! entries, three cache lines; a tree would go through six levels.
+//! There is one sorted array of second halves for each first half of an address. At ten million addresses
+//! an array has some 150 entries, which fill three cache lines. A tree would need six levels.
 
 use std::hint::black_box;
 use std::ops::Bound;
@@ -14,15 +14,16 @@ const HALVES: usize = 1 << 16;
 /// A map from addresses to claims.
 #[derive(Debug, Default)]
 pub struct Addresses {
-    /// None before the first address comes, and then one for each half.
+    /// Empty until the first address is inserted; then one slot for each first half.
     shelves: Vec<Option<Box<Shelf>>>,
     len: usize,
-    /// All shelves beside these have always been empty: where there are few addresses, few are looked at.
+    /// All shelves outside this range are empty and always were, so an iteration skips them.
     used: Option<(usize, usize)>,
 }
 
-/// The addresses with one first half. One that is taken out leaves its place behind, without claims, until half of all places
-/// are such: to close each gap at once would take a long run of addresses its square.
+/// The addresses with one first half. A removed address leaves a gap: its place without claims. Gaps are
+/// closed once they are more than half of all places. Closing each at once would take quadratic time over a
+/// long run of removals.
 #[derive(Debug, Default)]
 struct Shelf {
     seconds: Vec<u16>,
@@ -31,19 +32,18 @@ struct Shelf {
 }
 
 impl Addresses {
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The claims of `address`.
     pub fn get(&self, address: u32) -> Option<ClaimsId> {
         let (first, second) = halves(address);
         let shelf = self.shelves.get(first)?.as_ref()?;
         shelf.seconds.binary_search(&second).ok().and_then(|at| shelf.claims[at])
     }
 
-    /// Brings the shelves of these near. To search them already would be to wait for each.
+    /// Loads the shelves of these addresses into the cache. It does not search them yet: each search would
+    /// wait for memory.
     pub fn prefetch(&self, addresses: &[u32]) {
         let shelves = addresses.iter().filter_map(|address| self.shelves.get(halves(*address).0)?.as_ref());
         shelves.for_each(|shelf| {
@@ -52,7 +52,7 @@ impl Addresses {
         });
     }
 
-    /// Gives `address` these claims, whatever it had.
+    /// Sets the claims of `address`, and replaces those that it had.
     pub fn insert(&mut self, address: u32, claims: ClaimsId) {
         let (first, second) = halves(address);
         if self.shelves.is_empty() {
@@ -74,7 +74,6 @@ impl Addresses {
         }
     }
 
-    /// Takes `address` out.
     pub fn remove(&mut self, address: u32) {
         let (first, second) = halves(address);
         let Some(Some(shelf)) = self.shelves.get_mut(first) else { return };
@@ -91,7 +90,7 @@ impl Addresses {
         }
     }
 
-    /// All of them in order, from there on.
+    /// All addresses from this bound on, in order.
     pub fn range(&self, from: Bound<u32>) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
         let from = match from {
             Bound::Unbounded => Some(0),
@@ -101,7 +100,7 @@ impl Addresses {
         from.into_iter().flat_map(|from| self.between(from, u32::MAX))
     }
 
-    /// Those from `first` to `last`, in order. No more shelves are looked at than lie between.
+    /// The addresses from `first` to `last`, in order. Only the shelves between them are read.
     pub fn between(&self, first: u32, last: u32) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
         let ((begin, second), end) = (halves(first), halves(last).0);
         let used = self.used.map(|(low, high)| begin.max(low)..=end.min(high)).into_iter().flatten();
@@ -113,7 +112,6 @@ impl Addresses {
         entries.take_while(move |(address, _)| *address <= last)
     }
 
-    /// All of them in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, ClaimsId)> + '_ {
         self.range(Bound::Unbounded)
     }
@@ -147,7 +145,7 @@ mod tests {
     use super::super::claims::Registry;
     use super::*;
 
-    /// Few enough to meet again, at both ends of halves and of everything.
+    /// A small set of addresses that collide often, at both ends of each half and of the whole range.
     fn address() -> impl Strategy<Value = u32> {
         let half = || prop_oneof![Just(0_u32), Just(1), Just(7), Just(0xfffe), Just(0xffff)];
         (half(), half()).prop_map(|(first, second)| first << 16 | second)

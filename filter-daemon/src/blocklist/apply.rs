@@ -1,4 +1,5 @@
-//! Changes made true: each tells what it means for the filter, what truly changed, and how it is undone.
+//! Applies changes. Each result says which effects the change has on the filter, which records the journal
+//! needs, and how to undo it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,44 +13,41 @@ use super::{
     Targets, Timestamp, TooManyLists, Undo, Want,
 };
 
-/// What a change did.
+/// The result of one change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// What it means for the filter.
+    /// The effects on the filter.
     pub effects: Effects,
-    /// What truly changed of lists that the journal keeps.
+    /// The real changes to lists that the journal keeps.
     pub records: Vec<Record>,
-    /// How many of the targets it names changed anything.
+    /// The number of named targets for which something changed.
     pub changed: u64,
-    /// The lists in which it changed anything, by name: one on which nothing is left may be forgotten at once.
+    /// The names of the lists that changed. An empty one among them may be forgotten at once.
     pub lists: BTreeSet<Arc<str>>,
-    /// How it is undone.
     pub undo: Undo,
 }
 
-/// Why a change cannot be made. Nothing has changed.
+/// Why a change is refused. A refused change changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There are as many live lists as there may be.
+    /// The number of live lists has reached its limit.
     #[error("there are as many live lists as there may be (1,000)")]
     TooManyLists,
-    /// Nobody has made a list of this name.
+    /// There is no list of this name.
     #[error("no such list: {0}")]
     NoSuchList(Arc<str>),
-    /// The list of this name blocks, where it is to allow, or the reverse.
+    /// The list of this name blocks where the change allows, or the reverse.
     #[error("list {name} is of the other kind")]
     OtherPolarity {
-        /// Its name.
         name: Arc<str>,
-        /// What it does.
+        /// Whether that list blocks or allows.
         is: Polarity,
     },
-    /// The list comes from elsewhere, and is changed there.
+    /// The list belongs to another origin, which alone may change it.
     #[error("list {name} belongs to the configuration")]
     BelongsElsewhere {
-        /// Its name.
         name: Arc<str>,
-        /// Where it comes from.
+        /// The origin that the list belongs to.
         origin: Origin,
     },
 }
@@ -61,7 +59,7 @@ impl std::convert::From<TooManyLists> for Refusal {
 }
 
 impl Blocklist {
-    /// Makes a change at `now`. If it is refused, nothing has changed.
+    /// Applies a change at `now`. If it is refused, nothing has changed.
     pub fn apply(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         let mut applied = self.apply_to_sides(change, now)?;
         let lists: BTreeSet<ListId> = applied.undo.lists().collect();
@@ -81,7 +79,7 @@ impl Blocklist {
 
     fn apply_to_sides(&mut self, change: &Change, now: Timestamp) -> Result<Applied, Refusal> {
         match change {
-            // A list on which nothing would be is not made.
+            // A change without targets creates no list.
             Change::Want(want) if want.targets.is_empty() => Ok(Applied::default()),
             Change::Want(Want { list, origin, polarity, until, shorten, note, by, targets }) => {
                 let list = self.list_for(list, *origin, *polarity, now)?;
@@ -116,14 +114,14 @@ impl Blocklist {
         }
     }
 
-    /// Undoes what was applied just now, when it was carried no further.
+    /// Undoes a change that was applied just now and has gone no further.
     pub fn take_back(&mut self, applied: &Applied, settings: Settings) {
         self.undo(&applied.undo);
         self.settings = settings;
     }
 
-    /// Forgets those of the lists that a change was about on which nothing is any more, unless the configuration names
-    /// them. Only when nobody will want the change undone.
+    /// Forgets the lists of a change that are empty now, unless the configuration names them. Call it only
+    /// when the change will not be undone any more.
     pub fn forget_empty_lists(&mut self, applied: &Applied) {
         self.lists.forget_empty(applied.undo.lists());
     }
@@ -155,7 +153,7 @@ impl Blocklist {
         applied
     }
 
-    /// What is wanted for longer is recorded as released and wanted anew: the journal, too, only extends.
+    /// A changed entry is recorded as a release and a new want, because a want in the journal only extends.
     fn want_exactly(&mut self, claim: &Claim, targets: &Targets) -> Applied {
         let mut applied = Applied::default();
         self.side_of(claim.list).prefetch(targets);
@@ -176,7 +174,7 @@ impl Blocklist {
         applied
     }
 
-    /// The journal keeps what was given, so there is nothing to tell it.
+    /// The journal keeps targets as they were given, so this needs no record.
     fn reach_anew(&mut self, list: ListId, targets: &Targets) -> Applied {
         let mut applied = Applied::default();
         for target in targets.iter() {
@@ -202,7 +200,7 @@ impl Blocklist {
         applied
     }
 
-    /// Nothing of it is recorded: deadlines are absolute, so what is over now is over when the journal is read, too.
+    /// This needs no record: deadlines are absolute, so a replay of the journal expires the same entries.
     fn expire(&mut self, polarity: Polarity, now: Timestamp, most: usize) -> Applied {
         let mut applied = Applied::default();
         for _ in 0..most {
@@ -220,7 +218,7 @@ impl Blocklist {
         Applied { effects, changed: is_new.into(), ..Applied::default() }
     }
 
-    /// What somebody else has changed since is theirs, and stays.
+    /// A claim that another change has modified since then stays as it is.
     fn undo(&mut self, undo: &Undo) -> Applied {
         let mut applied = Applied::default();
         for Step { list, before, after, targets } in undo.backwards() {
@@ -244,7 +242,8 @@ impl Blocklist {
         applied.undo.note(target, list, before, claim);
     }
 
-    /// Each live list in `done` releases its targets: what is said anew of them stands behind that.
+    /// One record for each live list in `done` that had a claim before. Records of the new claims follow
+    /// them.
     fn releases(&self, done: &Undo) -> Vec<Record> {
         let live = done.backwards().filter(|step| self.lists.get(step.list).origin.is_live());
         live.filter(|step| step.before.is_some())
@@ -303,7 +302,7 @@ impl Blocklist {
     }
 }
 
-/// How far it reaches is the list's, and may have changed since.
+/// Ignores the reach: it belongs to the list, and may have changed since then.
 fn is_the_same(one: Option<&Claim>, other: Option<&Claim>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => one.says_what(other),

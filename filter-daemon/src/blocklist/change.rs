@@ -1,71 +1,69 @@
-//! What somebody wants of the blocklist: the only way in, whoever says it.
+//! The changes that can be asked of the blocklist. Nothing else changes it.
 
 use std::sync::Arc;
 
 use super::{Origin, Polarity, Settings, Targets, Timestamp, Undo};
 
-/// A change, as it is asked for: by a command, the configuration, a list file, or the clock.
+/// A change, as a command, the configuration, a list file or the clock asks for it.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// A list wants these targets from now on, whatever else it wants. Wanting one again extends it, and shortens it only
-    /// where that is said.
+    /// A list wants these targets, in addition to its others. A repeated want extends an entry; it shortens
+    /// one only if it says so.
     Want(Want),
     /// A list no longer wants these targets.
     Release {
-        /// Whose entries.
         from: From,
-        /// Which.
+        /// The targets to release.
         targets: Targets,
     },
-    /// What a list wants of these reaches as far as its row says by now.
+    /// Updates how far the claims of a list reach, as its row says now.
     Reach {
-        /// Its name.
         list: Arc<str>,
-        /// Which.
+        /// The targets to update.
         targets: Targets,
     },
-    /// What is over by now goes, up to so many entries of one side.
+    /// Removes expired entries of one polarity.
     Expire {
-        /// Of which.
         polarity: Polarity,
-        /// How many.
+        /// The most entries to remove.
         most: usize,
     },
-    /// Packets are to be judged as the configuration says.
+    /// Sets how packets are judged, as the configuration says.
     Settings(Settings),
-    /// Packets are only to be counted until then, or no longer. Whatever else a change says of settings leaves this alone.
+    /// Until when packets are only counted, or none to end a pause. [`Change::Settings`] never changes
+    /// this.
     Pause(Option<Timestamp>),
-    /// Nobody knows any more whether anything allowed overlaps anything blocked: it is to be found out, a page of it.
+    /// Searches one page for an overlap between allowed and blocked targets, because it is not known
+    /// whether there is one.
     LookForOverlap,
-    /// The next page of targets goes by the order in which the lists stand now.
+    /// Moves the next page of targets to the current order of the lists.
     Relabel,
-    /// What an earlier change did is undone, except where others have changed it since.
+    /// Undoes an earlier change, except for claims that other changes have modified since.
     Undo(Undo),
 }
 
-/// What a list wants, and how.
+/// The targets that a list wants, and the terms.
 #[derive(Clone, Debug)]
 pub struct Want {
-    /// The list's name.
     pub list: Arc<str>,
-    /// Where such a list comes from, should there be none of this name yet.
+    /// The origin of the list, if it does not exist yet.
     pub origin: Origin,
-    /// Is on it what is blocked, or what is allowed?
+    /// Whether the list blocks or allows.
     pub polarity: Polarity,
-    /// Until when; permanent if none.
+    /// When the entries expire; never if none.
     pub until: Option<Timestamp>,
-    /// Does that hold for what the list wants for longer, too?
+    /// Whether `until` also applies to entries that would last longer.
     pub shorten: bool,
-    /// Why, in the words of whoever adds it.
+    /// The reason, in the words of the user.
     pub note: Option<Arc<str>>,
-    /// Who adds it: user and command.
+    /// The user and command that add the entries.
     pub by: Option<Arc<str>>,
-    /// Which.
     pub targets: Targets,
 }
 
 impl Want {
-    /// A live list wants these, permanently; nobody says why, or who. Whoever says more writes it before `..`.
+    /// A want of a live list: permanent, without a note and an author. Callers that need more set those
+    /// fields before `..`.
     pub fn live(list: impl Into<Arc<str>>, polarity: Polarity, targets: Targets) -> Self {
         Self {
             list: list.into(),
@@ -80,11 +78,11 @@ impl Want {
     }
 }
 
-/// Whose entries are released.
+/// The lists whose entries are released.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum From {
-    /// Those of this list.
+    /// One list, by its name.
     List(Arc<str>),
-    /// Those of every live list that blocks, or of every one that allows.
+    /// Every live list of this polarity.
     EveryLiveList(Polarity),
 }

@@ -1,6 +1,8 @@
-//! Who wants a target, since when and until when: kept once for all targets of which the same is true.
+//! The claims on a target: which lists want it, since when and until when. Each distinct set of claims is
+//! kept once.
 //!
-//! The million addresses of one list share one entry here, and cost four bytes each beside the address.
+//! The million addresses of one list share one set here, and need four bytes each in addition to the
+//! address.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
@@ -10,27 +12,27 @@ use filter_common::sets::SetName;
 
 use super::{ListId, Reach, Timestamp};
 
-/// What one list says of a target.
+/// The statement of one list about a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
-    /// The list.
     pub list: ListId,
-    /// Since when.
+    /// When the entry was added, as far as is known.
     pub since: Timestamp,
-    /// Perhaps for longer: it was there when this blocklist began to be judged by, and nobody here knows since when.
+    /// True if the entry may be older: it existed when this blocklist began to be used, and its start was
+    /// not recorded.
     pub or_before: bool,
-    /// Until when; permanent if none.
+    /// When the entry expires; never if none.
     pub until: Option<Timestamp>,
-    /// Why, in the words of whoever added it.
+    /// The reason, in the words of the user who added it.
     pub note: Option<Arc<str>>,
-    /// Who put it on the list; not known of what older filterds wrote, and the configuration's for its own lists.
+    /// The author. Older versions of filterd did not record it, and lists of the configuration have none.
     pub by: Option<Arc<str>>,
-    /// What is blocked for its sake.
+    /// How far the list widens the target.
     pub reach: Reach,
 }
 
 impl Claim {
-    /// Does `known` say all this already?
+    /// True if `known` already covers everything that `self` says.
     pub fn adds_nothing_to(&self, known: &Self) -> bool {
         let lasts = match (known.until, self.until) {
             (None, _) => true,
@@ -40,7 +42,8 @@ impl Claim {
         lasts && self.reach == known.reach && (self.note.is_none() || self.note == known.note)
     }
 
-    /// `self`, with what `newer` adds: a later end, another note, another reach. Since when it is there, and by whom, stays.
+    /// `self` with the additions of `newer`: a later expiry, another note, another reach. `since` and `by`
+    /// stay.
     pub fn extended_by(&self, newer: Self) -> Self {
         let until = match (self.until, newer.until) {
             (Some(known), Some(new)) => Some(known.max(new)),
@@ -50,7 +53,7 @@ impl Claim {
         Self { until, note, reach: newer.reach, ..self.clone() }
     }
 
-    /// What is said once `self` has been added to what is `known`; nothing if that says it already.
+    /// The claim after `self` is added to `known`, or none if `known` already covers it.
     pub fn extending(&self, known: Option<&Self>) -> Option<Self> {
         match known {
             Some(known) if self.adds_nothing_to(known) => None,
@@ -59,22 +62,24 @@ impl Claim {
         }
     }
 
-    /// Does `other` say the same, however far it reaches? That is the list's, and changes with the configuration.
+    /// True if both are equal except for the reach. The reach belongs to the list, and changes with the
+    /// configuration.
     pub fn says_what(&self, other: &Self) -> bool {
         *self == Self { reach: self.reach, ..other.clone() }
     }
 }
 
-/// Where a set of claims is kept: on its side, or apart, as those of a list that widens.
+/// The place of a set of claims: on its side, or in the separate store of lists that widen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// On the side of this set, as packets meet it.
     Side(SetName),
-    /// Apart, as it was given.
+    /// In the separate store of widening lists, as it was given.
     Apart,
 }
 
-/// Number of a set of claims in the [`Registry`]; never zero, so that none at all takes no more room.
+/// Number of a set of claims in the [`Registry`]. It is never zero, so an `Option` of it takes no more
+/// room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClaimsId(NonZeroU32);
 
@@ -89,20 +94,20 @@ impl ClaimsId {
     }
 }
 
-/// Beyond these, it is no longer seen to that each is kept once.
+/// Above this number of authors, the registry starts a new collection and may keep an author twice.
 const MOST_AUTHORS: usize = 1024;
 
-/// Every set of claims in use, each once.
+/// Every distinct set of claims in use.
 #[derive(Debug, Default)]
 pub struct Registry {
     sets: Vec<Set>,
     unused: Vec<ClaimsId>,
     known: HashMap<Arc<[Claim]>, ClaimsId>,
-    /// What `with` did last: many targets in a row make the same step.
+    /// The latest step of `with`: many targets in a row make the same step.
     last: Option<(Option<ClaimsId>, Claim, ClaimsId)>,
-    /// Who adds, each kept once: a few, of whom nearly every claim names one.
+    /// The distinct authors. There are few, and nearly every claim names one.
     authors: HashSet<Arc<str>>,
-    /// How many targets of each list other lists want, too, by the list's number.
+    /// By list number: how many targets of this list other lists want as well.
     shared: Vec<u64>,
 }
 
@@ -113,19 +118,17 @@ struct Set {
 }
 
 impl Registry {
-    /// How many sets are in use.
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Two different numbers.
     #[cfg(test)]
     pub fn two_sets() -> [ClaimsId; 2] {
         [ClaimsId::at(0), ClaimsId::at(1)]
     }
 
-    /// The claims of this set, one a list.
+    /// The claims of this set, at most one for each list.
     pub fn claims(&self, id: ClaimsId) -> &[Claim] {
         &self.sets[id.index()].claims
     }
@@ -135,7 +138,7 @@ impl Registry {
         self.claims(id).iter().find(|claim| claim.list == list)
     }
 
-    /// One user moves from the set `before` to the same with `claim` in place of its list's old one.
+    /// Moves one user from the set `before` to the set in which `claim` replaces the claim of its list.
     pub fn with(&mut self, before: Option<ClaimsId>, claim: Claim) -> ClaimsId {
         let after = match &self.last {
             Some((from, last, after)) if *from == before && *last == claim => {
@@ -160,7 +163,7 @@ impl Registry {
         after
     }
 
-    /// One user moves from the set `before` to the same without the claim of `list`; none if nothing is left.
+    /// Moves one user from the set `before` to the set without the claim of `list`; none if that is empty.
     pub fn without(&mut self, before: ClaimsId, list: ListId) -> Option<ClaimsId> {
         let claims: Vec<Claim> =
             self.claims(before).iter().filter(|claim| claim.list != list).cloned().collect();
@@ -169,7 +172,7 @@ impl Registry {
         after
     }
 
-    /// The same words, kept once as long as not everybody has others.
+    /// Returns the stored copy of an author, so that equal authors share memory.
     pub fn shared(&mut self, by: Arc<str>) -> Arc<str> {
         if let Some(known) = self.authors.get(&by) {
             return known.clone();
@@ -181,14 +184,14 @@ impl Registry {
         by
     }
 
-    /// So many more use this set.
+    /// Adds `more` users to this set.
     pub fn share(&mut self, id: ClaimsId, more: u32) {
         let set = &mut self.sets[id.index()];
         set.users += more;
         count_shared(&mut self.shared, &set.claims, i64::from(more));
     }
 
-    /// How many targets of this list other lists want, too.
+    /// How many targets of this list other lists want as well.
     pub fn shared_by(&self, list: ListId) -> u64 {
         self.shared.get(list.index()).copied().unwrap_or(0)
     }
@@ -222,13 +225,13 @@ impl Registry {
             let claims = std::mem::take(&mut set.claims);
             self.known.remove(&claims);
             self.unused.push(id);
-            // The number may come to mean another set.
+            // The number may be reused for another set.
             self.last = None;
         }
     }
 }
 
-/// So many targets more have all of these claims, or fewer.
+/// Counts `more` targets (or fewer, if negative) that have all of these claims.
 fn count_shared(shared: &mut Vec<u64>, claims: &[Claim], more: i64) {
     if claims.len() < 2 {
         return;

@@ -1,36 +1,35 @@
-//! On which ports the entries of a list are blocked: lists of the same clause share a side, and so a set in the kernel.
+//! Port clauses of lists. Lists with the same clause share a side, and so a set in the kernel.
 
 use filter_common::ports::{Clause, Port, Wants};
 use filter_common::sets::{SLOTS, Slot};
 
 use super::{Blocklist, List, ListId, Meaning};
 
-/// There are as many clauses in force as there is room for.
+/// Every slot for a clause is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSlot;
 
 impl Blocklist {
-    /// What each slot means. One on whose side nothing is may mean anything.
+    /// The clause of each slot. A slot with an empty side may hold any clause.
     pub const fn clauses(&self) -> &[Option<Clause>; SLOTS] {
         &self.clauses
     }
 
-    /// On which ports the entries of `list` are blocked; on all if none.
+    /// The ports on which the entries of `list` are blocked; all ports if none.
     pub fn clause(&self, list: &List) -> Option<Clause> {
         self.clauses[list.slot?.number()]
     }
 
-    /// What it means to be on `list`.
     pub fn meaning(&self, list: &List) -> Meaning {
         Meaning { polarity: list.polarity, ports: self.clause(list), reach: list.reach.settled() }
     }
 
-    /// On which ports the entries of the list of this number are blocked; on all if none.
+    /// The ports on which the entries of this list are blocked; all ports if none.
     pub fn clause_of(&self, list: ListId) -> Option<Clause> {
         self.clause(self.lists.get(list))
     }
 
-    /// Whoever comes onto this list, on which nothing is yet, is blocked on the ports of this clause.
+    /// Restricts an empty list to the ports of this clause.
     pub fn restrict(&mut self, list: ListId, clause: Clause) -> Result<(), NoSlot> {
         let slot = self.slot_for(clause).ok_or(NoSlot)?;
         self.clauses[slot.number()] = Some(clause);
@@ -38,7 +37,7 @@ impl Blocklist {
         Ok(())
     }
 
-    /// The slot that means this already, or one that no list has.
+    /// The slot that already has this clause, or one that no list uses.
     fn slot_for(&self, clause: Clause) -> Option<Slot> {
         let has = |slot: &Slot| self.lists.iter().any(|(_, list)| list.slot == Some(*slot));
         Slot::all()
@@ -47,11 +46,11 @@ impl Blocklist {
     }
 }
 
-/// Do these together want everything dropped, so that who is on lists of all of them is simply blocked? Only later fragments
-/// pass, which tell no port.
+/// True if these clauses together drop everything, so that a source on lists of all of them is simply
+/// blocked. Only later fragments still pass, because they carry no port.
 pub fn want_everything(clauses: &[Clause]) -> bool {
     let wants = |port: Port| clauses.iter().any(|clause| clause.wants(port) == Wants::Drop);
-    // Between two of these nothing changes.
+    // The answer is constant between two of these ports.
     let edges = clauses.iter().flat_map(Clause::ranges).flat_map(|range| {
         let (first, last) = (range.first(), range.last());
         [first.saturating_sub(1), first, last, last.saturating_add(1)]

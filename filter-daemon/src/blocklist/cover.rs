@@ -1,8 +1,8 @@
-//! How many targets there are of each length: all that is asked to find who covers an address.
+//! Counts the targets of each prefix length, which is all that a search for covering prefixes needs.
 
 use filter_common::target::Target;
 
-/// Counts of targets by family and length, single IPv4 addresses left out.
+/// Counts of targets by family and length, without single IPv4 addresses.
 #[derive(Debug, Default)]
 pub struct Cover {
     v4: Counts,
@@ -25,7 +25,7 @@ impl Cover {
         counts.enter(length);
     }
 
-    /// So many /64s enter.
+    /// Counts `more` new /64s.
     pub(super) fn enter_nets64(&mut self, more: u64) {
         self.v6.enter_all(64, more);
     }
@@ -46,11 +46,11 @@ impl Cover {
 /// The longest length of both families.
 const LONGEST: u8 = 128;
 
-/// How many there are of each length.
+/// The number of targets of each length.
 #[derive(Debug)]
 struct Counts {
     counts: [u64; LONGEST as usize + 1],
-    /// Of which lengths there are any: of a hundred few are in use, and they are asked for by every query.
+    /// The lengths in use. Few of the 129 are, and every query reads them.
     used: Lengths,
 }
 
@@ -83,7 +83,7 @@ impl Counts {
     }
 }
 
-/// Some lengths, from the shortest to the longest: a bit each, and the longest apart.
+/// A set of lengths in ascending order. Each has one bit, except that the longest has a flag of its own.
 #[derive(Debug, Default, Clone, Copy)]
 struct Lengths {
     shorter: u128,
@@ -107,7 +107,7 @@ impl Lengths {
         }
     }
 
-    /// It is one of them no more.
+    /// Removes this length and returns it.
     fn taken(&mut self, length: u8) -> u8 {
         self.remove(length);
         length

@@ -1,4 +1,4 @@
-//! Who has to leave when, in the order of time.
+//! The deadlines of entries, in the order of time.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -8,7 +8,7 @@ use filter_common::target::{Prefix, Target};
 
 use super::{ListId, Timestamp};
 
-/// Deadlines of wishes. Single IPv4 addresses are kept in less room.
+/// Deadlines of entries. Single IPv4 addresses are stored more compactly.
 #[derive(Debug, Default)]
 pub struct Deadlines {
     addresses: BTreeSet<(Timestamp, u32, ListId)>,
@@ -16,7 +16,7 @@ pub struct Deadlines {
 }
 
 impl Deadlines {
-    /// `list` wants `target` until then.
+    /// Adds the deadline of `target` on `list`.
     pub fn set(&mut self, until: Timestamp, target: Target, list: ListId) {
         match target {
             Target::V4(prefix) if prefix.is_host() => {
@@ -26,7 +26,6 @@ impl Deadlines {
         }
     }
 
-    /// It no longer does.
     pub fn clear(&mut self, until: Timestamp, target: Target, list: ListId) {
         match target {
             Target::V4(prefix) if prefix.is_host() => {
@@ -36,7 +35,7 @@ impl Deadlines {
         }
     }
 
-    /// The first wish that is over at `now`.
+    /// The first entry that has expired at `now`.
     pub fn first_over(&self, now: Timestamp) -> Option<(Target, ListId)> {
         let address = self.addresses.first().filter(|(until, ..)| *until <= now);
         let other = self.others.first().filter(|(until, ..)| *until <= now);
@@ -45,8 +44,8 @@ impl Deadlines {
             .or_else(|| other.map(|(_, target, list)| (*target, *list)))
     }
 
-    /// Who has to leave up to `by`, in the order of time and then of targets, from behind the last target of a page before:
-    /// no more is looked at than is taken.
+    /// The entries that expire up to `by`, ordered by time and then by target. It starts after the last
+    /// target of the previous page, and reads no more than the caller takes.
     pub fn behind(
         &self,
         after: Option<(Timestamp, Target)>,
@@ -62,7 +61,7 @@ impl Deadlines {
         let addresses = self.addresses.range((addresses, Unbounded));
         let addresses =
             addresses.map(|(then, address, list)| (*then, Target::V4(Prefix::host(*address)), *list));
-        // Among those of one time, targets that are not behind the last one may share its first address.
+        // Several targets of one time may share a first address; those up to the last one are skipped.
         let addresses = addresses.skip_while(move |(then, target, _)| after >= Some((*then, *target)));
         let mut one = addresses.peekable();
         let mut other = self.others.range((others, Unbounded)).copied().peekable();
@@ -74,7 +73,7 @@ impl Deadlines {
         merged.take_while(move |(then, ..)| *then <= by)
     }
 
-    /// When the next wish is over.
+    /// The time of the next deadline.
     pub fn next(&self) -> Option<Timestamp> {
         let address = self.addresses.first().map(|(until, ..)| *until);
         let other = self.others.first().map(|(until, ..)| *until);
@@ -117,7 +116,7 @@ mod tests {
             let expected: Vec<_> = all.into_iter().filter(|(then, ..)| *then <= by).collect();
             let (mut told, mut after) = (Vec::new(), None);
             loop {
-                // Whole targets, as pages have them.
+                // Pages contain whole targets.
                 let mut next: Vec<_> = deadlines.behind(after, by).take(page).collect();
                 let Some((then, target, _)) = next.last().copied() else { break };
                 next.extend(deadlines.behind(after, by).skip(page).take_while(|(t, other, _)| (*t, *other) == (then, target)));
@@ -138,7 +137,7 @@ mod tests {
                 ListId::FIRST,
             );
         }
-        // What is looked at is what an iterator gives.
+        // An iterator reads exactly what it returns.
         assert_eq!(deadlines.behind(None, Timestamp::from_secs(1009)).count(), 10);
         let after = Some((Timestamp::from_secs(500_000), Target::V4(Prefix::host(499_000))));
         let mut behind = deadlines.behind(after, Timestamp::from_secs(u32::MAX));

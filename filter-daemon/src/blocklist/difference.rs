@@ -1,23 +1,24 @@
-//! What a change would do, before it is made.
+//! Predicts the effect of a change without making it.
 
 use filter_common::sets::SetName;
 use filter_common::target::Target;
 
 use super::{Blocklist, Change, ListId, Reach, Side, Targets, Want};
 
-/// What a change would mean for the filter, and for how many of its targets it would change anything.
+/// The effects that a change would have, and for how many of its targets it would change anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// What would enter.
+    /// The targets that would be added to the filter.
     pub enters: Targets,
-    /// What would leave.
+    /// The targets that would be removed from it.
     pub leaves: Targets,
-    /// How many targets would be wanted by a list that does not want them, or be released by one that does.
+    /// How many targets a list would newly want, or would release.
     pub changes: u64,
 }
 
 impl Blocklist {
-    /// What `change` would do now. Whoever asks page by page asks again for what others change meanwhile.
+    /// The effect of `change` at this moment. A caller that asks page by page must ask again about targets
+    /// that others change meanwhile.
     pub fn preview(&self, change: &Change) -> Difference {
         let mut difference = Difference::default();
         match change {
@@ -53,7 +54,7 @@ impl Blocklist {
         difference
     }
 
-    /// Those of these that `list` does not want; all of them if there is no such list yet.
+    /// The targets that `list` does not want; all of them if the list does not exist yet.
     pub fn not_on(&self, list: Option<ListId>, targets: &Targets) -> Targets {
         let Some(list) = list else { return targets.clone() };
         let side = self.side_of(list);
@@ -76,7 +77,7 @@ impl Blocklist {
         difference.changes += u64::from(is_new);
     }
 
-    /// What is widened leaves with the last that stands behind it: that is seen when it is done.
+    /// A widened prefix leaves with the last entry behind it. The preview does not predict that.
     fn preview_release(&self, set: SetName, target: Target, lists: &[ListId], difference: &mut Difference) {
         let (holders, side) = (self.holders(set, target), self.side(set).holders(target));
         let released = holders.iter().filter(|list| lists.contains(list)).count();

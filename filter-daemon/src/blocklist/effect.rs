@@ -1,4 +1,4 @@
-//! What a change of the blocklist means for the filter.
+//! The effects of a change on the filter.
 
 use std::collections::BTreeMap;
 
@@ -8,66 +8,65 @@ use filter_common::target::Target;
 
 use super::{Settings, Targets};
 
-/// What becomes different for packets: for each set, and in how all of them are judged.
+/// The difference for packets: in each set, and in the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// In each set.
     pub sets: PerSet<SetEffects>,
-    /// Does something allowed overlap something blocked from now on? None if it is as it was before.
+    /// Whether an allowed target overlaps a blocked one from now on; none if that did not change.
     pub overlaps: Option<bool>,
-    /// The settings from now on, if they change.
+    /// The new settings, if they change.
     pub settings: Option<Settings>,
 }
 
-/// Targets that enter one set, and targets that leave it. None is in both.
+/// The targets that are added to one set, and removed from it. No target is in both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetEffects {
-    /// Wanted by somebody now, and by nobody before.
+    /// Targets that a list wants now and no list wanted before.
     pub entered: Targets,
-    /// Wanted by nobody now, and by somebody before.
+    /// Targets that no list wants now and a list wanted before.
     pub left: Targets,
-    /// In the set before and after, but now counted for another list.
+    /// Targets that stay in the set, but are now counted for another list.
     pub relabelled: Targets,
-    /// While a change is made: who may come to be counted for another list, and for which they were.
+    /// Used while a change is applied: targets whose label may change, with their earlier label.
     pub(super) touched: Vec<(Target, Label)>,
 }
 
 impl Effects {
-    /// These are blocked from now on, and none of them is allowed.
+    /// These targets are blocked from now on, and none of them is allowed.
     pub fn blocking(entered: Targets) -> Self {
         let mut effects = Self::default();
         effects.sets.block.entered = entered;
         effects
     }
 
-    /// These are blocked no longer.
+    /// These targets are no longer blocked.
     pub fn unblocking(left: Targets) -> Self {
         let mut effects = Self::default();
         effects.sets.block.left = left;
         effects
     }
 
-    /// Does anything come to be blocked, on whatever ports?
+    /// True if a target is newly blocked, on any ports.
     pub fn blocks(&self) -> bool {
         self.sets.blocking().any(|(_, set)| !set.entered.is_empty())
     }
 
-    /// Is anything blocked no longer, on whatever ports?
+    /// True if a target is no longer blocked, on any ports.
     pub fn unblocks(&self) -> bool {
         self.sets.blocking().any(|(_, set)| !set.left.is_empty())
     }
 
-    /// Does anything enter or leave a set, or is counted for another list?
+    /// True if a target is added to a set, removed from one, or counted for another list.
     pub fn changes_sets(&self) -> bool {
         self.sets.iter().any(|(_, set)| !set.is_empty())
     }
 
-    /// What entered and left again, or the reverse, is as it was.
+    /// Cancels targets that were both added and removed.
     pub(super) fn balance(&mut self) {
         self.sets.iter_mut().for_each(|(_, set)| set.balance());
     }
 
-    /// Those of several changes, none of which takes back what another one does.
+    /// The sum of the effects of several changes.
     pub fn of_all<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for effects in all {
@@ -83,19 +82,17 @@ impl Effects {
         sum
     }
 
-    /// Nothing becomes different.
     pub fn is_empty(&self) -> bool {
         self.settings.is_none() && self.overlaps.is_none() && !self.changes_sets()
     }
 }
 
 impl SetEffects {
-    /// Nothing enters, leaves or is counted for another list.
     pub fn is_empty(&self) -> bool {
         self.entered.is_empty() && self.left.is_empty() && self.relabelled.is_empty()
     }
 
-    /// Of one thing after another done to what several are behind, only the difference is left.
+    /// Several steps may add and remove one target; only the difference remains.
     fn balance(&mut self) {
         if self.entered.is_empty() || self.left.is_empty() {
             return;
@@ -120,7 +117,8 @@ impl SetEffects {
         self.relabelled.sort();
     }
 
-    /// Who enters is counted right, and who leaves is not: neither is among the relabelled. To be asked when sorted.
+    /// An added target already has its right label, and a removed one needs none: both leave the relabelled
+    /// targets. Needs sorted targets.
     fn drop_relabelled(&mut self) {
         let Self { entered, left, relabelled, .. } = self;
         if !(relabelled.is_empty() || entered.is_empty() && left.is_empty()) {
@@ -129,14 +127,14 @@ impl SetEffects {
         }
     }
 
-    /// Of those who were touched, those of whom `now` says another label than was said of them first are relabelled, if they
-    /// were there before and are there still.
+    /// A touched target is relabelled if `now` gives another label than its first one, and if it was in the
+    /// set before and still is.
     pub(super) fn note_relabelled(&mut self, now: impl Fn(Target) -> Label) {
         if self.touched.is_empty() {
             return;
         }
         let mut touched = std::mem::take(&mut self.touched);
-        // Stable: of each target the first word stays the first.
+        // The sort is stable, so the first label of each target stays first.
         touched.sort_by_key(|(target, _)| *target);
         touched.dedup_by_key(|(target, _)| *target);
         let changed = touched.into_iter().filter(|(target, before)| now(*target) != *before);

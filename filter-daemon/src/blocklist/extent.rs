@@ -1,40 +1,38 @@
-//! How much of a prefix is dropped: all that is blocked of it, without what is allowed.
+//! How much of a prefix is dropped: the blocked part without the allowed part.
 
 use filter_common::sets::SetName;
 use filter_common::target::Target;
 
 use super::{Blocklist, Side};
 
-/// What of a target is dropped, as ranges of addresses.
+/// The dropped part of a target, as ranges of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// In order, none next to another.
+    /// Sorted; no two are adjacent.
     dropped: Vec<Range>,
     whole: Option<Range>,
-    /// Was all of it looked at?
+    /// True if every entry within the target was read.
     pub is_complete: bool,
 }
 
-/// The first address and the last; those of both families as numbers.
+/// The first and the last address, as numbers in both families.
 type Range = (u128, u128);
 
 impl Extent {
-    /// Is all of it dropped?
     pub fn is_whole(&self) -> bool {
         self.whole.is_some_and(|whole| self.dropped == [whole])
     }
 
-    /// Is nothing of it dropped?
     pub fn is_nothing(&self) -> bool {
         self.dropped.is_empty()
     }
 
-    /// Is all that is dropped of it in `other`, too?
+    /// True if `other` contains everything that is dropped of it. False if not all of it was read.
     pub fn is_within(&self, other: &Self) -> bool {
         self.is_complete && without(&self.dropped, &other.dropped).is_empty()
     }
 
-    /// Up to so many addresses of it, each with whether it is dropped: those at which that changes, on both sides.
+    /// Up to `most` addresses at which the state changes, from both sides, each with whether it is dropped.
     pub fn edges(&self, most: usize) -> Vec<(u128, bool)> {
         let Some((first, last)) = self.whole else { return Vec::new() };
         let is_dropped =
@@ -50,7 +48,8 @@ impl Extent {
 }
 
 impl Blocklist {
-    /// How much of `target` is dropped for what is in this set, on its ports; looks at no more than so many entries within it, of which fewer are left then.
+    /// How much of `target` this set drops, on its ports. It reads at most `left` entries within the
+    /// target, and subtracts them from `left`.
     pub fn extent(&self, set: SetName, target: Target, left: &mut usize) -> Extent {
         let (blocked, is_complete) = ranges(self.side(set), target, left);
         let (allowed, is_all) =
@@ -60,7 +59,7 @@ impl Blocklist {
     }
 }
 
-/// What a side has of `target`, in order and joined, and whether that is all.
+/// The entries of a side within `target`, sorted and joined, and whether these are all.
 fn ranges(side: &Side, target: Target, left: &mut usize) -> (Vec<Range>, bool) {
     if side.covers(target) {
         return (vec![range(target)], true);
@@ -72,7 +71,7 @@ fn ranges(side: &Side, target: Target, left: &mut usize) -> (Vec<Range>, bool) {
     (joined(within), is_complete)
 }
 
-/// Ranges in order that overlap, or follow one another, are one.
+/// Joins sorted ranges that overlap or are adjacent.
 fn joined(ranges: Vec<Range>) -> Vec<Range> {
     let mut all: Vec<Range> = Vec::new();
     for (first, last) in ranges {
@@ -84,7 +83,7 @@ fn joined(ranges: Vec<Range>) -> Vec<Range> {
     all
 }
 
-/// What is left of ranges that are joined without others that are.
+/// The part of `ranges` outside `others`. Both must be joined.
 fn without(ranges: &[Range], others: &[Range]) -> Vec<Range> {
     let mut left = Vec::new();
     for &(first, last) in ranges {
@@ -146,7 +145,6 @@ mod tests {
     }
 
     proptest! {
-        /// Address by address.
         #[test]
         fn what_is_dropped_of_a_prefix_is_what_is_blocked_of_it_and_not_allowed(
             (blocked, allowed, asked) in (some(), some(), prefix())

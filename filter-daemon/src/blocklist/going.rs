@@ -1,5 +1,5 @@
-//! Lists that a reload takes away: they give up their names at once, so that new lists may have them, and what is on them leaves
-//! page by page. Whoever asks meanwhile is told of them by the names that they had.
+//! Lists that a reload removes. They give up their names at once, so that new lists can use these, and
+//! their entries leave page by page. Queries meanwhile show them by their old names.
 
 use std::sync::Arc;
 
@@ -7,34 +7,35 @@ use super::ListId;
 use super::list::{List, Lists};
 
 impl List {
-    /// What people call it.
+    /// The name to show: that of a list on removal is its old one.
     pub fn called(&self) -> &Arc<str> {
         self.was.as_ref().unwrap_or(&self.name)
     }
 }
 
 impl Lists {
-    /// Gives lists other names, all at once, and takes those of `going`, which are to be taken away.
+    /// Renames lists, all at once, and marks those of `going` for removal.
     pub fn rename_and_part(&mut self, renamed: Vec<(ListId, Arc<str>)>, going: &[ListId]) {
         let were: Vec<_> = going.iter().map(|id| (*id, self.get(*id).called().clone())).collect();
-        // No list can be called so.
+        // No list can have such a name.
         let parted = going.iter().map(|id| (*id, format!("{} (removed)", self.get(*id).name).into()));
         let all: Vec<_> = renamed.into_iter().chain(parted).collect();
         self.rename(all);
         were.into_iter().for_each(|(id, was)| self.row(id).was = Some(was));
     }
 
-    /// All that are called so, of which one may be there while others go.
+    /// All lists shown by this name: a current one, and others on removal.
     pub fn all_called<'a>(&'a self, name: &'a str) -> impl Iterator<Item = ListId> + 'a {
         self.iter().filter(move |(_, list)| &**list.called() == name).map(|(id, _)| id)
     }
 
-    /// Does this one go while another one has its name?
+    /// True if it is on removal and another list has its name.
     pub fn is_replaced(&self, list: &List) -> bool {
         list.was.as_ref().is_some_and(|was| self.find(was).is_some())
     }
 
-    /// How many entries there are at least on the lists that are called like this one and mean the same to who is on them.
+    /// The number of entries of the largest list of this name and polarity, among this one and those on
+    /// removal.
     pub fn entries_called(&self, list: &List) -> u64 {
         let is_same = |other: &&List| other.called() == list.called() && other.polarity == list.polarity;
         let going = self.iter().map(|(_, other)| other).filter(|other| other.was.is_some());

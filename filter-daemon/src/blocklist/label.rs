@@ -1,4 +1,4 @@
-//! Which number packets from a target are to be counted under.
+//! The label under which packets from a target are counted.
 
 use filter_common::labels::{Label, OTHER};
 use filter_common::target::{Prefix, Prefix4, Prefix6, Target};
@@ -7,16 +7,16 @@ use super::Side;
 use super::claims::ClaimsId;
 use super::targets::of_net64;
 
-/// Prefixes up to this length are looked up as such, longer ones as addresses.
+/// Prefixes up to this length are looked up as prefixes, longer ones as addresses.
 const LONGEST_NETWORK: u8 = 24;
 
 impl Side {
-    /// The number of the first list that wants exactly this target.
+    /// The label of the first list that wants exactly this target.
     pub fn label_of(&self, target: Target) -> Label {
         self.known_label(target).unwrap_or(OTHER)
     }
 
-    /// The number for an address: that of its own entry, else of the longest prefix around it that is longer than /24.
+    /// The label of an address: that of its own entry, or of the longest covering prefix longer than /24.
     pub fn label_of_address(&self, address: u32) -> Label {
         let own =
             self.addresses.get(address).map(|id| self.label_of_set(Target::V4(Prefix::host(address)), id));
@@ -28,7 +28,8 @@ impl Side {
         })
     }
 
-    /// The number for an IPv4 prefix up to /24: that of the longest one up to /24 that covers it, itself first.
+    /// The label of an IPv4 prefix up to /24: that of the longest entry up to /24 that covers it, itself
+    /// included.
     pub fn label_of_network(&self, prefix: Prefix4) -> Label {
         let longest = prefix.length().min(LONGEST_NETWORK);
         let lengths = self.cover.v4().rev().map(|(length, _)| length).filter(|length| *length <= longest);
@@ -36,7 +37,7 @@ impl Side {
         covering.find_map(|prefix| self.known_label(prefix)).unwrap_or(OTHER)
     }
 
-    /// The number for an IPv6 prefix: that of the longest one that covers it, itself first.
+    /// The label of an IPv6 prefix: that of the longest entry that covers it, itself included.
     pub fn label_of_six(&self, prefix: Prefix6) -> Label {
         let lengths = self.cover.v6().rev().map(|(length, _)| length);
         let lengths = lengths.filter(|length| *length <= prefix.length());
@@ -44,7 +45,7 @@ impl Side {
         covering.find_map(|prefix| self.known_label(prefix)).unwrap_or(OTHER)
     }
 
-    /// The numbers for these /64s. In order they are found one behind the other, without a search for each.
+    /// The labels of these /64s. Sorted ones are found one after the other, without a search for each.
     pub fn labels_of_nets64(&self, nets: &[u64]) -> Vec<Label> {
         let mut behind = self.nets64.range(u64::MAX..);
         let mut label = |net: u64| {

@@ -1,4 +1,4 @@
-//! The lists: one row for each, with everything that is known of it.
+//! The lists: one row for each, with everything that is known about it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use filter_common::target::Target;
 use super::numbers::Numbers;
 use super::{Polarity, Reach, Reading, Spent, Targets};
 
-/// The most lists there may be that commands fill; those of the configuration are limited there. Each costs every address that
-/// all of them name, so that ten thousand would be felt.
+/// The most live lists that there may be. Lists of the configuration have their own limit. Each list adds
+/// to the cost of every address that all of them name, and ten thousand would be noticeable.
 pub const MOST_LIVE_LISTS: usize = 1000;
 
-/// Number of a list, for as long as it has a row.
+/// Number of a list, valid while the list has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListId(u16);
 
 impl ListId {
-    /// None sorts before it.
+    /// Sorts before every other number.
     pub(super) const FIRST: Self = Self(0);
-    /// None sorts behind it.
+    /// Sorts after every other number.
     pub(super) const LAST: Self = Self(u16::MAX);
 
-    /// It, as an index.
     pub(super) const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a list comes from, and so who may change it and where it survives.
+/// The origin of a list. It decides who may change the list, and where it survives a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// `block:` in the configuration, which is read again at every start.
+    /// `block:` in the configuration, which every start reads again.
     Config,
-    /// A file that the configuration names, which is read again at every start.
+    /// A file that the configuration names, which every start reads again.
     File,
-    /// Commands, while the daemon runs: the journal keeps what they said.
+    /// Commands to the running daemon. The journal keeps these lists.
     Live,
-    /// This host itself, by what the daemon finds out of it while it runs: nobody else changes it.
+    /// The addresses of this host itself, as the daemon finds them. Commands and the configuration cannot
+    /// change this list.
     Host,
 }
 
 impl Origin {
-    /// Its stable name.
+    /// The stable name, used in output for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Config => "config",
@@ -54,68 +54,67 @@ impl Origin {
         }
     }
 
-    /// Must the journal keep what becomes of its lists?
+    /// True if the journal must keep the entries of its lists.
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Live)
     }
 }
 
-/// One list.
+/// The row of one list.
 #[derive(Clone, Debug)]
 pub struct List {
-    /// Its name: nobody else has it.
+    /// The name, which is unique among the rows.
     pub name: Arc<str>,
-    /// What it was called, once it is to go: another one may be called so by now.
+    /// The old name of a list on removal. Another list may have that name by now.
     pub(super) was: Option<Arc<str>>,
-    /// Where it comes from.
     pub origin: Origin,
-    /// What it means to be on it.
+    /// Whether it blocks or allows.
     pub polarity: Polarity,
-    /// The slot of the clause that says on which ports, if it has one.
+    /// The slot of its port clause, if it has one.
     pub slot: Option<Slot>,
-    /// Where it stands in the configuration, if that names it.
+    /// The position in the configuration, if that names it.
     pub place: Option<u32>,
-    /// How many lists there were before it, ever.
+    /// How many lists were made before it.
     pub age: u64,
-    /// How many targets it wants.
+    /// The number of targets it wants.
     pub entries: u64,
-    /// How its source was found, if it has one.
+    /// The latest reading of its source, if it has one.
     pub reading: Option<Reading>,
-    /// What its source names though its time is over.
+    /// The expired targets that its source still names.
     pub spent: Spent,
-    /// What it blocks for the sake of a longer IPv6 prefix.
+    /// How far it widens longer IPv6 prefixes.
     pub reach: Reach,
 }
 
 impl List {
-    /// The set that its entries are in.
+    /// The set that contains its entries.
     pub fn set(&self) -> SetName {
         self.slot.map_or(self.polarity.whole(), SetName::Clause)
     }
 
-    /// How long what its file names stays on it, if that has an end.
+    /// How long the targets of its file stay on it; none if for good.
     pub fn ttl(&self) -> Option<Duration> {
         self.reading.as_ref()?.ttl
     }
 }
 
-/// All lists there are.
+/// All lists that exist.
 #[derive(Debug, Default)]
 pub struct Lists {
     rows: BTreeMap<ListId, List>,
     names: HashMap<Arc<str>, ListId>,
-    /// Numbers are given in turn, so that one that was in use a while ago does not come to mean another list at once.
+    /// Numbers are given in turn, so that a recently used one does not soon mean another list.
     next: u16,
-    /// How far live lists of these names reach, whether or not they are there.
+    /// How far live lists of these names reach, whether or not they exist.
     reaches: BTreeMap<Arc<str>, Reach>,
     made: u64,
-    /// The numbers under which they are counted.
+    /// The labels under which lists are counted.
     pub(super) numbers: Numbers,
-    /// Something has come, gone, or got another place or name since the order of the lists was looked at.
+    /// True if a list was added, removed, moved or renamed since the order was last computed.
     pub(super) is_order_old: bool,
 }
 
-/// There are no more numbers for lists.
+/// Every number for a list is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyLists;
 
@@ -125,28 +124,29 @@ impl Lists {
         self.names.get(name).copied()
     }
 
-    /// How many entries are on the live list of this name.
+    /// The number of entries of the live list of this name.
     pub fn live_entries(&self, name: &str) -> u64 {
         let list = self.find(name).map(|id| self.get(id));
         list.filter(|list| list.origin.is_live()).map_or(0, |list| list.entries)
     }
 
-    /// The row of this number.
+    /// The row of this list.
     pub fn get(&self, id: ListId) -> &List {
         self.rows.get(&id).expect("whoever has a number has a row")
     }
 
-    /// Is there a row of this number?
+    /// True if this list has a row.
     pub fn has(&self, id: ListId) -> bool {
         self.rows.contains_key(&id)
     }
 
-    /// The same row, to note how its source was found.
+    /// The reading of this list, to be updated.
     pub fn reading_mut(&mut self, id: ListId) -> &mut Reading {
         self.row(id).reading.get_or_insert_default()
     }
 
-    /// The time of this target on a list is over. What a command added may be added again.
+    /// Marks an expired target, so that the source does not add it again. Live lists need no mark: a
+    /// command may add the target again.
     pub(super) fn spend(&mut self, id: ListId, target: Target) {
         let row = self.row(id);
         if !row.origin.is_live() {
@@ -154,45 +154,45 @@ impl Lists {
         }
     }
 
-    /// The time of these on a list, which its source names, was over before they came onto it.
+    /// Marks targets that had expired before the source could put them on the list.
     pub fn spend_all(&mut self, id: ListId, targets: &Targets) {
         targets.iter().for_each(|target| self.row(id).spent.insert(target));
     }
 
-    /// What is spent of `other` is spent of this one, too, which takes its place.
+    /// Moves the expired targets of `other` to this list, which replaces it.
     pub fn take_spent(&mut self, id: ListId, other: ListId) {
         let spent = std::mem::take(&mut self.row(other).spent);
         self.row(id).spent.extend(spent);
     }
 
-    /// What is spent of a list is forgotten but for what its source names.
+    /// Forgets the expired targets that the source no longer names.
     pub fn forget_spent(&mut self, id: ListId, named: &Targets) {
         self.row(id).spent.retain(named);
     }
 
-    /// All of them, by number.
+    /// All lists, sorted by number.
     pub fn iter(&self) -> impl Iterator<Item = (ListId, &List)> {
         self.rows.iter().map(|(id, list)| (*id, list))
     }
 
-    /// The live ones that block, or those that allow.
+    /// The live lists of this polarity.
     pub fn live(&self, polarity: Polarity) -> impl Iterator<Item = ListId> {
         let is_meant = move |list: &List| list.origin.is_live() && list.polarity == polarity;
         self.iter().filter(move |(_, list)| is_meant(list)).map(|(id, _)| id)
     }
 
-    /// How many there are.
+    /// The number of lists that exist.
     pub fn count_all(&self) -> usize {
         self.names.len()
     }
 
-    /// Are there as many live ones as there may be? The others take no room from them: whoever commands can empty live ones
-    /// alone.
+    /// True if the limit of live lists is reached. Other lists do not count, because commands can empty
+    /// only live lists.
     pub fn are_full(&self) -> bool {
         self.rows.values().filter(|list| list.origin.is_live()).count() >= MOST_LIVE_LISTS
     }
 
-    /// A new list, on which nothing is, however many there are. Nobody else has its name.
+    /// Makes a new empty list, even above the limit of live lists. The name must be unused.
     pub fn make_anyway(
         &mut self,
         name: &str,
@@ -235,17 +235,17 @@ impl Lists {
         Ok(id)
     }
 
-    /// Who is on this list is blocked on the ports of this clause only. Nothing is on it yet.
+    /// Restricts an empty list to the ports of this slot.
     pub(super) fn set_slot(&mut self, id: ListId, slot: Slot) {
         self.row(id).slot = Some(slot);
     }
 
-    /// From now on this list reaches so far.
+    /// Sets how far this list reaches.
     pub fn set_reach(&mut self, id: ListId, reach: Reach) {
         self.row(id).reach = reach;
     }
 
-    /// From now on new live lists of these names reach so far. Tells what it was before.
+    /// Sets how far new live lists of these names reach. Returns the earlier values.
     pub fn set_live_reaches(&mut self, reaches: BTreeMap<Arc<str>, Reach>) -> BTreeMap<Arc<str>, Reach> {
         std::mem::replace(&mut self.reaches, reaches)
     }
@@ -255,17 +255,17 @@ impl Lists {
         self.reaches.get(name).copied().unwrap_or_default()
     }
 
-    /// Does any live list widen what it wants?
+    /// True if any live list widens its targets.
     pub fn any_live_reach(&self) -> bool {
         !self.reaches.is_empty()
     }
 
-    /// How far the list of this name reaches, or a live one if there is none yet.
+    /// How far the list of this name reaches, or would reach as a new live list.
     pub fn reach_of(&self, name: &str) -> Reach {
         self.find(name).map_or_else(|| self.live_reach(name), |id| self.get(id).reach)
     }
 
-    /// These are the lists that the configuration names, in its order.
+    /// Sets the lists that the configuration names, in its order.
     pub fn set_places(&mut self, in_order: impl IntoIterator<Item = ListId>) {
         self.rows.values_mut().for_each(|list| list.place = None);
         for (place, id) in (0..).zip(in_order) {
@@ -274,14 +274,14 @@ impl Lists {
         self.is_order_old = true;
     }
 
-    /// All of them, those that the configuration names first, in its order, then the others by their age.
+    /// All lists: first those of the configuration in its order, then the others by age.
     pub fn in_order(&self) -> Vec<ListId> {
         let mut lists: Vec<_> = self.iter().collect();
         lists.sort_by_key(|(_, list)| (list.place.unwrap_or(u32::MAX), list.age));
         lists.into_iter().map(|(id, _)| id).collect()
     }
 
-    /// Gives lists other names, all at once: two may change theirs with each other.
+    /// Renames lists, all at once, so that two may swap their names.
     pub fn rename(&mut self, renamed: impl IntoIterator<Item = (ListId, Arc<str>)> + Clone) {
         for (id, _) in renamed.clone() {
             let name = self.get(id).name.clone();
@@ -295,7 +295,7 @@ impl Lists {
         self.is_order_old = true;
     }
 
-    /// Forgets a list on which nothing is.
+    /// Forgets a list, if it is empty.
     pub fn forget(&mut self, id: ListId) {
         if self.rows.get(&id).is_some_and(|list| list.entries == 0)
             && let Some(list) = self.rows.remove(&id)
@@ -305,7 +305,7 @@ impl Lists {
         }
     }
 
-    /// Forgets those live lists among `ids` on which nothing is any more: nobody else names them.
+    /// Forgets the empty live lists among `ids`. The configuration does not name these.
     pub fn forget_empty(&mut self, ids: impl IntoIterator<Item = ListId>) {
         for id in ids {
             let is_over = |list: &List| list.origin.is_live() && list.entries == 0;
@@ -315,7 +315,7 @@ impl Lists {
         }
     }
 
-    /// `list` wants so many targets more.
+    /// Adds `more` to the number of entries.
     pub(super) fn count(&mut self, list: ListId, more: i64) {
         let entries = &mut self.row(list).entries;
         *entries = entries.saturating_add_signed(more);
@@ -370,13 +370,13 @@ mod tests {
         assert_eq!(made.count(), MOST_LIVE_LISTS);
     }
 
-    /// Programs choose by these words: each that may come is named.
+    /// Programs depend on these words, so the documentation must name each.
     #[test]
     fn every_kind_of_list_is_named_where_programs_are_told_of_kinds() {
-        let page = include_str!("../../../docs/control.md");
+        let page = include_str!("../../../docs/reference/control.md");
         let told: Vec<_> = page.lines().filter(|line| line.starts_with("| `kind` |")).collect();
         assert_eq!(told.len(), 2, "of lists and of status");
-        // `url` is what a file is called that is fetched.
+        // `url` is the word for a file that is fetched.
         let origins = [Origin::Config, Origin::File, Origin::Live, Origin::Host].map(Origin::name);
         for kind in origins.into_iter().chain(["url"]) {
             assert!(told.iter().all(|line| line.contains(&format!("`{kind}`"))), "{kind}: {told:#?}");

@@ -1,4 +1,5 @@
-//! What it means to be on a list, in words that a copy of it keeps, so that a filterd that starts knows it, too.
+//! The meaning of a list as text. A saved copy of the list contains it, so that the next start knows it as
+//! well.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,36 +8,34 @@ use filter_common::ports::{Clause, Range};
 
 use super::{Polarity, Reach};
 
-/// What becomes of whoever is on a list.
+/// How a list affects packets from its targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
-    /// Is it blocked, or allowed?
     pub polarity: Polarity,
-    /// On which ports, if not on all?
+    /// The ports on which it blocks; all if none.
     pub ports: Option<Clause>,
-    /// How far does that reach?
     pub reach: Reach,
 }
 
 impl Meaning {
-    /// Does a list of this meaning do something else with those on it than one of `other`? How far it reaches is changed
-    /// while it stays the same list.
+    /// True if a list with this meaning treats its targets differently from one with `other`. The reach
+    /// does not count: it can change while the list stays the same one.
     pub fn is_other_than(&self, other: &Self) -> bool {
         (self.polarity, self.ports) != (other.polarity, other.ports)
     }
 
-    /// Is it allowed?
     pub fn allows(&self) -> bool {
         self.polarity == Polarity::Allow
     }
 
-    /// Does one of them block what the other allows?
+    /// True if one blocks and the other allows.
     pub fn is_reverse_of(&self, other: &Self) -> bool {
         self.polarity != other.polarity
     }
 }
 
-/// `allow`; `block`, and on which ports and from which length of IPv6 prefixes on: `block /64 only 22,8000-8100`.
+/// `allow`, or `block` with the length that IPv6 prefixes are widened to and the ports: `block /64 only
+/// 22,8000-8100`.
 impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.polarity {
@@ -55,7 +54,7 @@ impl fmt::Display for Meaning {
     }
 }
 
-/// These words say nothing that this filterd understands.
+/// The text is not one that this version of filterd understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown;
 

@@ -1,7 +1,9 @@
-//! The truth: which targets are wanted blocked or allowed, by which lists, since when and until when. Pure: no I/O, no clock.
+//! The blocklist: which targets are blocked or allowed, by which lists, since when and until when. It does
+//! no I/O and reads no clock.
 //!
-//! It changes by [`Blocklist::apply`] and nowhere else. A change tells its effects: the targets that enter or leave the
-//! filter. A target that several lists want leaves when the last one releases it.
+//! While the daemon runs, entries change only by [`Blocklist::apply`], which returns the effects: the
+//! targets that are added to the filter or removed from it. A target that several lists want is removed
+//! when the last one releases it.
 
 mod addresses;
 mod apply;
@@ -69,82 +71,79 @@ pub use timestamp::Timestamp;
 pub use undo::Undo;
 use widen::Wide;
 
-/// Everything that is wanted blocked and allowed, and how packets are to be judged: what is blocked is dropped, unless it is
-/// allowed. Every side is kept whole, whatever the others say: of what is blocked, of what is allowed, and of what is blocked
-/// on the ports of a clause.
+/// All blocked and allowed targets, and the settings by which packets are judged. A blocked packet is
+/// dropped unless its source is allowed. Each side is complete and independent of the others: one for
+/// blocked targets, one for allowed ones, and one for each port clause.
 #[derive(Debug, Default)]
 pub struct Blocklist {
     sides: PerSet<Side>,
-    /// On which ports is what stands on the side of this slot blocked?
+    /// The port clause of each slot, for the side of that slot.
     clauses: [Option<Clause>; SLOTS],
     wide: Wide,
     lists: Lists,
     settings: Settings,
-    /// Does anything allowed overlap anything blocked? Looked for page by page.
+    /// The search for an overlap of allowed and blocked targets, if one is under way.
     look: Option<overlap::Look>,
 }
 
 impl Blocklist {
-    /// What is blocked on all ports, whatever is allowed.
+    /// The targets blocked on all ports, including those that are also allowed.
     pub const fn block(&self) -> &Side {
         &self.sides.block
     }
 
-    /// What is allowed, whatever is blocked.
+    /// The allowed targets, including those that are also blocked.
     pub const fn allow(&self) -> &Side {
         &self.sides.allow
     }
 
-    /// One of them.
     pub fn side(&self, set: SetName) -> &Side {
         &self.sides[set]
     }
 
-    /// All that block, or the one that allows. A clause of which nothing is on the list is none of them.
+    /// All sides of this polarity, without empty sides of clauses.
     pub fn sides(&self, polarity: Polarity) -> impl Iterator<Item = (SetName, &Side)> {
         self.sides.iter().filter(move |(set, side)| {
             Polarity::from(*set) == polarity && (!side.is_empty() || *set == polarity.whole())
         })
     }
 
-    /// The lists there are.
     pub fn lists(&self) -> &Lists {
         &self.lists
     }
 
-    /// The same, to note what is known of them beside their entries.
+    /// The lists, to update facts other than their entries.
     pub fn lists_mut(&mut self) -> &mut Lists {
         &mut self.lists
     }
 
-    /// How packets are to be judged.
     pub fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// Everything that is wanted, as if it entered now.
+    /// The effects that would add everything to an empty filter.
     pub fn everything(&self) -> Effects {
         let sets =
             PerSet::from_fn(|set| SetEffects { entered: self.sides[set].targets(), ..SetEffects::default() });
         Effects { sets, overlaps: Some(self.overlaps()), settings: Some(self.settings) }
     }
 
-    /// When the next deadline is.
+    /// The time of the next deadline.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         Polarity::ALL.into_iter().filter_map(|polarity| self.next_deadline_of(polarity)).min()
     }
 
-    /// The set for what is on the list of this name, or would be.
+    /// The set that contains the list of this name, or would contain it.
     pub fn set_of(&self, name: &str, polarity: Polarity) -> SetName {
         self.lists.find(name).map_or(polarity.whole(), |id| self.lists.get(id).set())
     }
 
-    /// On which side the entries of `list` stand.
+    /// The side with the entries of `list`.
     fn side_of(&self, list: ListId) -> &Side {
         self.side(self.lists.get(list).set())
     }
 
-    /// What `list` says of `target` becomes this. Tells what it said before.
+    /// Replaces the claim of `list` on `target`, and returns the earlier one.
     fn exchange(
         &mut self,
         target: Target,
@@ -172,8 +171,8 @@ impl Blocklist {
         self.sides[set].exchange(target, list, claim, &mut effects.sets[set])
     }
 
-    /// The list of `claim` wants `target`, whatever is known of that. Tells what it says from now on and said before, if that
-    /// changed anything.
+    /// Adds `claim` to what its list already says about `target`. Returns the new claim and the earlier
+    /// one, or none if nothing changed.
     fn extend(
         &mut self,
         target: Target,
@@ -192,8 +191,8 @@ impl Blocklist {
         Some((after, known))
     }
 
-    /// The list of `claim` wants all of these /64s, where that can be said of all at once: nobody wants any of them yet, nor any
-    /// between them, and none is kept apart. True if that was so.
+    /// Adds `claim` to all of these /64s at once. This is possible if no list wants any of them or any /64
+    /// between them, and none is stored apart. Returns whether it was done.
     fn extend_row(&mut self, nets: &[u64], claim: &Claim, effects: &mut Effects) -> bool {
         let List { reach, .. } = self.lists.get(claim.list);
         let set = self.lists.get(claim.list).set();

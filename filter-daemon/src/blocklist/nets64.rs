@@ -1,37 +1,37 @@
-//! IPv6 /64s in order, each with its claims: what long lists of IPv6 have most of, so kept in little room, and quickly where
-//! they come in order.
+//! Maps IPv6 /64s to their claims, in order. Long IPv6 lists consist mostly of /64s, so the map is compact,
+//! and fast for sorted input.
 //!
-//! Runs of sorted nets, one behind the other. Whoever comes next is mostly in the run where the one before went, and there
-//! behind all others.
+//! It is a sequence of sorted runs. The next /64 mostly belongs at the end of the run that took the one
+//! before.
 
 use std::iter;
 use std::ops::{Bound, RangeBounds};
 
 use super::claims::ClaimsId;
 
-/// The most nets of a run: to make a place in one is to move some kilobytes at most.
+/// The most /64s in a run, so that an insertion moves a few kilobytes at most.
 const LONGEST: usize = 512;
 
-/// Fewer are put in one by one: each row becomes runs of its own, and those had better be long.
+/// Shorter rows are inserted one by one. Each row makes runs of its own, and short runs waste room.
 const SHORTEST_ROW: usize = LONGEST / 4;
 
-/// A map from /64s, by their network halves, to claims.
+/// Maps /64s, by their network halves, to claims.
 #[derive(Debug, Default)]
 pub struct Nets64 {
-    /// Where each run begins: its nets are no smaller, and those of runs before it are.
+    /// The lower bound of each run: its /64s are not smaller, and those of earlier runs are.
     begins: Vec<u64>,
     #[expect(
         clippy::vec_box,
         reason = "where a run comes in between, eight bytes of each behind it move, not fifty"
     )]
     runs: Vec<Box<Run>>,
-    /// How many nets there are.
+    /// The number of /64s in all runs.
     len: usize,
-    /// The run into which the latest one went.
+    /// The run that took the latest /64.
     latest: usize,
 }
 
-/// Never empty.
+/// A sorted run of /64s, which is never empty.
 #[derive(Debug, Default)]
 struct Run {
     nets: Vec<u64>,
@@ -39,25 +39,24 @@ struct Run {
 }
 
 impl Nets64 {
-    /// How many there are.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// The claims of `net`.
     pub fn get(&self, net: u64) -> Option<ClaimsId> {
         let run = self.runs.get(self.run_of(net))?;
         run.find(net).ok().map(|at| run.claims[at])
     }
 
-    /// Gives `net` these claims, whatever it had. True if it was not there.
+    /// Sets the claims of `net`, and replaces those that it had. Returns whether it is new.
     pub fn insert(&mut self, net: u64, claims: ClaimsId) -> bool {
         let is_new = self.put_in(net, claims);
         self.len += usize::from(is_new);
         is_new
     }
 
-    /// Are these, which are many and in order, a row: neither is one of them there, nor any between them?
+    /// True if these are many and sorted, and the map contains neither one of them nor any /64 between
+    /// them.
     pub fn are_row(&self, nets: &[u64]) -> bool {
         let [first, .., last] = nets else { return false };
         nets.len() >= SHORTEST_ROW
@@ -65,12 +64,12 @@ impl Nets64 {
             && self.range(first..=last).next().is_none()
     }
 
-    /// Gives all nets of a row the same claims.
+    /// Gives all /64s of a row the same claims. The row must satisfy [`Self::are_row`].
     pub fn insert_row(&mut self, row: &[u64], claims: ClaimsId) {
         let [first, .., last] = row else { return };
         let (number, before) = self.place(*first, |other| other < *first);
         let at = self.part(number, before);
-        // It may begin before its first net, and so within the row.
+        // The lower bound of this run may be below its first /64, and so within the row.
         if let Some(behind) = self.runs.get(at) {
             self.begins[at] = behind.nets[0];
         }
@@ -83,7 +82,8 @@ impl Nets64 {
         self.latest = self.run_of(*last);
     }
 
-    /// The number of the run that begins behind so many nets of this one, which is parted if need be.
+    /// Splits this run behind its first `before` /64s, if necessary, and returns the number of the second
+    /// part.
     fn part(&mut self, number: usize, before: usize) -> usize {
         let Some(run) = self.runs.get_mut(number).filter(|_| before > 0) else { return number };
         if before < run.nets.len() {
@@ -110,7 +110,7 @@ impl Nets64 {
                 self.begins[number] = net.min(self.begins[number]);
                 true
             }
-            // Those that come in order leave full runs behind.
+            // Sorted input leaves full runs behind it.
             Err(LONGEST) => {
                 self.put(number + 1, Run { nets: vec![net], claims: vec![claims] });
                 self.latest = number + 1;
@@ -124,7 +124,7 @@ impl Nets64 {
         }
     }
 
-    /// Takes `net` out. True if it was there.
+    /// Removes `net`, and returns whether it was present.
     pub fn remove(&mut self, net: u64) -> bool {
         let number = self.run_of(net);
         let Some(run) = self.runs.get_mut(number) else { return false };
@@ -138,7 +138,8 @@ impl Nets64 {
         true
     }
 
-    /// Joins a short run to the one behind it, or to the one before, if that leaves room in it; drops it if nobody is left.
+    /// Joins a short run to the next or previous one, if both together fill at most half a run. Drops it if
+    /// it is empty.
     fn join(&mut self, number: usize) {
         let length = |number: usize| self.runs.get(number).map_or(LONGEST, |run| run.nets.len());
         let has_room = |first: usize| length(first) + length(first + 1) <= LONGEST / 2;
@@ -152,7 +153,7 @@ impl Nets64 {
         }
     }
 
-    /// Those within these bounds, in order.
+    /// The /64s within these bounds, in order.
     pub fn range(&self, within: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, ClaimsId)> + '_ {
         let (first, skipped) = match within.start_bound() {
             Bound::Unbounded => (0, 0),
@@ -169,12 +170,12 @@ impl Nets64 {
             .flat_map(move |last| all.clone().skip(skipped).take_while(move |(net, _)| *net <= last))
     }
 
-    /// All of them, in order.
+    /// All /64s in order.
     pub fn keys(&self) -> impl Iterator<Item = u64> + '_ {
         self.runs.iter().flat_map(|run| run.nets.iter().copied())
     }
 
-    /// The run in which `net` is if it is anywhere.
+    /// The run that contains `net`, if any run does.
     fn run_of(&self, net: u64) -> usize {
         let begins_by = |number: usize| self.begins.get(number).is_some_and(|begin| *begin <= net);
         if begins_by(self.latest) && !begins_by(self.latest + 1) {
@@ -183,7 +184,7 @@ impl Nets64 {
         self.begins.partition_point(|begin| *begin <= net).saturating_sub(1)
     }
 
-    /// The run in which `net` would be, and how many of it are `before`.
+    /// The run that would contain `net`, and how many of its /64s satisfy `before`.
     fn place(&self, net: u64, before: impl Fn(u64) -> bool) -> (usize, usize) {
         let number = self.run_of(net);
         let skipped = self.runs.get(number).map_or(0, |run| run.nets.partition_point(|other| before(*other)));
@@ -202,7 +203,7 @@ impl Nets64 {
 }
 
 impl Run {
-    /// Where `net` is, or belongs.
+    /// The index of `net`, or where to insert it.
     fn find(&self, net: u64) -> Result<usize, usize> {
         if self.nets.last().is_some_and(|last| *last < net) {
             return Err(self.nets.len());
@@ -245,7 +246,7 @@ mod tests {
         Leave,
     }
 
-    /// What is done with how many nets, from where on, in steps of what.
+    /// The action, the first /64, the count, and the step from one to the next.
     type Step = (Act, u64, u64, u64);
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// Ten million take 120 MB, and no more when most have left.
+    /// Ten million /64s take 120 MB. Runs are joined when most /64s have left.
     #[test]
     fn runs_are_full_where_nets_come_in_order_and_join_when_they_leave() {
         let [claims, _] = Registry::two_sets();

@@ -1,5 +1,6 @@
-//! Which name has which number. A name keeps its number while its list is away, as long as there are others, and a number is
-//! given to another name only once its counters were set back: so nothing is ever counted under a wrong name.
+//! Assigns numbers to names of lists, for the counters in the kernel. A name keeps its number while its
+//! list is gone, as long as other numbers are free. A number passes to another name only after its counters
+//! were reset, so packets are never counted under a wrong name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,21 +9,19 @@ use filter_common::labels::{LAST, Label};
 
 use super::Timestamp;
 
-/// A number that a name has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// The name.
     pub name: Arc<str>,
-    /// Since when it is counted under it.
+    /// Since when packets are counted under this name.
     pub since: Timestamp,
-    /// In which turn nobody needed it any more; some list has it if none.
+    /// The turn in which the number became unneeded; none while a list has it.
     let_go: Option<u64>,
 }
 
-/// Every number, and who has it.
+/// All numbers, with their names.
 #[derive(Debug)]
 pub struct Numbers {
-    /// By label, without the one that all others share.
+    /// Indexed by label, without the label that all other lists share.
     numbers: Vec<Option<Number>>,
     names: HashMap<Arc<str>, Label>,
     turn: u64,
@@ -35,7 +34,8 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// The number that this name has, perhaps from before, or an unused one; none if there is none left.
+    /// The number of this name, which may be an earlier one of it, or a free number; none if all are in
+    /// use.
     pub fn take(&mut self, name: &Arc<str>, now: Timestamp) -> Option<Label> {
         if let Some(label) = self.names.get(name).copied() {
             if let Some(number) = self.of_mut(label) {
@@ -49,12 +49,12 @@ impl Numbers {
         Some(label)
     }
 
-    /// The number that this name has.
+    /// The number of this name.
     pub fn find(&self, name: &str) -> Option<Label> {
         self.names.get(name).copied()
     }
 
-    /// Those whom `is_needed` denies need their numbers no longer.
+    /// Marks the numbers of names for which `is_needed` returns false as unneeded.
     pub fn retain(&mut self, is_needed: impl Fn(&str) -> bool) {
         self.turn += 1;
         let turn = self.turn;
@@ -62,21 +62,21 @@ impl Numbers {
         not_needed.for_each(|number| _ = number.let_go.get_or_insert(turn));
     }
 
-    /// Up to `most` numbers that nobody needs, the longest unneeded ones first.
+    /// Up to `most` unneeded numbers; those that are unneeded for longest come first.
     pub fn unneeded(&self, most: usize) -> Vec<Label> {
         let mut labels: Vec<_> = all().filter_map(|label| Some((self.of(label)?.let_go?, label))).collect();
         labels.sort();
         labels.into_iter().map(|(_, label)| label).take(most).collect()
     }
 
-    /// Its counters were set back: it is nobody's.
+    /// Frees this number after its counters were reset.
     pub fn cleared(&mut self, label: Label) {
         if let Some(number) = self.slot(label).take() {
             self.names.remove(&number.name);
         }
     }
 
-    /// Who has this number.
+    /// The name and start of this number.
     pub fn of(&self, label: Label) -> Option<&Number> {
         self.numbers.get(usize::from(label).checked_sub(1)?)?.as_ref()
     }

@@ -1,9 +1,9 @@
-//! Which list each target is counted for: the first, in the order of lists, that wants it. What packets meet is a number of
-//! that list (`numbers`).
+//! The list under which each target is counted: the first list, in the order of lists, that wants it. The
+//! kernel gets a number for that list, from `numbers`.
 //!
-//! Where the order changes, it does so page by page (`relabel`): what lies up to the page that is done is in the order that is
-//! coming, what lies behind it in the one before. So at every moment each target has one label, and whoever carries effects
-//! to the kernel has that one.
+//! A change of the order is applied page by page (`relabel`). Targets up to the end of the finished page
+//! have the new order, and later ones still have the old order. Each target so has exactly one label at
+//! every moment, and the effects carry that one to the kernel.
 
 use std::sync::Arc;
 
@@ -13,33 +13,33 @@ use filter_common::target::Target;
 use super::ListId;
 use super::claims::Claim;
 
-/// Where one list stands.
+/// The position and label of one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     rank: u32,
     label: Label,
 }
 
-/// Behind everybody: a list that nobody has given a place.
+/// The place of a list without a position: after all others.
 const LAST: Place = Place { rank: u32::MAX, label: OTHER };
 
-/// The lists, the first one first.
+/// The lists, first to last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// By the number of the list, since every entry asks.
+    /// Indexed by the number of the list, because every entry needs a lookup.
     places: Vec<Place>,
     next: u32,
 }
 
 impl Order {
-    /// These, in this order.
+    /// The order in which these lists are given.
     pub fn of(lists: impl Iterator<Item = (ListId, Label)>) -> Self {
         let mut order = Self::default();
         lists.for_each(|(list, label)| order.append(list, label));
         order
     }
 
-    /// This one behind all others.
+    /// Adds a list after all others.
     pub fn append(&mut self, list: ListId, label: Label) {
         if self.places.len() <= list.index() {
             self.places.resize(list.index() + 1, LAST);
@@ -56,7 +56,7 @@ impl Order {
         self.place(list).label
     }
 
-    /// The number of the first of those who say something.
+    /// The label of the first list among these claims.
     fn first(&self, claims: &[Claim]) -> Label {
         let first = match claims {
             [one] => Some(one.list),
@@ -67,7 +67,7 @@ impl Order {
         first.map_or(OTHER, |list| self.label(list))
     }
 
-    /// Would all of these lists have the same numbers, and come in the same order?
+    /// True if all of these lists have equal labels and the same relative order in both.
     pub fn is_same_for(&self, other: &Self, lists: &[ListId]) -> bool {
         let sorted = |order: &Self| {
             let mut lists = lists.to_vec();
@@ -78,14 +78,14 @@ impl Order {
     }
 }
 
-/// The order of lists that one side goes by.
+/// The order of lists that applies to one side.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     in_force: Arc<Order>,
     coming: Option<Coming>,
 }
 
-/// An order that is in force for targets up to this one.
+/// A new order that already applies to targets up to `upto`.
 #[derive(Clone, Debug)]
 struct Coming {
     order: Arc<Order>,
@@ -93,24 +93,24 @@ struct Coming {
 }
 
 impl Labels {
-    /// The number of the first of those who want `target`.
+    /// The label of the first list among the claims on `target`.
     pub fn of(&self, target: Target, claims: &[Claim]) -> Label {
         let coming = self.coming.as_ref().filter(|coming| Some(target) <= coming.upto);
         coming.map_or(&self.in_force, |coming| &coming.order).first(claims)
     }
 
-    /// The same before and after the page behind `coming.upto`.
+    /// The label before and after the page that follows `coming.upto`.
     pub fn change_of(&self, claims: &[Claim]) -> (Label, Label) {
         let after = self.coming.as_ref().map_or(&self.in_force, |coming| &coming.order);
         (self.in_force.first(claims), after.first(claims))
     }
 
-    /// The order there will be.
+    /// The order at the end of the change, or the current one.
     pub fn latest(&self) -> &Arc<Order> {
         self.coming.as_ref().map_or(&self.in_force, |coming| &coming.order)
     }
 
-    /// A new list, on which nothing is, behind all others.
+    /// Adds a new empty list after all others.
     pub fn append(&mut self, list: ListId, label: Label) {
         Arc::make_mut(&mut self.in_force).append(list, label);
         if let Some(coming) = &mut self.coming {
@@ -118,22 +118,22 @@ impl Labels {
         }
     }
 
-    /// Nobody has been told anything yet: this is the order.
+    /// Sets the order at once, while no effects have reached the kernel.
     pub fn set(&mut self, order: Arc<Order>) {
         (self.in_force, self.coming) = (order, None);
     }
 
-    /// From now on this order comes, page by page.
+    /// Starts the change to this order, page by page.
     pub fn begin(&mut self, order: Arc<Order>) {
         self.coming = Some(Coming { order, upto: None });
     }
 
-    /// Is another order coming, and up to where has it come?
+    /// How far the change to a new order has come, if one is under way.
     pub fn coming(&self) -> Option<Option<Target>> {
         self.coming.as_ref().map(|coming| coming.upto)
     }
 
-    /// It has come up to there; to the end, if there is none.
+    /// Records that the change has come this far; without a target, that it is finished.
     pub fn advance(&mut self, upto: Option<Target>) {
         match (upto, &mut self.coming) {
             (Some(_), Some(coming)) => coming.upto = upto,

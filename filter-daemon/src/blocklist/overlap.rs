@@ -1,29 +1,30 @@
-//! Does anything allowed overlap anything blocked? Only then need a packet that is blocked be looked up among what is
-//! allowed. The answer may be yes too often, which costs some packets a lookup, but never no wrongly.
+//! Searches for overlaps of allowed and blocked targets. Only if there is one, a packet from a blocked
+//! source needs a second lookup among the allowed ones. A false yes costs some packets that lookup. A false
+//! no would be an error, and never happens.
 
 use filter_common::target::{Prefix, Target};
 
 use super::page::merged;
 use super::{Blocklist, Effects, Side, Targets};
 
-/// So many targets of a change, or of the smaller side, are looked up on the other one: some milliseconds' worth. Of a change
-/// of more, which is no page, the answer is yes.
+/// The most targets of a change, or of the smaller side, that are looked up on the other side. This takes a
+/// few milliseconds. For larger changes, which are not pages, the answer is yes.
 const MOST_SEEN: usize = 1 << 12;
 
-/// So many targets of both sides are walked past in one page of a look, about a millisecond's worth.
+/// How many targets of both sides one page of a walk passes, which takes about a millisecond.
 const PAGE: usize = 1 << 13;
 
-/// A look under way: all targets of both sides in order, and how far those already seen reach. Behind it nothing overlaps;
-/// whatever enters meanwhile and overlaps anything ends it.
+/// A search under way through all targets of both sides in order. Nothing overlaps up to `after`. A target
+/// that enters meanwhile and overlaps another ends the search.
 #[derive(Debug, Default)]
 pub(super) struct Look {
     after: Option<Target>,
-    /// The last address of what is allowed, and of what is blocked, by its family.
+    /// The last address seen of blocked and of allowed targets, each with its family.
     reached: [Option<(u8, u128)>; 2],
 }
 
 impl Blocklist {
-    /// Does anything that is allowed overlap anything that is blocked?
+    /// True if an allowed target overlaps a blocked one.
     pub fn overlaps(&self) -> bool {
         let mut look = Look::default();
         loop {
@@ -33,7 +34,7 @@ impl Blocklist {
         }
     }
 
-    /// The same page by page, each asked for by a change of its own. Nothing if there are more.
+    /// Searches one more page. Returns none if there are more pages.
     pub(super) fn look_for_overlap(&mut self) -> Option<bool> {
         let mut look = self.look.take().unwrap_or_default();
         let overlaps = self.look_on(&mut look);
@@ -41,12 +42,12 @@ impl Blocklist {
         overlaps
     }
 
-    /// Are there more pages?
+    /// True if the search has more pages.
     pub fn is_looking_for_overlap(&self) -> bool {
         self.look.is_some()
     }
 
-    /// Where little is allowed, or little is blocked, it is looked up on the other side, else all are walked side by side.
+    /// If one side is small, it is looked up on the other; otherwise both are walked in parallel.
     fn look_on(&self, look: &mut Look) -> Option<bool> {
         let allow = self.allow();
         let blocked: usize = self.sides.blocking().map(|(_, block)| block.len()).sum();
@@ -59,7 +60,8 @@ impl Blocklist {
         Some(self.sides.blocking().any(|(_, block)| touches(block)))
     }
 
-    /// A page of so many: nothing that is seen may lie within what was seen of the other polarity.
+    /// Walks a page of `most` targets. There is an overlap if a target starts within an earlier one of the
+    /// other polarity.
     pub(super) fn walk_all(&self, look: &mut Look, most: usize) -> Option<bool> {
         let after = look.after;
         let sides = self.sides.iter().map(|(set, side)| {
@@ -74,7 +76,7 @@ impl Blocklist {
                 return Some(true);
             }
             look.reached[own] = look.reached[own].max(Some(last));
-            // What several sides have is not parted.
+            // A page never ends between two sides that have the same target.
             if seen >= most && all.peek().is_none_or(|(next, _)| *next != target) {
                 look.after = Some(target);
                 return None;
@@ -83,7 +85,7 @@ impl Blocklist {
         None
     }
 
-    /// The same after a change, as far as what entered with it can have made a difference.
+    /// Sets the answer after a change, as far as the entered targets can have changed it.
     pub(super) fn note_overlap(&mut self, effects: &mut Effects) {
         let allow = self.allow();
         let overlaps = self.sides.blocking().any(|(set, block)| {
@@ -97,7 +99,7 @@ impl Blocklist {
     }
 }
 
-/// The first and the last address, each behind its family.
+/// The first and the last address, each with its family.
 fn ends(target: Target) -> ((u8, u128), (u8, u128)) {
     match target {
         Target::V4(prefix) => ((4, prefix.first().into()), (4, prefix.last().into())),
@@ -105,7 +107,7 @@ fn ends(target: Target) -> ((u8, u128), (u8, u128)) {
     }
 }
 
-/// Does anything of `entered`, which is on the side `own` by now, overlap the side `other`?
+/// True if a target of `entered`, which is already on the side `own`, overlaps the side `other`.
 fn meets(entered: &Targets, other: &Side, own: &Side) -> bool {
     if entered.is_empty() || other.is_empty() {
         return false;
@@ -117,17 +119,17 @@ fn meets(entered: &Targets, other: &Side, own: &Side) -> bool {
 }
 
 impl Side {
-    /// Does any target of this side overlap one of the other?
+    /// True if any target of this side overlaps one of the other.
     fn any_touches(&self, other: &Self) -> bool {
         self.all_after(None).any(|(target, _)| other.touches(target))
     }
 
-    /// Is there a target that covers this one, or lies within it?
+    /// True if a target of this side covers this one or lies within it.
     pub fn touches(&self, target: Target) -> bool {
         self.covers(target) || self.has_within(target)
     }
 
-    /// Is there a target that covers this one? The same one counts.
+    /// True if a target of this side covers this one or equals it.
     pub fn covers(&self, target: Target) -> bool {
         if self.contains(target) {
             return true;
@@ -144,7 +146,7 @@ impl Side {
         }
     }
 
-    /// Is there a target within this one? The same one counts.
+    /// True if a target of this side lies within this one or equals it.
     fn has_within(&self, target: Target) -> bool {
         self.all_within(target).next().is_some()
     }

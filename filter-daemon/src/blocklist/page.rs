@@ -1,4 +1,4 @@
-//! The blocklist page by page: what is shown, what is written down, and what is released.
+//! Reads the blocklist page by page: for display, for saved copies, and for releases.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -11,17 +11,18 @@ use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, NamedClaim, Polarity, Record, Side, Targets, Timestamp, targets};
 
-/// The words that one page stores in the tables, at most, and some more for its last target: a millisecond, and three or four
-/// where a table of ten million is nearly full, in which nobody else is served.
+/// The weight of one page in table words; its last target may exceed it. A page takes a millisecond, or
+/// three to four if a table of ten million is nearly full. No other request is served meanwhile.
 pub const PAGE: u64 = 4096;
 
-/// The most targets that one page looks at: a millisecond, too.
+/// The most targets that one page reads, which also takes about a millisecond.
 const MOST_SEEN: usize = 1 << 16;
 
-/// Where a set of claims is kept, and of which target alone if not all of it is told.
+/// A set of claims and its place. The target is set if only some of the claims are reported for it.
 type Set = (Place, ClaimsId, Option<Target>);
 
-/// How far one has come through what blocks and what allows: in which, and behind which target there; from the beginning if none.
+/// A position in a walk through blocked, then allowed targets: the polarity, and the last target seen; none
+/// at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
     polarity: Polarity,
@@ -29,8 +30,9 @@ pub struct Bookmark {
 }
 
 impl Blocklist {
-    /// What `keep` lets by of the claims that block, or of those that allow, behind `after`, in the order of targets, until there are claims of `most`
-    /// targets; no target is cut in two by the end of a page. Tells where the next page begins.
+    /// The claims of one polarity that satisfy `keep`, in the order of targets after `after`, for up to
+    /// `most` targets. A page contains all such claims of each target. Also returns where the next page
+    /// begins.
     pub fn page(
         &self,
         polarity: Polarity,
@@ -44,7 +46,7 @@ impl Blocklist {
             let before = page.len();
             let kept = self.claims_in(target, kept).filter(|claim| keep(target, claim.list));
             page.extend(kept.map(|claim| self.named(target, claim)));
-            // Several sides may have it.
+            // Several sides may contain it.
             if page.len() > before && last.replace(target) != Some(target) {
                 targets += 1;
             }
@@ -53,8 +55,9 @@ impl Blocklist {
         (page, next)
     }
 
-    /// What `keep` lets by of the same claims as far as they end up to `by`, in the order of their ends and then of targets, from behind the
-    /// last one of a page before, until there are claims of `most` targets. Nothing that ends later, or never, is looked at.
+    /// The claims that satisfy `keep` and expire up to `by`, in the order of their expiry and then of
+    /// targets, for up to `most` targets. It starts after the last position of the previous page, and reads
+    /// no claim that expires later.
     pub fn expiring(
         &self,
         polarity: Polarity,
@@ -80,8 +83,8 @@ impl Blocklist {
         (page, None)
     }
 
-    /// What the lists that `keep` lets by want of the next targets from there on, up to `most` of them, as records that say
-    /// so. Tells where the next page begins.
+    /// The claims on the next targets, up to `most`, of lists that satisfy `keep`, as records. Also returns
+    /// where the next page begins.
     pub fn as_records(
         &self,
         from: Bookmark,
@@ -96,7 +99,7 @@ impl Blocklist {
         let after = self.walk(meant, after, |target, (place, id)| {
             let hidden = of_set(target, (place, id)).count() < self.side_at(place).registry.claims(id).len();
             if of_set(target, (place, id)).next().is_some() {
-                // Where a claim of it stands for others, it is no set that many share.
+                // If one of its claims stands for others, few targets share its set of claims.
                 let alone = hidden.then_some(target);
                 sets.entry((place, id, alone)).or_default().push(target);
                 targets += 1;
@@ -125,8 +128,8 @@ impl Blocklist {
         (records.collect(), next)
     }
 
-    /// What `list` wants of the targets behind `after` and `is_over` says it should not, as much as one page changes. Tells
-    /// where the next page begins.
+    /// Up to a page of targets of `list` after `after` for which `is_over` returns true. Also returns where
+    /// the next page begins.
     pub fn to_release(
         &self,
         list: ListId,
@@ -155,8 +158,8 @@ impl Blocklist {
         self.all_after(set, None).filter(wants).map(|(target, _)| target)
     }
 
-    /// The next targets of `list` behind `after` that do not reach as far as the list does by now, of those that are `wanted`:
-    /// as many as one page changes. Tells where the next page begins.
+    /// Up to a page of `wanted` targets of `list` after `after` whose claims lack the current reach of the
+    /// list. Also returns where the next page begins.
     pub fn to_reach_anew(
         &self,
         list: ListId,
@@ -164,7 +167,7 @@ impl Blocklist {
         wanted: impl Fn(Target) -> bool,
     ) -> (Targets, Option<Target>) {
         let (mut targets, set) = (Targets::default(), iter::once(self.lists.get(list).set()));
-        // All of IPv4 sorts before it.
+        // All IPv4 targets sort before this one.
         let after = after.or(Some(Target::V4(Prefix::host(u32::MAX))));
         let next = self.walk(set, after, |target, _| {
             if wanted(target) && self.reaching_anew(target, list).is_some() {
@@ -176,8 +179,8 @@ impl Blocklist {
         (targets, next)
     }
 
-    /// What is kept of these sets behind `after`, in order, whether on their sides or apart. What is apart may be of another
-    /// set.
+    /// The targets of these sets after `after`, in order, from their sides and from the separate store.
+    /// Those of the separate store may belong to another set.
     fn all_after(
         &self,
         sets: impl Iterator<Item = SetName>,
@@ -193,8 +196,9 @@ impl Blocklist {
         }))
     }
 
-    /// Shows one target after another to `take`, until it has had enough, or a page has been looked at. Tells behind which
-    /// target to go on; nothing if that was the last. One that is kept in several places is shown for each, in the same page.
+    /// Passes targets to `take` until it returns false or a page was read. Returns the last target of the
+    /// page, or none at the end. A target that is stored in several places is passed once for each, within
+    /// one page.
     fn walk(
         &self,
         sets: impl Iterator<Item = SetName>,
@@ -214,7 +218,7 @@ impl Blocklist {
 }
 
 impl Side {
-    /// The same of this side, as packets meet it.
+    /// Walks this side alone, as packets meet it.
     pub(super) fn walk(
         &self,
         after: Option<Target>,
@@ -228,7 +232,7 @@ impl Side {
         None
     }
 
-    /// What sorts behind `after`, in order.
+    /// The targets after `after`, in order.
     pub(super) fn all_after(&self, after: Option<Target>) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
         let (from4, from6) = match after {
             None => (Some(Bound::Unbounded), Bound::Unbounded),
@@ -243,12 +247,12 @@ impl Side {
     }
 }
 
-/// From `key` on where its target sorts behind `after`, else from the next one on.
+/// A lower bound that includes `key` only if its target sorts after `after`.
 fn behind<K: Copy>(key: K, after: Option<Target>, target_of: fn(K) -> Target) -> Bound<K> {
     if Some(target_of(key)) > after { Bound::Included(key) } else { Bound::Excluded(key) }
 }
 
-/// Several, each of which is in order, as one that is.
+/// Merges sorted iterators into one.
 pub(super) fn merged<'a, K: Ord + 'a, T: 'a>(
     all: impl Iterator<Item = impl Iterator<Item = (K, T)> + 'a>,
 ) -> Box<dyn Iterator<Item = (K, T)> + 'a> {
@@ -256,7 +260,7 @@ pub(super) fn merged<'a, K: Ord + 'a, T: 'a>(
     boxed.reduce(|one, other| Box::new(in_order(one, other))).unwrap_or_else(|| Box::new(iter::empty()))
 }
 
-/// Both, each of which is in order, as one that is.
+/// Merges two sorted iterators into one.
 fn in_order<K: Ord, T>(
     one: impl Iterator<Item = (K, T)>,
     other: impl Iterator<Item = (K, T)>,

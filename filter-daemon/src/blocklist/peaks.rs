@@ -1,4 +1,5 @@
-//! How long a list was within the last seven days: a list that halves again and again is compared with that.
+//! The largest sizes of a list within the last seven days. A list that halves repeatedly is compared with
+//! the largest.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +9,10 @@ use super::Timestamp;
 /// Seconds of a day.
 const DAY: i64 = 24 * 60 * 60;
 
-/// A size counts for so long after the list had it, in seconds.
+/// How long a size counts after the list last had it, in seconds.
 const WEEK: i64 = 7 * DAY;
 
-/// Sizes that a list had before it became shorter, the largest and oldest first, at most one for each day.
+/// The sizes of a list before it shrank, the largest and oldest first, at most one for each day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Peaks(Vec<Peak>);
 
@@ -23,20 +24,19 @@ struct Peak {
 }
 
 impl Peaks {
-    /// The largest size within the last seven days; 0 if the list has not become shorter since.
+    /// The largest size within the last seven days; 0 if the list has not shrunk since.
     #[must_use]
     pub fn largest(&self, now: Timestamp) -> u64 {
         let recent = self.0.iter().filter(|peak| peak.is_recent(now));
         recent.map(|peak| peak.entries).max().unwrap_or(0)
     }
 
-    /// Are there none?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// These after the list, which had `before` entries until now, has so many.
+    /// The peaks after the list changed from `before` to `entries` entries.
     #[must_use]
     pub fn replaced(&self, before: u64, entries: u64, now: Timestamp) -> Self {
         let mut peaks = self.0.clone();
@@ -48,7 +48,7 @@ impl Peaks {
         Self(peaks)
     }
 
-    /// The same, so many seconds later.
+    /// All times moved by this many seconds.
     #[must_use]
     pub fn later_by(&self, seconds: i64) -> Self {
         let later = |peak: &Peak| Peak { until: peak.until.later_by(seconds), ..*peak };
@@ -62,7 +62,7 @@ impl Peak {
     }
 }
 
-/// As copies of lists have them: `1795296480:4000 1795382880:2100`.
+/// The format in copies of lists: `1795296480:4000 1795382880:2100`.
 impl fmt::Display for Peaks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, Peak { until, entries }) in self.0.iter().enumerate() {

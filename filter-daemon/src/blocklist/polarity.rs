@@ -1,22 +1,21 @@
-//! What a list does to those on it.
+//! Whether a list blocks or allows.
 
 use filter_common::sets::SetName;
 
-/// What it means to be on a list.
+/// The effect of a list on packets from its targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Polarity {
-    /// Packets from there are dropped.
+    /// Packets from its targets are dropped.
     #[default]
     Block,
-    /// Packets from there pass, whatever is blocked.
+    /// Packets from its targets pass, even if another list blocks them.
     Allow,
 }
 
 impl Polarity {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Block, Self::Allow];
 
-    /// The set of those lists that have no clause.
+    /// The set of the lists without a port clause.
     pub const fn whole(self) -> SetName {
         match self {
             Self::Block => SetName::Block,

@@ -1,4 +1,5 @@
-//! Questions to the blocklist and to its sides: who wants what, and what covers an address or a prefix.
+//! Queries of the blocklist and its sides: which lists want a target, and which targets cover an address or
+//! a prefix.
 
 use std::cmp::Reverse;
 use std::iter;
@@ -11,31 +12,31 @@ use super::claims::{ClaimsId, Place};
 use super::targets::{of_address, of_net64};
 use super::{Blocklist, Claim, ListId, Polarity, Side, Targets, Timestamp};
 
-/// What one list says of one target, with the list's name.
+/// A claim of one list on one target, with the name of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedClaim {
     /// The target, as it was given.
     pub target: Target,
-    /// What is blocked, or allowed, for its sake: the target itself, or a wider one.
+    /// The target that is actually blocked or allowed: this one, or the wider one that the list makes of
+    /// it.
     pub blocks: Target,
-    /// The list's name, as people know it: while a reload is at work, another list may have it, too.
+    /// The name to show. During a reload, another list may have it as well.
     pub list: Arc<str>,
-    /// Its number: who compares lists, or asks what one means, goes by it.
+    /// The number of the list, which identifies it.
     pub id: ListId,
-    /// Since when.
     pub since: Timestamp,
-    /// Perhaps for longer: it was there when this blocklist began to be judged by.
+    /// True if the entry may be older: it existed when this blocklist began to be used.
     pub or_before: bool,
-    /// Until when; permanent if none.
+    /// When the entry expires; never if none.
     pub until: Option<Timestamp>,
-    /// Why.
     pub note: Option<Arc<str>>,
-    /// Who put it on the list.
+    /// The user or source that added it.
     pub by: Option<Arc<str>>,
 }
 
 impl Blocklist {
-    /// Every claim that blocks (or allows) `target` as a whole, on whatever ports, the longest prefix first.
+    /// Every claim of this polarity that covers the whole of `target`, on any ports, the longest prefix
+    /// first.
     pub fn covering(&self, polarity: Polarity, target: Target) -> Vec<NamedClaim> {
         let sides = self.sides(polarity);
         let mut all: Vec<_> = sides.flat_map(|(_, side)| self.covering_in(side, target)).collect();
@@ -48,7 +49,7 @@ impl Blocklist {
         covers.flat_map(|cover| self.named_claims(side, cover, target)).collect()
     }
 
-    /// Every claim of what lies within `target`, but not of itself, side after side and kind after kind.
+    /// Every claim on targets within `target`, without those on itself, ordered by side and then by kind.
     pub fn within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
         let on_sides = self.sides(polarity).flat_map(move |(set, side)| {
             side.all_within(target).map(move |(other, id)| (other, (Place::Side(set), id)))
@@ -60,30 +61,32 @@ impl Blocklist {
         })
     }
 
-    /// The same without those for whose sake all of `target` is blocked, which cover it.
+    /// The claims of [`Self::within`], without those that block or allow a target that covers all of
+    /// `target`.
     pub fn only_within(&self, polarity: Polarity, target: Target) -> impl Iterator<Item = NamedClaim> + '_ {
         self.within(polarity, target).filter(move |claim| !claim.blocks.covers(&target))
     }
 
-    /// Those of `targets` that would be new on this list: neither there now, nor named by its source since before their time
-    /// was over.
+    /// The targets that would be new on this list: neither on it now, nor expired while its source names
+    /// them.
     pub fn new_on(&self, list: ListId, targets: &Targets) -> Targets {
         let spent = &self.lists.get(list).spent;
         let is_new = |target: &Target| self.claim_of(*target, list).is_none() && !spent.contains(*target);
         targets.iter().filter(is_new).collect()
     }
 
-    /// Those of `targets` that are on this list.
+    /// The targets that are on this list.
     pub fn there_on(&self, list: ListId, targets: &Targets) -> Targets {
         targets.iter().filter(|target| self.claim_of(*target, list).is_some()).collect()
     }
 
-    /// Since when, and until when where that has an end, `target` itself is on this list; nothing at all if it is not on it.
+    /// When the entry of `target` on this list began and when it expires; none if there is no entry.
     pub fn times_of(&self, target: Target, list: ListId) -> Option<(Timestamp, Option<Timestamp>)> {
         self.claim_of(target, list).map(|claim| (claim.since, claim.until))
     }
 
-    /// What covers `target` of what lists of one side name still though its time on them is over, with the names of these.
+    /// The expired targets that cover `target` and that sources of this polarity still name, with their
+    /// lists.
     pub fn spent_covering(&self, polarity: Polarity, target: Target) -> Vec<(Target, Arc<str>)> {
         let lists = self.lists.iter().filter(|(_, list)| list.polarity == polarity && !list.spent.is_empty());
         let all = lists.flat_map(|(_, list)| {
@@ -93,7 +96,7 @@ impl Blocklist {
         all.collect()
     }
 
-    /// How many entries of this list are on another one, too.
+    /// How many entries of this list are on another list as well.
     pub fn shared_by(&self, list: ListId) -> u64 {
         self.side_of(list).registry.shared_by(list)
     }
@@ -107,12 +110,12 @@ impl Blocklist {
 }
 
 impl Side {
-    /// How many single IPv4 addresses are wanted.
+    /// The number of single IPv4 addresses.
     pub fn address_count(&self) -> u64 {
         self.addresses.len() as u64
     }
 
-    /// IPv4 lengths in use but 32, each with its count.
+    /// IPv4 lengths in use except 32, each with its count.
     pub fn lengths4(&self) -> impl Iterator<Item = (u8, u64)> + '_ {
         self.cover.v4()
     }
@@ -122,12 +125,11 @@ impl Side {
         self.cover.v6()
     }
 
-    /// Is any prefix wanted?
     pub fn has_prefixes(&self) -> bool {
         self.lengths4().next().is_some() || self.lengths6().any(|(length, _)| length < 128)
     }
 
-    /// Is exactly this target wanted?
+    /// True if a list wants exactly this target.
     pub fn contains(&self, target: Target) -> bool {
         self.claims_of(target).is_some()
     }
@@ -137,7 +139,7 @@ impl Side {
         self.claims(target).iter().map(|claim| claim.list).collect()
     }
 
-    /// The target itself, and every wider one of a length that is in use, the longest first.
+    /// The target itself and all wider ones whose length is in use, the longest first.
     fn may_cover(&self, target: Target) -> Vec<Target> {
         match target {
             Target::V4(prefix) => {
@@ -154,7 +156,7 @@ impl Side {
         }
     }
 
-    /// Everything that lies within `target`, itself too, kind after kind.
+    /// All targets within `target`, itself included, ordered by kind.
     pub(super) fn all_within(&self, target: Target) -> impl Iterator<Item = (Target, ClaimsId)> + '_ {
         let (addresses, nets64, last) = match target {
             Target::V4(prefix) => {
@@ -173,25 +175,25 @@ impl Side {
         all.chain(nets64.map(|(net, id)| (of_net64(net), id))).chain(others)
     }
 
-    /// Is this address wanted by itself or by a prefix longer than /24?
+    /// True if this address is listed by itself or by a prefix longer than /24.
     pub fn has_address(&self, address: u32) -> bool {
         let mut long = self.cover.v4().filter(|(length, _)| *length > 24);
         self.addresses.get(address).is_some()
             || long.any(|(length, _)| self.contains(Target::V4(Prefix::covering(address, length))))
     }
 
-    /// Is any address wanted by a prefix longer than /24 that is not a single one?
+    /// True if any prefix longer than /24 is listed, other than single addresses.
     pub fn has_long_prefixes(&self) -> bool {
         self.cover.v4().any(|(length, _)| length > 24)
     }
 
-    /// Is a wider prefix wanted that covers this one?
+    /// True if a wider prefix covers this one.
     pub fn is_within_wider(&self, prefix: Prefix4) -> bool {
         let mut wider = self.cover.v4().filter(|(length, _)| *length < prefix.length());
         wider.any(|(length, _)| self.contains(Target::V4(Prefix::covering(prefix.address(), length))))
     }
 
-    /// Prefixes up to /24 within this one.
+    /// The prefixes up to /24 within this one.
     pub fn networks_within(&self, prefix: Prefix4) -> impl Iterator<Item = Prefix4> + '_ {
         let within = self.others.range(Target::V4(prefix)..=Target::V4(Prefix::host(prefix.last())));
         within.filter_map(|(target, _)| match target {
@@ -200,14 +202,14 @@ impl Side {
         })
     }
 
-    /// Is an IPv6 prefix wanted that covers this one, and is no shorter than so many bits? The same one counts.
+    /// True if an IPv6 prefix of at least this length covers this one or equals it.
     pub fn covers_six(&self, prefix: Prefix6, shortest: u8) -> bool {
         let lengths = self.cover.v6().map(|(length, _)| length);
         let mut lengths = lengths.filter(|length| (shortest..=prefix.length()).contains(length));
         lengths.any(|length| self.contains(Target::V6(Prefix::covering(prefix.address(), length))))
     }
 
-    /// Is an IPv6 prefix wanted that is within this one, which is shorter than /64, and longer?
+    /// True if a longer IPv6 prefix lies within this one, which must be shorter than /64.
     pub fn has_six_within(&self, prefix: Prefix6) -> bool {
         let network = |address: u128| (address >> 64) as u64;
         let mut nets = self.nets64.range(network(prefix.first())..=network(prefix.last()));
@@ -218,7 +220,7 @@ impl Side {
         nets.next().is_some() || others.any(|other| *other != Target::V6(prefix))
     }
 
-    /// Every IPv6 target behind `after`: /64s in order, and then all others in order.
+    /// All IPv6 targets after `after`: first the /64s in order, then the others in order.
     pub fn six_after(&self, after: Option<Prefix6>) -> impl Iterator<Item = Prefix6> + '_ {
         let first = Bound::Included(Target::V6(Prefix::covering(0, 0)));
         let (nets, others) = match after {

@@ -1,5 +1,5 @@
-//! How far what a list says of IPv6 reaches: a host has a whole /64 to choose its addresses from, so a ban of one of them
-//! may have to block all of that.
+//! How far a list widens IPv6 targets. A host can choose any address of its /64, so blocking one address
+//! may require blocking the whole /64.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use filter_common::target::{Prefix, Target};
 
 use super::Targets;
 
-/// The length of prefix that is blocked for the sake of a longer one; two while a reload changes it.
+/// The length to which longer prefixes are widened. There are two while a reload changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reach {
     length: u8,
@@ -15,30 +15,31 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Everything is blocked as it was given.
+    /// Widens nothing at all.
     pub const AS_GIVEN: Self = Self::to(128);
 
-    /// What is longer is widened to this length.
+    /// Longer prefixes are widened to this length.
     pub const fn to(length: u8) -> Self {
         Self { length, also: length }
     }
 
-    /// The same on its way to this length: both hold, so that what is blocked before and after is blocked in between.
+    /// Changes to this length. Both lengths apply until then, so that targets blocked before and after stay
+    /// blocked in between.
     pub const fn becoming(self, length: u8) -> Self {
         Self { length, also: self.length }
     }
 
-    /// At the end of that way.
+    /// The reach after that change.
     pub const fn settled(self) -> Self {
         Self::to(self.length)
     }
 
-    /// The length that counts in the end.
+    /// The length after the change, if one is under way.
     pub const fn length(self) -> u8 {
         self.length
     }
 
-    /// What is blocked for the sake of all of these.
+    /// The targets that are blocked for these.
     pub fn all_of(self, targets: &Targets) -> Cow<'_, Targets> {
         if self == Self::AS_GIVEN {
             return Cow::Borrowed(targets);
@@ -46,7 +47,7 @@ impl Reach {
         Cow::Owned(targets.iter().flat_map(|target| self.of(target)).collect())
     }
 
-    /// What is blocked for the sake of `target`: one prefix, or two, the one that counts in the end first.
+    /// The targets that are blocked for `target`: one or two, the final one first.
     pub fn of(self, target: Target) -> impl Iterator<Item = Target> {
         let (one, other) = (widened(target, self.length), widened(target, self.also));
         [Some(one), Some(other).filter(|other| *other != one)].into_iter().flatten()

@@ -1,4 +1,4 @@
-//! How the source of a list was found: what was read, what was believed of it, and what is wrong with it.
+//! The state of the source of a list: the latest reading, the version that was accepted, and any trouble.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,103 +6,103 @@ use std::time::Duration;
 
 use super::{Meaning, Peaks, Timestamp};
 
-/// What identifies the contents of a source without reading it; whoever reads sources makes them, and compares them.
+/// Identifies the contents of a source without reading it. `source` makes and compares stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub [u64; 7]);
 
-/// How the source of a list was found.
+/// The latest reading of the source of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What it was when it was last read; none if it is to be read again in any case.
+    /// The stamp at the last reading; none if the file must be read again in any case.
     pub stamp: Option<Stamp>,
-    /// How many of its lines were not understood.
+    /// How many lines were not understood.
     pub rejected: u64,
-    /// The first of them, as they are told.
+    /// The first of these lines, as messages quote them.
     pub examples: Vec<String>,
-    /// What it was read as; nothing if it never was.
+    /// The format it was read as; empty if it was never read.
     pub format: &'static str,
-    /// How many of its targets were special ranges, or in part, and were taken out.
+    /// How many targets were special ranges, in whole or in part; these parts were removed.
     pub special: u64,
-    /// How it is read, in words of whoever reads sources: the same where nothing about it has changed.
+    /// How it is read, in the words of `source`. Equal words mean that nothing about it has changed.
     pub how: String,
-    /// By which limits it was judged, in numbers of whoever reads sources.
+    /// The limits that it was judged by, in the numbers of `source`.
     pub limits: [u64; 4],
-    /// When the database that it was chosen out of was made, in seconds since 1970; none where there is none.
+    /// When its database was built, in seconds since 1970; none for sources without a database.
     pub built: Option<u64>,
-    /// What was last believed of it; none if nothing ever was.
+    /// The latest version that was accepted; none if there never was one.
     pub accepted: Option<Accepted>,
-    /// How long what it names stays on the list; for good if none.
+    /// How long the targets that it names stay on the list; for good if none.
     pub ttl: Option<Duration>,
-    /// Why the list is not what its source says.
+    /// Why the list differs from its source, if it does.
     pub trouble: Option<Trouble>,
 }
 
-/// What is known of a source that was believed, and so of the copy that is kept of it.
+/// An accepted version of a source, which the saved copy also describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// What the list was called.
+    /// The name of the list at that time.
     pub name: Arc<str>,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What it was; none if it was written meanwhile, perhaps.
+    /// The stamp of the file; none if it may have been written meanwhile.
     pub stamp: Option<Stamp>,
     /// When it was read.
     pub at: Timestamp,
     /// How many targets it named.
     pub entries: u64,
-    /// How many of its lines were not understood.
+    /// How many lines were not understood.
     pub rejected: u64,
-    /// It was not there, and the operator said that it is meant.
+    /// True if the file was missing and the operator accepted that.
     pub is_missing: bool,
-    /// How many bytes it had.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Over these.
+    /// The checksum of these bytes.
     pub checksum: u32,
-    /// How long what it names stays on the list, and since when that is so; none if for good.
+    /// How long its targets stay on the list, and since when that applies; none if for good.
     pub term: Option<Term>,
-    /// What it meant to be on the list; none if nobody wrote that down.
+    /// The meaning of the list; none if the copy does not record it.
     pub meaning: Option<Meaning>,
-    /// How long it was before it became shorter.
+    /// The sizes that the list had before it shrank.
     pub peaks: Peaks,
 }
 
-/// A length of time, and from when it counts.
+/// A time to live, and the moment from which it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// So long.
     pub ttl: Duration,
-    /// Nothing counts from before.
+    /// No entry counts from an earlier moment.
     pub from: Timestamp,
 }
 
 impl Accepted {
-    /// Its term where what it names stays so long: the one that it has, or one that begins now.
+    /// Its term with this time to live: the present term, or a new one that starts now.
     pub fn term_of(&self, ttl: Option<Duration>, now: Timestamp) -> Option<Term> {
         let anew = |ttl| Term { ttl, from: now };
         ttl.map(|ttl| self.term.filter(|term| term.ttl == ttl).unwrap_or_else(|| anew(ttl)))
     }
 
-    /// When a list that was read as this says ends, if it stays so long.
+    /// When the entries of this version expire with this time to live.
     pub fn until(&self, ttl: Duration, now: Timestamp) -> Timestamp {
         let from = self.term_of(Some(ttl), now).map_or(self.at, |term| term.from.max(self.at));
         from.later_by(ttl.as_secs() as i64)
     }
 
-    /// Has the operator said that nothing need be at this path? What was said of another one says nothing of it.
+    /// True if the operator accepted that this path is missing. An acceptance for another path does not
+    /// count.
     pub fn may_be_missing(&self, path: &Path) -> bool {
         self.is_missing && self.path == path
     }
 }
 
-/// What the operator is told of a list that is not what its source says.
+/// The report on a list that differs from its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// Since when it is so.
+    /// When the trouble began.
     pub since: Timestamp,
-    /// What is wrong, and what is in force instead.
+    /// The error, and the version that is used instead.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub remedy: String,
 }

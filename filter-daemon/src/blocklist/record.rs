@@ -1,45 +1,41 @@
-//! What a list says: it wants targets blocked or allowed, or no longer.
+//! The changes of lists that the journal stores.
 
 use std::sync::Arc;
 
 use super::{Polarity, Targets, Timestamp};
 
-/// One change of one live list, named rather than numbered: numbers last only as long as the daemon runs.
+/// One change of one live list. It names the list, because numbers are valid only while the daemon runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// The list wants these targets.
     Want {
-        /// Its name.
+        /// The name of the list.
         list: Arc<str>,
-        /// Blocked, or allowed?
+        /// Whether the list blocks or allows.
         polarity: Polarity,
-        /// Since when.
         since: Timestamp,
-        /// Until when; permanent if none.
+        /// When the entries expire; never if none.
         until: Option<Timestamp>,
-        /// Why.
         note: Option<Arc<str>>,
-        /// Who put it on the list.
+        /// The user or source that added them.
         by: Option<Arc<str>>,
-        /// Which.
         targets: Targets,
     },
     /// The list releases these targets.
     Release {
-        /// Its name.
+        /// The name of the list.
         list: Arc<str>,
-        /// Which.
         targets: Targets,
     },
     /// The list releases everything.
     ReleaseAll {
-        /// Its name.
+        /// The name of the list.
         list: Arc<str>,
     },
 }
 
 impl Record {
-    /// How many targets it names.
+    /// The number of targets that it names.
     pub fn len(&self) -> usize {
         match self {
             Self::Want { targets, .. } | Self::Release { targets, .. } => targets.len(),
@@ -47,7 +43,6 @@ impl Record {
         }
     }
 
-    /// Does it name none?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

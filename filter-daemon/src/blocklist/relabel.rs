@@ -1,4 +1,4 @@
-//! The order of lists, changed page by page.
+//! Changes the order of the lists page by page.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{
 };
 
 impl Blocklist {
-    /// A new list, on which nothing is, behind all others. Nobody else has its name.
+    /// Makes a new empty list after all others. The name must be unused.
     pub fn make_list(
         &mut self,
         name: &str,
@@ -32,9 +32,9 @@ impl Blocklist {
         Ok(id)
     }
 
-    /// The lists are put into the order in which they stand now, if it is another one: at once where that changes nothing of
-    /// any entry, else what is to be done is [`Change::Relabel`](crate::blocklist::Change::Relabel), again and again. An order
-    /// that is coming comes first. Tells whether there are pages to be done.
+    /// Starts a change to the current order of the lists, if it differs. The new order applies at once
+    /// where it changes no entry. Otherwise [`Change::Relabel`](crate::blocklist::Change::Relabel) must be
+    /// applied until it is finished. A change under way is finished first. Returns whether pages are left.
     pub fn reorder(&mut self, now: Timestamp) -> bool {
         if self.is_relabelling() || !std::mem::take(&mut self.lists.is_order_old) {
             return self.is_relabelling();
@@ -53,43 +53,43 @@ impl Blocklist {
         self.is_relabelling()
     }
 
-    /// From now on it is judged by: its lists have the order in which they stand.
+    /// Sets the order of the lists before the first effects reach the kernel.
     pub fn begin(&mut self, now: Timestamp) {
         let order = Arc::new(self.wanted_order(now));
         self.blocking_sides_mut().for_each(|(_, side)| side.labels.set(order.clone()));
         self.lists.is_order_old = false;
     }
 
-    /// Is there anything to be done for the order of lists?
+    /// True if the order must be computed again or is changing.
     pub fn is_order_due(&self) -> bool {
         self.lists.is_order_old || self.is_relabelling()
     }
 
-    /// Is another order coming?
+    /// True while the order changes.
     pub fn is_relabelling(&self) -> bool {
         self.sides.blocking().any(|(_, side)| side.labels.coming().is_some())
     }
 
-    /// The number that this name has.
+    /// The number of this name.
     pub fn number_of(&self, name: &str) -> Option<(Label, &Number)> {
         let label = self.lists.numbers.find(name)?;
         Some((label, self.number(label)?))
     }
 
-    /// Who has this number.
+    /// The name and start of this number.
     pub fn number(&self, label: Label) -> Option<&Number> {
         self.lists.numbers.of(label)
     }
 
-    /// Numbers that lists lack and names have that need them no longer. Once nothing can be counted under them any more,
-    /// their counters are to be set back, and they are [`cleared`](Self::cleared).
+    /// Unneeded numbers that other lists could use. The caller resets their counters once no packet can be
+    /// counted under them, and then calls [`cleared`](Self::cleared).
     pub fn numbers_to_clear(&self) -> Vec<Label> {
         let first = self.blocking().into_iter().take(usize::from(LAST));
         let lacking = first.filter(|id| self.lists.numbers.find(&self.lists.get(*id).name).is_none());
         self.lists.numbers.unneeded(lacking.count())
     }
 
-    /// The counters of this number were set back: it is free for another name.
+    /// Frees this number for another name, after its counters were reset.
     pub fn cleared(&mut self, label: Label) {
         self.lists.numbers.cleared(label);
         self.lists.is_order_old = true;
@@ -101,7 +101,8 @@ impl Blocklist {
         self.lists.in_order().into_iter().filter(blocks).collect()
     }
 
-    /// Their sides: each has the same order of all of them, and comes to another one by itself.
+    /// The sides of these lists. Each has the same order of all lists, and changes to another one on its
+    /// own.
     fn blocking_sides_mut(&mut self) -> impl Iterator<Item = (SetName, &mut Side)> {
         self.sides.iter_mut().filter(|(set, _)| set.blocks())
     }
@@ -132,7 +133,7 @@ impl Blocklist {
 }
 
 impl Side {
-    /// The next page of targets goes by the order that is coming.
+    /// Moves the next page of targets to the new order.
     fn relabel_page(&mut self, effects: &mut SetEffects) {
         let Some(after) = self.labels.coming() else { return };
         let mut weight = 0;

@@ -1,4 +1,4 @@
-//! What the journal says was changed before, made true again.
+//! Replays the records of the journal.
 
 use std::sync::Arc;
 
@@ -8,17 +8,18 @@ use super::{
 };
 
 impl Blocklist {
-    /// Makes a change that was made before, at its time. What was over by then is not extended; but a time that `now` says
-    /// is still to come was told by a clock that ran ahead, and ends nothing.
+    /// Repeats a change at the time it was made. An entry that had expired by then is not extended. A
+    /// recorded time later than `now` came from a clock that ran ahead, so it expires nothing.
     pub fn replay(&mut self, record: Record, now: Timestamp) -> Result<(), TooManyLists> {
-        // Nobody notes what overlaps here.
+        // A replay does not track overlaps.
         self.look = None;
         match record {
             Record::Want { list, polarity, since, until, note, by, targets } => {
                 self.expire_all(since.min(now));
                 let list = self.live_list(&list, polarity, now)?;
                 let by = by.map(|by| self.sides[self.lists.get(list).set()].registry.shared(by));
-                // What commands added has its time from the journal; nobody wrote down when anything else began.
+                // Entries of live lists have their start from the journal. The start of other entries was
+                // not recorded.
                 let or_before = !self.lists.get(list).origin.is_live();
                 let claim = Claim { list, since, or_before, until, note, by, reach: Reach::AS_GIVEN };
                 self.want_silently(&claim, &targets);
@@ -38,7 +39,7 @@ impl Blocklist {
         Ok(())
     }
 
-    /// What is over at `now` goes, all of it; nobody is told.
+    /// Removes all entries that have expired at `now`, without reporting effects.
     pub fn expire_all(&mut self, now: Timestamp) {
         for polarity in Polarity::ALL {
             while let Some((target, list)) = self.first_over(polarity, now) {
@@ -49,8 +50,8 @@ impl Blocklist {
         }
     }
 
-    /// Live lists whose names `is_taken` go on in the list that `into` names for their kind. Tells it as the journal is to
-    /// keep it.
+    /// Moves the entries of live lists for which `is_taken` is true to the list that `into` names for their
+    /// polarity. Returns the records for the journal.
     pub fn move_out_of_the_way(
         &mut self,
         is_taken: impl Fn(&List) -> bool,
@@ -63,7 +64,7 @@ impl Blocklist {
             .filter(|(_, list)| is_in_the_way(list))
             .map(|(id, list)| (id, list.name.clone()))
             .collect();
-        // First whoever has a name that others are to go on in.
+        // Lists with the name of a destination come first.
         taken.sort_by_key(|(_, name)| Polarity::ALL.iter().all(|polarity| into(*polarity) != &**name));
         let mut records = Vec::new();
         for (id, name) in taken {
@@ -86,13 +87,14 @@ impl Blocklist {
         Ok(records)
     }
 
-    /// Forgets live lists on which nothing is after all.
+    /// Forgets all empty live lists.
     pub fn forget_all_empty_lists(&mut self) {
         let all: Vec<ListId> = self.lists.iter().map(|(id, _)| id).collect();
         self.lists.forget_empty(all);
     }
 
-    /// One of this name that is of the other kind was empty by then: only the clock says otherwise.
+    /// A list of this name with the other polarity was empty at that time; only clock differences make it
+    /// look otherwise.
     fn live_list(&mut self, name: &str, polarity: Polarity, now: Timestamp) -> Result<ListId, TooManyLists> {
         let found = self.lists.find(name);
         if let Some(other) = found.filter(|id| self.lists.get(*id).polarity != polarity) {

@@ -1,31 +1,30 @@
-//! How packets are judged, whatever is listed.
+//! The settings by which packets are judged.
 
 use filter_common::labels::Counters;
 use filter_common::reason::Enforcement;
 
 use super::Timestamp;
 
-/// Settings that travel with what is published to packets, never ahead of it.
+/// Settings that are published together with the tables, never before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Drop what is blocked, or only count it? As the configuration says.
+    /// Whether blocked packets are dropped or only counted, as the configuration says.
     pub enforce: bool,
-    /// Until when it is only counted, whatever the configuration says.
+    /// Until when packets are only counted, despite the configuration.
     pub paused: Option<Timestamp>,
-    /// Are packets counted for each list, too?
+    /// Whether packets are also counted for each list.
     pub counters: Counters,
-    /// Does what is part of a flow of this host's own pass, whoever sends it?
+    /// Whether packets of flows that this host began pass, even from blocked sources.
     pub match_new: bool,
 }
 
-/// How much of what is blocked is dropped: what comes later drops all that what comes before drops, and more.
+/// How much of the blocked traffic is dropped. Each later variant drops everything that earlier ones drop,
+/// and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strictness {
-    /// Nothing.
     Nothing,
-    /// What this host did not begin.
+    /// Packets of flows that this host did not begin.
     New,
-    /// All of it.
     All,
 }
 
@@ -36,7 +35,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is done about packets that are to be dropped. A pause changes nothing where nothing is dropped anyway.
+    /// The enforcement of packets that are to be dropped. A pause changes nothing if nothing is dropped
+    /// anyway.
     pub fn enforcement(self) -> Enforcement {
         match (self.enforce, self.paused) {
             (false, _) => Enforcement::Count,
@@ -45,17 +45,16 @@ impl Settings {
         }
     }
 
-    /// The same at `now`: a pause that is over is none, whether or not anybody has ended it.
+    /// The settings at `now`, without a pause that is over but not yet ended.
     pub fn at(self, now: Timestamp) -> Self {
         Self { paused: self.paused.filter(|until| *until > now), ..self }
     }
 
-    /// The same without a pause, which is no part of a configuration, and may end by itself meanwhile.
+    /// The settings without a pause. A pause is no part of a configuration, and may end meanwhile.
     pub const fn unpaused(self) -> Self {
         Self { paused: None, ..self }
     }
 
-    /// How much of what is blocked is dropped.
     pub fn strictness(self) -> Strictness {
         match (self.enforcement(), self.match_new) {
             (Enforcement::Count | Enforcement::Pause, _) => Strictness::Nothing,

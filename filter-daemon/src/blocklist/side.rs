@@ -1,5 +1,5 @@
-//! One of the two sides of the truth, of what is blocked or of what is allowed: which targets are wanted, by which lists,
-//! since when and until when.
+//! One side of the blocklist: the targets of one set, with the lists that want them, since when and until
+//! when.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use super::order::Labels;
 use super::targets::{Kept, of_address, of_net64};
 use super::{ListId, SetEffects, Targets, Timestamp};
 
-/// So many of each kind are in a sample,
+/// The number of targets of each kind in a sample.
 const SAMPLE: usize = 16;
 
-/// and among so many it goes round: to find those behind would take too long.
+/// Samples rotate through the first targets up to this number. Skipping more would take too long.
 const SAMPLED: usize = 16 * 1024;
 
 /// Everything that is wanted on one side.
@@ -34,28 +34,25 @@ pub struct Side {
 }
 
 impl Side {
-    /// How many targets there are.
     pub fn len(&self) -> usize {
         self.addresses.len() + self.nets64.len() + self.others.len()
     }
 
-    /// How many of each kind, as [`Targets`] has them.
+    /// The number of targets of each kind, as in [`Targets`].
     pub fn counts(&self) -> [usize; 3] {
         [self.addresses.len(), self.nets64.len(), self.others.len()]
     }
 
-    /// Is nothing wanted?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Is any /64 wanted from the first of these to the last?
+    /// True if any /64 from the first to the last of these is wanted.
     pub(super) fn has_net64_of(&self, nets: &[u64]) -> bool {
         let [first, .., last] = nets else { return false };
         self.nets64.range(first..=last).next().is_some()
     }
 
-    /// Everything that is wanted.
     pub fn targets(&self) -> Targets {
         Targets {
             addresses: self.addresses.iter().map(|(address, _)| address).collect(),
@@ -64,7 +61,8 @@ impl Side {
         }
     }
 
-    /// Some of everything that is wanted, of each kind; others at each `turn`, until all have had theirs.
+    /// A sample of the targets of each kind. Each `turn` gives other targets, until all have had their
+    /// turn.
     pub fn sample(&self, turn: usize) -> impl Iterator<Item = Target> + '_ {
         let addresses = from_turn(
             self.addresses.iter().map(|(address, _)| of_address(address)),
@@ -75,17 +73,17 @@ impl Side {
         addresses.chain(nets64).chain(from_turn(self.others.keys().copied(), self.others.len(), turn))
     }
 
-    /// When the next deadline is.
+    /// The time of the next deadline.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.deadlines.next()
     }
 
-    /// Brings near what is kept of these, since it will be wanted soon: memory is waited for once, not once for each.
+    /// Loads the entries of these into the cache, so that later lookups do not each wait for memory.
     pub(super) fn prefetch(&self, targets: &Targets) {
         self.addresses.prefetch(&targets.addresses);
     }
 
-    /// What `list` says of `target` becomes this. Tells what it said before.
+    /// Replaces the claim of `list` on `target`, and returns the earlier one.
     pub(super) fn exchange(
         &mut self,
         target: Target,
@@ -101,8 +99,8 @@ impl Side {
         known
     }
 
-    /// The list of `claim` wants `target`, whatever is known of that. Tells what it says from now on and said before, if that
-    /// changed anything.
+    /// Adds `claim` to what its list already says about `target`. Returns the new claim and the earlier
+    /// one, or none if nothing changed.
     pub(super) fn extend(
         &mut self,
         target: Target,
@@ -116,7 +114,8 @@ impl Side {
         Some((after, known))
     }
 
-    /// The list of `claim` wants all of these /64s, if nobody wants any of them yet, nor any between them. True if that was so.
+    /// Adds `claim` to all of these /64s, if none of them nor any /64 between them is wanted yet. Returns
+    /// whether it did.
     pub(super) fn extend_row(&mut self, nets: &[u64], claim: &Claim, effects: &mut SetEffects) -> bool {
         if !self.nets64.are_row(nets) {
             return false;
@@ -131,7 +130,7 @@ impl Side {
         true
     }
 
-    /// The same for whoever has looked already what is `known` of it, and among which claims.
+    /// Replaces a claim, given the earlier one and the set that contained it.
     fn replace(
         &mut self,
         target: Target,
@@ -165,12 +164,12 @@ impl Side {
         }
     }
 
-    /// What `list` says of `target`.
+    /// The claim of `list` on `target`.
     pub(super) fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
         self.claims_of(target).and_then(|id| self.registry.of(id, list))
     }
 
-    /// Every claim of exactly this target.
+    /// Every claim on exactly this target.
     pub(super) fn claims(&self, target: Target) -> &[Claim] {
         self.claims_of(target).map(|id| self.registry.claims(id)).unwrap_or_default()
     }

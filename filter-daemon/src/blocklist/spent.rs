@@ -1,4 +1,4 @@
-//! What a file still names though its time on the list is over: it does not come again while the file names it.
+//! The expired targets that a file still names. They do not return while the file names them.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use filter_common::target::{Prefix, Target};
 
 use super::Targets;
 
-/// Targets. Single IPv4 addresses are kept in less room.
+/// A set of targets. Single IPv4 addresses are stored more compactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     addresses: BTreeSet<u32>,
@@ -14,17 +14,14 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.addresses.len() + self.others.len()
     }
 
-    /// Are there none?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Is this one of them?
     pub fn contains(&self, target: Target) -> bool {
         match target {
             Target::V4(prefix) if prefix.is_host() => self.addresses.contains(&prefix.address()),
@@ -32,7 +29,7 @@ impl Spent {
         }
     }
 
-    /// Those that cover `target`, the longest first. The same one counts.
+    /// The targets that cover `target`, the longest first, itself included.
     pub fn covering(&self, target: Target) -> impl Iterator<Item = Target> + '_ {
         let wider = move |length: u8| match target {
             Target::V4(prefix) => Target::V4(Prefix::covering(prefix.address(), length)),
@@ -45,7 +42,7 @@ impl Spent {
         (0..=own).rev().map(wider).filter(|one| self.contains(*one))
     }
 
-    /// The time of this one is over.
+    /// Adds an expired target.
     pub fn insert(&mut self, target: Target) {
         match target {
             Target::V4(prefix) if prefix.is_host() => _ = self.addresses.insert(prefix.address()),
@@ -53,13 +50,13 @@ impl Spent {
         }
     }
 
-    /// The time of these is over, too.
+    /// Adds all of these.
     pub fn extend(&mut self, other: Self) {
         self.addresses.extend(other.addresses);
         self.others.extend(other.others);
     }
 
-    /// Forgets what is not named any more: should it be named again, it comes anew.
+    /// Forgets targets that are no longer named. If one is named again, it is new.
     pub fn retain(&mut self, named: &Targets) {
         self.addresses.retain(|address| named.contains(Target::V4(Prefix::host(*address))));
         self.others.retain(|target| named.contains(*target));

@@ -1,29 +1,29 @@
-//! A large set of targets in little room: single IPv4 addresses and whole IPv6 /64s are kept as bare integers.
+//! A compact set of many targets: single IPv4 addresses and whole IPv6 /64s are stored as integers.
 
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use filter_common::target::{Prefix, Prefix6, Target};
 
-/// Distinct targets.
+/// A set of distinct targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets {
     /// Single IPv4 addresses in host order, sorted.
     pub addresses: Vec<u32>,
     /// The network halves of IPv6 /64s, sorted.
     pub nets64: Vec<u64>,
-    /// Everything else, sorted.
+    /// All other targets, sorted.
     pub others: Vec<Target>,
 }
 
-/// How a target is kept: nearly every one there is fits a word.
+/// How a target is stored. Nearly every target fits in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// A single IPv4 address.
     Address(u32),
     /// The network half of an IPv6 /64.
     Net64(u64),
-    /// Anything else.
+    /// Any other kind of target.
     Other(Target),
 }
 
@@ -42,13 +42,13 @@ pub fn of_address(address: u32) -> Target {
     Ipv4Addr::from_bits(address).into()
 }
 
-/// The target of a /64.
 pub fn of_net64(net: u64) -> Target {
     Target::V6(Prefix::covering(u128::from(net) << 64, 64))
 }
 
-/// How many words of the tables change when it enters or leaves: a target stands for up to 2^32 addresses. An IPv6 prefix
-/// changes some of the levels, besides, and has to be told from others around it: it takes as long as six words.
+/// The number of table words that change when the target is added or removed; a target covers up to 2^32
+/// addresses. An IPv6 prefix also changes some levels, and must be distinguished from prefixes around it,
+/// which takes as long as six words.
 pub fn weight(target: Target) -> u64 {
     const NETWORKS_A_WORD: u64 = 64;
     const SIX: u64 = 6;
@@ -57,7 +57,7 @@ pub fn weight(target: Target) -> u64 {
             ((1 << (24 - prefix.length())) / NETWORKS_A_WORD).max(1)
         }
         Target::V4(prefix) => 1 << (32 - prefix.length()),
-        // By bits, of which a word has more or fewer (`filter_common::levels`).
+        // Counted in bits, of which a word contains a varying number (`filter_common::levels`).
         Target::V6(prefix) => match prefix.length() {
             length @ 0..=14 => SIX.max(1 << (14 - length)),
             length @ 15..=24 => SIX.max(1 << (24 - length)),
@@ -67,25 +67,22 @@ pub fn weight(target: Target) -> u64 {
 }
 
 impl Targets {
-    /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.addresses.len() + self.nets64.len() + self.others.len()
     }
 
-    /// How many of each kind.
+    /// The number of targets of each kind.
     #[must_use]
     pub fn counts(&self) -> [usize; 3] {
         [self.addresses.len(), self.nets64.len(), self.others.len()]
     }
 
-    /// Are there none?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Is this one of them?
     #[must_use]
     pub fn contains(&self, target: Target) -> bool {
         match Kept::from(target) {
@@ -95,7 +92,7 @@ impl Targets {
         }
     }
 
-    /// Those that lie within this prefix of IPv6, and that itself.
+    /// The targets within this IPv6 prefix, itself included.
     pub fn within6(&self, wide: Prefix6) -> impl Iterator<Item = Target> + '_ {
         let (whole, net) = (Target::V6(wide), (wide.address() >> 64) as u64);
         let nets64 = &self.nets64[self.nets64.partition_point(|one| *one < net)..];
@@ -105,22 +102,22 @@ impl Targets {
         nets64.chain(others.iter().copied().take_while(is_within))
     }
 
-    /// All of them, kind after kind.
+    /// All targets, ordered by kind.
     pub fn iter(&self) -> impl Iterator<Item = Target> + Clone + '_ {
         let addresses = self.addresses.iter().copied().map(of_address);
         let nets64 = self.nets64.iter().copied().map(of_net64);
         addresses.chain(nets64).chain(self.others.iter().copied())
     }
 
-    /// All but the /64s.
+    /// All targets except the /64s.
     #[must_use]
     pub fn but_nets64(&self) -> Cow<'_, Self> {
         let (addresses, others) = (self.addresses.clone(), self.others.clone());
         Cow::Owned(Self { addresses, nets64: Vec::new(), others })
     }
 
-    /// The page that begins with the target of this number in the order of [`iter`](Self::iter): as many as weigh `most`
-    /// together, and at least one while there are any.
+    /// The page that starts at index `from` in the order of [`iter`](Self::iter). Its weight is about
+    /// `most`, and it has at least one target if any is left.
     #[must_use]
     pub fn page(&self, from: usize, most: u64) -> Self {
         let (addresses, nets64) = (self.addresses.len(), self.nets64.len());
@@ -147,7 +144,7 @@ impl Targets {
         }
     }
 
-    /// All of them in such pages.
+    /// Splits all targets into such pages.
     pub fn pages(&self, most: u64) -> impl Iterator<Item = Self> + '_ {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -157,14 +154,14 @@ impl Targets {
         })
     }
 
-    /// How many words of the tables change when all of them enter or leave.
+    /// The number of table words that change when all of them are added or removed.
     #[must_use]
     pub fn weight(&self) -> u64 {
         let others: u64 = self.others.iter().map(|target| weight(*target)).sum();
         (self.addresses.len() + self.nets64.len()) as u64 + others
     }
 
-    /// Takes one more in; the order is restored by [`sort`](Self::sort).
+    /// Adds a target. [`sort`](Self::sort) restores the order.
     pub fn push(&mut self, target: Target) {
         match Kept::from(target) {
             Kept::Address(address) => self.addresses.push(address),
@@ -173,14 +170,14 @@ impl Targets {
         }
     }
 
-    /// Takes all of these in; the same holds.
+    /// Adds these targets. [`sort`](Self::sort) restores the order.
     pub fn extend(&mut self, others: &Self) {
         self.addresses.extend(&others.addresses);
         self.nets64.extend(&others.nets64);
         self.others.extend(&others.others);
     }
 
-    /// Drops what is beyond the first `most`.
+    /// Drops all targets after the first `most`.
     pub fn truncate(&mut self, most: usize) {
         let Self { addresses, nets64, others } = self;
         addresses.truncate(most);
@@ -188,7 +185,7 @@ impl Targets {
         others.truncate(most - addresses.len() - nets64.len());
     }
 
-    /// Restores the order after pushes, drops repetitions, and gives back the room they took.
+    /// Restores the order after additions, removes duplicates, and frees unused capacity.
     pub fn sort(&mut self) {
         sort(&mut self.addresses);
         sort(&mut self.nets64);
@@ -238,7 +235,7 @@ mod tests {
         }
     }
 
-    /// So that whoever asks between two pages waits no longer for those of one kind than for those of another.
+    /// A request between two pages must not wait longer for pages of one kind than for those of another.
     #[test]
     fn a_page_has_fewer_prefixes_of_ipv6_than_addresses() {
         let prefixes = (0..1000).map(|number| Target::V6(Prefix::covering(number << 80, 48)));

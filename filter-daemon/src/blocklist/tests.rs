@@ -1,4 +1,4 @@
-//! Lists come and go; a target enters with the first that wants it and leaves with the last.
+//! Tests the life of entries: a target enters with the first list that wants it, and leaves with the last.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -218,7 +218,7 @@ fn a_live_list_whose_name_is_taken_goes_on_in_another() {
     let records = story.blocklist.move_out_of_the_way(|list| &*list.name == "one", |_| "two").unwrap();
     assert_eq!(story.blocklist.lists().find("one"), None);
     assert_eq!(story.blocklist.covering(Polarity::Block, target("192.0.2.1")).len(), 1);
-    // The journal, read again with what it was told of this, says the same.
+    // A replay of the journal with these records gives the same result.
     let mut again = Story::new();
     again.want(0, &["192.0.2.1"], Some(100));
     again.want(1, &["192.0.2.1", "192.0.2.2"], None);
@@ -280,7 +280,7 @@ fn pages_tell_everything_once_and_never_cut_a_target_in_two() {
                 break;
             }
         }
-        // Each for both lists, and in the order of targets, by which the next page is found.
+        // Each target appears for both lists, in the order that finds the next page.
         let expected: Vec<_> = words.iter().flat_map(|word| [target(word); 2]).collect();
         assert_eq!(told, expected);
     }
@@ -356,7 +356,7 @@ fn word(number: u8) -> String {
 }
 
 proptest! {
-    /// The oracle keeps every claim in a plain map. What the effects add up to is what somebody wants.
+    /// The oracle keeps every claim in a plain map. The sum of all effects must equal its targets.
     #[test]
     fn the_filter_holds_exactly_what_somebody_wants(steps in steps()) {
         let (mut story, mut oracle) = (Story::new(), BTreeMap::<(u8, usize), Option<u32>>::new());

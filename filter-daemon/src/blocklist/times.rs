@@ -1,43 +1,41 @@
-//! Since when and until when each entry of one list is on it: runs of targets of which the same is true. So it is told to whoever
-//! begins next, who finds the source only as it is by then.
+//! The times of the entries of one list, as runs of targets with equal times. A successor needs them,
+//! because the source does not show when an entry was added.
 
 use std::collections::HashMap;
 
 use super::{Blocklist, ListId, Targets, Timestamp};
 
-/// Entries with one beginning and one end.
+/// Entries with the same start and expiry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Since when.
     pub since: Timestamp,
-    /// Until when; for good if none.
+    /// When they expire; never if none.
     pub until: Option<Timestamp>,
-    /// Which.
     pub targets: Targets,
 }
 
-/// What is known of all that the source of a list names.
+/// The times of all targets that the source of a list names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// What is on the list.
+    /// The entries on the list.
     pub runs: Vec<Run>,
-    /// What is not, since its time is over.
+    /// The expired targets, which are not on the list.
     pub spent: Targets,
 }
 
-/// What such times say of what the source names by now.
+/// How such times apply to the targets that the source names now.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Named {
-    /// What they know, and is named still.
+    /// The times of targets that are still named.
     pub known: Times,
-    /// What is named, and they know nothing of it.
+    /// The named targets without recorded times.
     pub new: Targets,
-    /// Some of what they know is not named any more.
+    /// True if some recorded targets are no longer named.
     pub has_gone: bool,
 }
 
 impl Times {
-    /// What they say of what is `named`.
+    /// Applies these times to the `named` targets.
     pub fn of(&self, named: &Targets) -> Named {
         let mut looked = Looked::at(named);
         let spent = looked.find(&self.spent);
@@ -48,17 +46,16 @@ impl Times {
         Named { known, new, has_gone }
     }
 
-    /// How many targets they know.
+    /// The number of targets with recorded times.
     pub fn len(&self) -> usize {
         self.runs.iter().map(|run| run.targets.len()).sum::<usize>() + self.spent.len()
     }
 
-    /// Do they know none?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The same where the clock says so many seconds more.
+    /// All times moved by this many seconds.
     #[must_use]
     pub fn later_by(mut self, seconds: i64) -> Self {
         for run in &mut self.runs {
@@ -69,18 +66,19 @@ impl Times {
     }
 }
 
-/// The times of a list while they are looked up, page by page.
+/// The times of a list while they are collected page by page.
 #[derive(Debug, Default)]
 pub struct Gathering {
     times: Times,
-    /// Where the run with these is.
+    /// The index of the run with these times.
     places: HashMap<(Timestamp, Option<Timestamp>), usize>,
-    /// That of the target before: mostly the next one's, too.
+    /// The run of the previous target, which mostly is also that of the next one.
     last: usize,
 }
 
 impl Gathering {
-    /// Those of a page of what the source of `list` names; pages come in order. What is not on the list is over.
+    /// Collects the times of one page of named targets; pages come in order. A target that is not on the
+    /// list has expired.
     pub fn look_up(&mut self, page: &Targets, list: ListId, blocklist: &Blocklist) {
         let Self { times: Times { runs, spent }, places, last } = self;
         for target in page.iter() {
@@ -98,13 +96,12 @@ impl Gathering {
         }
     }
 
-    /// All that were looked up.
     pub fn into_times(self) -> Times {
         self.times
     }
 }
 
-/// Targets, and which of them were found.
+/// Targets, with a mark on those that were found.
 struct Looked<'a> {
     named: &'a Targets,
     found: [Vec<bool>; 3],
@@ -115,7 +112,7 @@ impl<'a> Looked<'a> {
         Self { named, found: named.counts().map(|count| vec![false; count]) }
     }
 
-    /// Those of `some` that are named, and were not found before.
+    /// The targets among `some` that are named and were not found before.
     fn find(&mut self, some: &Targets) -> Targets {
         let (named, [addresses, nets64, others]) = (self.named, &mut self.found);
         Targets {
@@ -150,7 +147,7 @@ fn not_found<T: Copy>(named: &[T], found: &[bool]) -> Vec<T> {
     named.iter().zip(found).filter(|(_, found)| !**found).map(|(one, _)| *one).collect()
 }
 
-/// How many of these, which are in order, come before `one`: looked for in steps that double, since few do mostly.
+/// The number of sorted targets before `one`. Steps that double find it fast, because mostly few are.
 fn count_before<T: Ord>(one: &T, named: &[T]) -> usize {
     let mut step = 1;
     while step < named.len() && named[step - 1] < *one {
@@ -171,7 +168,7 @@ mod tests {
         Timestamp::from_secs(seconds)
     }
 
-    /// Some of each kind.
+    /// Targets of each kind.
     fn targets(numbers: impl IntoIterator<Item = u32>) -> Targets {
         let words = numbers.into_iter().map(|number| match number % 3 {
             0 => format!("192.0.2.{number}"),

@@ -2,42 +2,41 @@
 
 use std::time::Duration;
 
-/// Seconds since 1970. Good until 2106.
+/// Seconds since 1970, until 2106.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u32);
 
 impl Timestamp {
-    /// The second that has begun so long after 1970 did.
+    /// The second that contains this time since 1970.
     pub fn begun(since_1970: Duration) -> Self {
         Self::of(since_1970.as_secs())
     }
 
-    /// The first second that has not begun before so long after 1970 did.
+    /// The first second that starts no earlier than this time since 1970.
     pub fn complete(since_1970: Duration) -> Self {
         Self::of(since_1970.as_secs() + u64::from(since_1970.subsec_nanos() > 0))
     }
 
-    /// So many seconds after 1970 began.
+    /// The time this many seconds after 1970 began.
     pub const fn from_secs(secs: u32) -> Self {
         Self(secs)
     }
 
-    /// Seconds since 1970.
     pub const fn secs(self) -> u64 {
         self.0 as u64
     }
 
-    /// So many seconds later, or earlier.
+    /// The time moved by this many seconds, which may be negative.
     pub fn later_by(self, seconds: i64) -> Self {
         Self::of(self.secs().saturating_add_signed(seconds))
     }
 
-    /// How many seconds it lies after that one; less than none if before.
+    /// The seconds from `other` to this time; negative if it is earlier.
     pub fn after(self, other: Self) -> i64 {
         i64::from(self.0) - i64::from(other.0)
     }
 
-    /// What is beyond the scale is taken for its end.
+    /// Times beyond the range become its last second.
     fn of(seconds: u64) -> Self {
         Self(u32::try_from(seconds).unwrap_or(u32::MAX))
     }

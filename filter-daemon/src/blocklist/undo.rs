@@ -1,33 +1,32 @@
-//! How a change is undone: what each list said of each target before, and what it says since.
+//! Undoes changes: for each target, the claims of each list before and after.
 
 use super::{Claim, ListId, Targets};
 use filter_common::target::Target;
 
-/// What a change did to claims. Runs of targets to which the same was done are kept as one, so that undoing a million
-/// additions takes the room of a million addresses.
+/// The changes of claims that one change made. Consecutive targets with equal changes share one step, so
+/// undoing a million additions needs the room of a million addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undo {
     steps: Vec<Step>,
 }
 
-/// Several lists may say the same of one target after another, in turn: so many runs are looked through for the right one.
+/// How many recent steps are searched for one to extend. Several lists may change the same targets in turn.
 const RECENT: usize = 8;
 
-/// One thing that was done to some targets.
+/// One change that was made to some targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Whose claims.
+    /// The list whose claims changed.
     pub list: ListId,
-    /// What it was before; none if there was no claim.
+    /// The claim before; none if there was none.
     pub before: Option<Claim>,
-    /// What it is since.
+    /// The claim after; none if it was released.
     pub after: Option<Claim>,
-    /// Of which targets.
     pub targets: Targets,
 }
 
 impl Undo {
-    /// The claim of `list` for `target` became another.
+    /// Records that the claim of `list` on `target` changed.
     pub(super) fn note(&mut self, target: Target, list: ListId, before: Option<Claim>, after: Option<Claim>) {
         let is_same = |step: &Step| step.list == list && step.before == before && step.after == after;
         match self.steps.iter_mut().rev().take(RECENT).find(|step| is_same(step)) {
@@ -39,24 +38,24 @@ impl Undo {
         }
     }
 
-    /// The same of these /64s, of which there was none.
+    /// Records new claims on these /64s.
     pub(super) fn note_row(&mut self, nets: &[u64], list: ListId, after: &Claim) {
         let targets = Targets { nets64: nets.to_vec(), ..Targets::default() };
         self.steps.push(Step { list, before: None, after: Some(after.clone()), targets });
     }
 
-    /// What was done, the latest first.
+    /// The steps, the latest first.
     pub(super) fn backwards(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().rev()
     }
 
-    /// What each list said of targets before, the latest first.
+    /// The earlier claims of each list, the latest change first.
     pub fn into_claims(self) -> impl Iterator<Item = (ListId, Option<Claim>, Targets)> {
         self.steps.into_iter().rev().map(|step| (step.list, step.before, step.targets))
     }
 
-    /// What was blocked or allowed for the sake of some list before and is not since: it enters again, unless somebody else
-    /// wants it.
+    /// The targets that a list blocked or allowed before and does not since. An undo adds them again,
+    /// unless another list wants them.
     pub fn entering(&self) -> impl Iterator<Item = (ListId, Vec<Target>)> {
         let reach = |claim: &Option<Claim>| claim.as_ref().map(|claim| claim.reach);
         let lost = self.steps.iter().filter(move |step| {
@@ -68,17 +67,16 @@ impl Undo {
         })
     }
 
-    /// How many targets it concerns; one that was changed twice counts twice.
+    /// The number of targets in all steps; a target that changed twice counts twice.
     pub fn len(&self) -> usize {
         self.steps.iter().map(|step| step.targets.len()).sum()
     }
 
-    /// Was nothing done?
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Which lists it concerns.
+    /// The lists of all steps.
     pub fn lists(&self) -> impl Iterator<Item = ListId> + '_ {
         self.steps.iter().map(|step| step.list)
     }

@@ -1,9 +1,10 @@
-//! Lists that widen what they want of IPv6: the truth keeps each target as it was given, with its own time and note, and
-//! what is blocked is the prefix that it is widened to, which leaves with the last of them.
+//! Lists that widen IPv6 targets. The blocklist keeps each target as it was given, with its own time and
+//! note. The blocked target is the prefix that it is widened to, which is removed with the last target
+//! behind it.
 //!
-//! What such a list wants of IPv6 is kept apart, as it was given. On the list's side, which is what packets meet, a claim
-//! stands for all that is behind it: one a prefix, without a time of its own. So whoever asks a side (the tables, the
-//! room they need, whether allowed and blocked overlap) need know nothing of all this.
+//! The given targets are stored in a separate side. On the side of the list, which packets meet, one claim
+//! without a time stands for all targets behind a prefix. Readers of a side (the tables, the estimate of
+//! memory, the search for overlaps) therefore need no knowledge of widening.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,32 +17,32 @@ use super::{
     Blocklist, Claim, Effects, ListId, NamedClaim, Polarity, Reach, SetEffects, Side, Targets, Timestamp,
 };
 
-/// So many of those behind one prefix are told: there may be a million.
+/// The most targets behind one prefix that are reported; there may be a million.
 const MOST_TOLD: usize = 100;
 
-/// What lists that widen want of IPv6.
+/// The IPv6 targets of lists that widen.
 #[derive(Debug, Default)]
 pub struct Wide {
-    /// As it was given.
+    /// The targets as they were given.
     pub(super) given: Side,
-    /// How many of these stand behind what a list blocks for their sake.
+    /// How many given targets stand behind each prefix that a list blocks for them.
     behind: HashMap<(Target, ListId), u32>,
 }
 
 impl Wide {
-    /// Is the claim of `list` for `target` one that stands for others?
+    /// True if the claim of `list` on `target` stands for others.
     pub fn stands_for(&self, target: Target, list: ListId) -> bool {
         self.behind.contains_key(&(target, list))
     }
 
-    /// One more is behind this. Is it the first?
+    /// Counts one more target behind this prefix. Returns whether it is the first.
     fn enter(&mut self, target: Target, list: ListId) -> bool {
         let behind = self.behind.entry((target, list)).or_default();
         *behind += 1;
         *behind == 1
     }
 
-    /// One fewer. Was it the last?
+    /// Counts one target less. Returns whether it was the last.
     fn leave(&mut self, target: Target, list: ListId) -> bool {
         let Some(behind) = self.behind.get_mut(&(target, list)) else { return false };
         *behind -= 1;
@@ -52,7 +53,7 @@ impl Wide {
         is_last
     }
 
-    /// What stands behind this, the one that is asked for first.
+    /// The given targets behind this prefix; `first` comes first.
     fn all_behind(
         &self,
         wide: Target,
@@ -68,7 +69,7 @@ impl Wide {
     }
 }
 
-/// What stands for others says nothing of its own.
+/// A claim that stands for others has no content of its own.
 fn standing_for_others(list: ListId) -> Claim {
     let since = Timestamp::default();
     let or_before = false;
@@ -76,14 +77,14 @@ fn standing_for_others(list: ListId) -> Claim {
 }
 
 impl Blocklist {
-    /// Is what `list` says of `target` kept apart?
+    /// True if the claim of `list` on `target` is stored separately.
     pub(super) fn is_apart(&self, target: Target, list: ListId) -> bool {
         matches!(target, Target::V6(_))
             && (self.lists.get(list).reach != Reach::AS_GIVEN
                 || self.wide.given.claim_of(target, list).is_some())
     }
 
-    /// What `list` says of `target`, which is kept apart, becomes this. Tells what it said before.
+    /// Replaces the claim of `list` on a separately stored `target`, and returns the earlier one.
     pub(super) fn exchange_apart(
         &mut self,
         target: Target,
@@ -112,7 +113,8 @@ impl Blocklist {
         known
     }
 
-    /// What `list` wants of `target` since before it widened anything is kept apart from now on; packets see no difference.
+    /// Moves an entry from before the list widened anything to the separate store. Packets see no
+    /// difference.
     fn take_apart(&mut self, target: Target, list: ListId) {
         if self.wide.stands_for(target, list) {
             return;
@@ -123,12 +125,12 @@ impl Blocklist {
         self.wide.given.exchange(target, list, Some(claim), &mut SetEffects::default());
     }
 
-    /// What is blocked if `list` wants these, or once what it wants of them has been changed.
+    /// The targets that are blocked if `list` wants these, or once its claims on these have changed.
     pub fn in_effect<'a>(&self, list: &str, targets: &'a Targets) -> Cow<'a, Targets> {
         self.lists.reach_of(list).all_of(targets)
     }
 
-    /// What is in this set if these `live` lists are joined, which widen nothing yet.
+    /// The targets in this set if these `live` lists, which widen nothing yet, are merged.
     pub fn in_effect_of(&self, live: &Self, set: SetName) -> Targets {
         let wanted = live.side(set);
         if !self.lists.any_live_reach() {
@@ -141,8 +143,8 @@ impl Blocklist {
             .collect()
     }
 
-    /// `claim` as its list makes it of `target`. While the list is on its way from one length to another, what comes newly
-    /// reaches only as far as it is to in the end: for its sake nothing was blocked before.
+    /// `claim` with the reach that its list gives to `target`. While the list changes from one length to
+    /// another, a new entry has the final length only, because nothing was blocked for it before.
     pub(super) fn reaching(&self, claim: &Claim, target: Target) -> Claim {
         let known = self.claim_of(target, claim.list);
         let reach = match (self.is_apart(target, claim.list), self.lists.get(claim.list).reach) {
@@ -153,21 +155,21 @@ impl Blocklist {
         Claim { reach, ..claim.clone() }
     }
 
-    /// What `list` says of `target`, if it does not reach as far as the list does by now.
+    /// The claim of `list` on `target` with the current reach of the list, if it has another one.
     pub(super) fn reaching_anew(&self, target: Target, list: ListId) -> Option<Claim> {
         let reach = self.lists.get(list).reach;
         let claim = self.claim_of(target, list).filter(|claim| claim.reach != reach)?;
         matches!(target, Target::V6(_)).then(|| Claim { reach, ..claim.clone() })
     }
 
-    /// What `list` says of `target`.
+    /// The claim of `list` on `target`.
     pub(super) fn claim_of(&self, target: Target, list: ListId) -> Option<&Claim> {
         let own = || self.side_of(list).claim_of(target, list);
         let own = || own().filter(|_| !self.wide.stands_for(target, list));
         self.wide.given.claim_of(target, list).or_else(own)
     }
 
-    /// The lists of one set that want exactly this target, in the order of their numbers.
+    /// The lists of one set that want exactly this target, sorted by number.
     pub(super) fn holders(&self, set: SetName, target: Target) -> Vec<ListId> {
         let own = self.side(set).holders(target).into_iter();
         let mut holders: Vec<_> = own.filter(|list| !self.wide.stands_for(target, *list)).collect();
@@ -177,24 +179,24 @@ impl Blocklist {
         holders
     }
 
-    /// Something of what blocks, or of what allows, that is over at `now`.
+    /// An entry of this polarity that has expired at `now`.
     pub(super) fn first_over(&self, polarity: Polarity, now: Timestamp) -> Option<(Target, ListId)> {
         let own = self.sides(polarity).find_map(|(_, side)| side.deadlines.first_over(now));
         own.or_else(|| self.apart(polarity)?.deadlines.first_over(now))
     }
 
-    /// When the next deadline is of what blocks, or of what allows.
+    /// The time of the next deadline of this polarity.
     pub fn next_deadline_of(&self, polarity: Polarity) -> Option<Timestamp> {
         let apart = self.apart(polarity).and_then(Side::next_deadline);
         self.sides(polarity).filter_map(|(_, side)| side.next_deadline()).chain(apart).min()
     }
 
-    /// What is kept apart of all that blocks, on whatever ports: what is allowed is never widened.
+    /// The separate store of the blocked targets. Allowed targets are never widened.
     pub(super) fn apart(&self, polarity: Polarity) -> Option<&Side> {
         (polarity == Polarity::Block).then_some(&self.wide.given)
     }
 
-    /// Where that is kept.
+    /// The side at this place.
     pub(super) fn side_at(&self, place: Place) -> &Side {
         match place {
             Place::Side(set) => self.side(set),
@@ -202,7 +204,7 @@ impl Blocklist {
         }
     }
 
-    /// The claims of a set, without those that stand for others.
+    /// The claims of a set without those that stand for others.
     pub(super) fn claims_in(
         &self,
         target: Target,
@@ -213,8 +215,8 @@ impl Blocklist {
         side.registry.claims(id).iter().filter(is_own)
     }
 
-    /// The claims by which `target` itself, which one side has, covers what is `asked` for; in place of one that stands
-    /// for others those behind it.
+    /// The claims by which `target`, an entry of this side, covers `asked`. The given claims replace one
+    /// that stands for them.
     pub(super) fn named_claims(&self, side: &Side, target: Target, asked: Target) -> Vec<NamedClaim> {
         let claims = side.claims(target).iter();
         let named = claims.flat_map(|claim| {

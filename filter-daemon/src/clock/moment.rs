@@ -1,9 +1,10 @@
-//! Moments that outlive the process whose they are, and how they are found in the time of another one.
+//! Moments that outlive their process, and their conversion to the time of another process.
 //!
-//! In the same boot the time since boot counts, whatever was done to the clock. From one boot to the next only the clock on
-//! the wall goes on: it counts, unless it lies before the moment. Then nobody knows how long the machine was off, and what was
-//! left at that moment is left still. Times are shifted as a whole. A process' time and the wall's were the same when it
-//! began; what the wall was ahead of it later is what the clock was set by meanwhile.
+//! Within one boot, the time since boot counts, even if the clock was set. Across boots, only the wall
+//! clock continues, so it counts unless it is before the moment. In that case it is unknown how long the
+//! machine was off, and entries keep the time that they had left at that moment. All times of a process are
+//! shifted alike. Process time and wall clock were equal when the process started; a later difference is by
+//! how much the clock was set meanwhile.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,60 +12,60 @@ use std::str::FromStr;
 use super::seconds;
 use crate::blocklist::Timestamp;
 
-/// Which boot of the machine this is.
+/// Identifies a boot of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Boot(pub [u8; 16]);
 
 impl Boot {
-    /// Two that are not known are not the same.
+    /// True if the boot is known. Two unknown boots count as different.
     pub fn is_known(self) -> bool {
         self != Self::default()
     }
 }
 
-/// As text.
+/// The ID in hexadecimal digits.
 impl fmt::Display for Boot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-/// A moment in the time of one process, with all that another one needs to find it in its own.
+/// A moment in the time of one process, with the facts that another process needs to convert it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// In which boot.
+    /// The boot in which it lies.
     pub boot: Boot,
-    /// What the process' own time was ahead of the time since boot, in milliseconds.
+    /// How far the process time was ahead of the time since boot, in milliseconds.
     pub offset: i64,
-    /// When the process began. Its own time and the time on the wall were the same then.
+    /// When the process started. Process time and wall clock were equal then.
     pub begun: Timestamp,
-    /// The moment, in the process' own time.
+    /// The moment in process time.
     pub own: Timestamp,
-    /// What the clock on the wall said.
+    /// The wall clock at this moment.
     pub wall: Timestamp,
 }
 
-/// What is to be added to times of one process to have them in the time of another one.
+/// The shift from the time of one process to that of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
-    /// So many seconds.
+    /// The seconds to add.
     pub seconds: i64,
-    /// By how many seconds the clock was before the moment.
+    /// How many seconds the clock was before the moment, if it was.
     pub behind: Option<u64>,
 }
 
 impl Moment {
-    /// Were both in one boot, as far as that is known?
+    /// True if both are known to be from one boot.
     pub fn is_in_the_boot_of(&self, other: &Self) -> bool {
         self.boot == other.boot && self.boot.is_known()
     }
 
-    /// Are both in the time of one process?
+    /// True if both are in the time of one process.
     pub fn is_in_the_time_of(&self, other: &Self) -> bool {
         (self.boot, self.offset, self.begun) == (other.boot, other.offset, other.begun)
     }
 
-    /// Does whoever counts from this one, later and in whatever boot, come to the same as from the `other`?
+    /// True if later conversions from this moment and from `other` give equal results, in any boot.
     pub fn says_the_same_as(&self, other: &Self) -> bool {
         let set = |moment: &Self| moment.wall.after(moment.own);
         self.is_in_the_boot_of(other)
@@ -73,7 +74,7 @@ impl Moment {
             && (set(self) - set(other)).abs() <= 1
     }
 
-    /// From the time that this is in into that of `next`.
+    /// The shift from the time of this moment to that of `next`.
     pub fn shift_to(&self, next: &Self) -> Shift {
         if self.is_in_the_time_of(next) {
             return Shift::default();
@@ -90,7 +91,7 @@ impl Moment {
     }
 }
 
-/// As words, which can be read again.
+/// The text form, which can be parsed again.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { boot, offset, begun, own, wall } = self;

@@ -10,7 +10,9 @@ use std::path::Path;
 
 use super::*;
 
-const REFERENCE: &str = include_str!("../../../configs/filterd.yaml");
+const REFERENCE: &str = include_str!("../../../configs/reference.yaml");
+/// The package installs this one.
+const STARTING: &str = include_str!("../../../configs/filterd.yaml");
 const MINIMAL: &str = include_str!("../../../configs/examples/minimal.yaml");
 const TYPICAL: &str = include_str!("../../../configs/examples/typical.yaml");
 
@@ -31,17 +33,40 @@ fn the_reference_shows_the_defaults() {
     assert_eq!(config(REFERENCE), Config::default());
 }
 
+/// The lines of a file that are commented out.
+fn examples(file: &str) -> Config {
+    let example = |line: &str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).map(String::from);
+    config(&file.lines().filter_map(example).collect::<Vec<_>>().join("\n"))
+}
+
 #[test]
-fn what_the_reference_shows_in_comments_is_valid_too() {
-    let shown = |line: &str| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).map(String::from);
-    let config = config(&REFERENCE.lines().filter_map(shown).collect::<Vec<_>>().join("\n"));
+fn examples_in_the_reference_are_valid() {
+    let config = examples(REFERENCE);
     assert_eq!(config.interfaces, ["eth0", "eth1"]);
     assert_eq!(config.block.len(), 9);
     assert_eq!(config.allow, targets(&["192.0.2.10", "2001:db8:1::/48"]));
-    assert_eq!([0, 2].map(|list| config.lists[list].allows), [false, true]);
     assert_eq!(config.lists[0].path, Path::new("/etc/filterd/lists/drop.txt"));
-    // The values in the comments are the defaults.
-    assert_eq!(config.lists[1].limits, config.lists[0].limits);
+    let list = |name: &str| config.lists.iter().find(|list| list.name.as_str() == name).unwrap();
+    assert_eq!(["drop", "partners"].map(|name| list(name).allows), [false, true]);
+    assert_eq!(list("feed").limits, list("drop").limits, "the limits in the example are the defaults");
+}
+
+#[test]
+fn the_starting_file_changes_no_default() {
+    assert_eq!(config(STARTING), Config::default());
+    assert!(STARTING.lines().count() <= 25);
+    // README sets the interface with `sed -i 's/^interfaces: .*/interfaces: [eth0]/'`.
+    assert_eq!(STARTING.lines().filter(|line| line.starts_with("interfaces: ")).count(), 1);
+}
+
+#[test]
+fn examples_in_the_starting_file_are_valid() {
+    let config = examples(STARTING);
+    assert_eq!(config.block, targets(&["203.0.113.7", "198.51.100.0/24", "2001:db8:bad::/48"]));
+    assert_eq!(config.allow, targets(&["192.0.2.10"]));
+    let names: Vec<_> = config.lists.iter().map(|list| list.name.as_str()).collect();
+    assert_eq!(names, ["drop", "ipsum"]);
+    assert_eq!(config.metrics.listen, ["127.0.0.1:9477".parse().unwrap()]);
 }
 
 #[test]
@@ -55,8 +80,9 @@ fn the_typical_example_means_what_it_says() {
     assert!(!typical.enforce);
     assert_eq!(typical.block[..2], targets(&["203.0.113.7", "198.51.100.0/24"]));
     assert_eq!(typical.block.last(), targets(&["2001:db8:bad::/48"]).last());
-    let paths: Vec<_> = typical.lists.iter().map(|list| list.path.to_str().unwrap()).collect();
-    assert_eq!(paths, ["/etc/filterd/lists/drop.txt", "/etc/filterd/lists/office.txt"]);
+    assert_eq!(typical.allow, targets(&["198.51.100.10"]));
+    let [list] = &typical.lists[..] else { panic!("{:?}", typical.lists) };
+    assert!(list.feed.is_some(), "filterd downloads it");
 }
 
 #[test]
@@ -410,10 +436,10 @@ fn a_file_is_read_and_its_relative_paths_begin_at_its_folder() {
 /// The examples on this page must be valid as they are.
 #[test]
 fn every_configuration_in_the_page_on_lists_is_valid() {
-    let page = include_str!("../../../docs/lists.md");
+    let page = include_str!("../../../docs/how-to/lists.md");
     let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let lists: Vec<_> = blocks.map(|block| config(block).lists.len()).collect();
     let lines = page.lines().filter(|line| line.trim_start().starts_with("- {name: ")).count();
-    assert_eq!((lists.len(), lists.iter().sum::<usize>()), (2, lines), "each line is in a block");
+    assert_eq!((lists.len(), lists.iter().sum::<usize>()), (4, lines), "each line is in a block");
     assert!(lines > 15);
 }

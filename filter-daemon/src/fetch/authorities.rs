@@ -1,4 +1,4 @@
-//! Whom this system trusts to say who is who: read before nothing can be read any more.
+//! The certificate authorities that this system trusts, read before the process loses access to files.
 
 use rustls_native_certs::load_native_certs;
 use ureq::tls::Certificate;
@@ -6,7 +6,7 @@ use ureq::tls::Certificate;
 /// The certificates, or why there are none.
 pub type Authorities = Result<Vec<Certificate<'static>>, String>;
 
-/// Reads them. Single ones that cannot be read are left out, as everybody does.
+/// Reads the certificates. Single unreadable ones are skipped, as other programs do.
 pub fn read() -> Authorities {
     let found = load_native_certs();
     if found.certs.is_empty() {

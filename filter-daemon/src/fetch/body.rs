@@ -1,5 +1,5 @@
-//! What comes of a fetch, as the daemon reads it. The other side reads the network, so nothing it says is believed that
-//! can be counted here: sizes, times, and that the end was said to be the end.
+//! The daemon's side of a fetch. The other side reads from the network, so everything that can be checked
+//! here is: sizes, times, and that the end was announced.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
@@ -12,28 +12,28 @@ use super::message::{self, End, LONGEST_PIECE};
 use super::spawner;
 use crate::clock;
 
-/// What has come of an order.
+/// The result of a fetch.
 #[derive(Debug)]
 pub enum Fetched {
-    /// What is here already is what there is.
+    /// The server has nothing newer than the version that the order names.
     Unchanged {
-        /// Who said so.
+        /// The addresses that were asked.
         from: Vec<IpAddr>,
     },
-    /// Something else.
+    /// A new version to read.
     Body(Box<Body>),
 }
 
-/// Bytes that are coming. Reading fails where they broke off, were too many or too slow, and [`FetchError::of`] tells why;
-/// only what was read to its end without that is whole.
+/// The bytes of a body as they arrive. A read fails if the body broke off, was too large or too slow, and
+/// [`FetchError::of`] gives the reason. Only a body that was read to its end without an error is complete.
 pub struct Body {
-    /// What its server calls this version.
+    /// The server's tag for this version.
     pub etag: Option<String>,
-    /// When it was last modified, in its server's words.
+    /// When it was last modified, in the server's words.
     pub last_modified: Option<String>,
-    /// What its server calls its kind, as in `text/plain`.
+    /// The server's content type, such as `text/plain`.
     pub content_type: Option<String>,
-    /// Who was asked.
+    /// The addresses that were asked.
     pub from: Vec<IpAddr>,
     hearing: Hearing,
     most: u64,
@@ -41,7 +41,7 @@ pub struct Body {
     ended: Option<Result<(), FetchError>>,
 }
 
-/// Listens to a fetching process for as long as it may take.
+/// Reads from a fetching process within a time limit.
 pub struct Hearing {
     stream: UnixStream,
     begun: Instant,
@@ -50,10 +50,10 @@ pub struct Hearing {
 }
 
 impl Body {
-    /// A feed is remembered by this many addresses.
+    /// The most addresses that are remembered for a feed.
     pub const MOST_FROM: usize = 8;
 
-    /// Begins behind the head.
+    /// Starts a body after its head was read.
     pub fn begin(
         hearing: Hearing,
         most: u64,
@@ -118,12 +118,13 @@ impl fmt::Debug for Body {
 }
 
 impl Hearing {
-    /// From now on.
+    /// Starts the time limit now.
     pub fn begin(stream: UnixStream, patience: Duration) -> Self {
         Self { stream, begun: clock::instant(), patience, heard: 0 }
     }
 
-    /// Why there is nothing to be heard. Whoever has taken too long is ended, which looks like any other end.
+    /// The reason for a failed read. A process that was ended because it is late looks like any other that
+    /// ended.
     pub fn why(&self, error: io::Error) -> FetchError {
         let is_late = self.begun.elapsed() >= self.patience;
         let kind = error.kind();
@@ -137,7 +138,7 @@ impl Hearing {
 
 impl Read for Hearing {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        // Whoever starts fetches ends what is too slow; should that one hang, this does.
+        // The spawner ends fetches that are too slow; this timeout applies if the spawner hangs.
         let left = (self.patience + spawner::LATEST * 2).saturating_sub(self.begun.elapsed());
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
@@ -153,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// What is read where the other side says this, and hangs up.
+    /// Reads what `say` sends before it closes the socket.
     fn read(most: u64, say: impl FnOnce(&mut UnixStream)) -> (Vec<u8>, Option<FetchError>) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         say(&mut theirs);

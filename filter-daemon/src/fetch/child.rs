@@ -1,5 +1,6 @@
-//! The process that fetches once: it reads an order, restricts itself, asks the network, and says what comes. Its standard input
-//! is what it may fetch, from the process that started it; its standard output is the socket of the one that orders.
+//! The process that makes one fetch. It reads an order, restricts itself, asks the network, and reports the
+//! result. Standard input contains its permits, from the process that started it. Standard output is the
+//! socket to the daemon that gave the order.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -17,13 +18,14 @@ use super::order::Order;
 use super::permits::Permits;
 use super::restrict;
 
-/// The verb that makes a filterd this process; nobody types it.
+/// The internal command that makes filterd this process; users do not call it.
 pub const VERB: &str = "fetch";
 
-/// Is that process, for the one that started it.
+/// Runs the fetching process for the spawner with this process ID.
 pub fn be(spawner: u32) -> io::Result<()> {
     set_name(c"filterd-fetch")?;
-    // Should whoever started it be killed, so is it; and if that was just before, it ends by itself.
+    // If the spawner is killed later, the kernel kills this process. If it was killed just before, the
+    // check below ends it.
     set_pdeathsig(Signal::SIGKILL)?;
     if u32::try_from(getppid().as_raw()) != Ok(spawner) {
         return Err(io::Error::other("whoever started it has ended"));
@@ -37,7 +39,7 @@ pub fn be(spawner: u32) -> io::Result<()> {
     let authorities = authorities::read();
     match restrict::child(&order) {
         Ok(()) => client::fetch(&order, &authorities, &mut line),
-        // Whoever could do more than fetch does nothing.
+        // A process that could do more than fetch must not fetch.
         Err(error) => message::send(&mut line, &Head::Failed(error)),
     }
 }

@@ -1,4 +1,5 @@
-//! One conversation: ask, follow a few redirects, and hand over what comes, unpacked and counted.
+//! One fetch by HTTP: sends a request, follows a few redirects, and passes on the body, unpacked and
+//! counted.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
@@ -23,21 +24,22 @@ use super::trouble::Trouble;
 use super::url::Url;
 use crate::clock;
 
-/// What a list may end with, a document too, if nobody says where it does: half a line would be somebody else.
+/// The last byte of a complete list or document, if the server announced no size. Half a line could be
+/// another address.
 const ENDS: [u8; 4] = *b"\n\r}]";
 
-/// As many redirects as any list that is meant to be found needs.
+/// The most redirects that are followed.
 const MOST_REDIRECTS: usize = 5;
 
-/// Headers are for names, not for lists.
+/// The most bytes of response headers.
 const MOST_HEADER: usize = 32 * 1024;
 
-/// Longer ones of these are nothing to be kept.
+/// Longer tags are not kept.
 const LONGEST_TAG: usize = 1024;
 
 const AGENT: &str = concat!("filterd/", env!("CARGO_PKG_VERSION"));
 
-/// What one order needs on its way.
+/// The state of one fetch.
 struct Conversation<'a> {
     order: &'a Order,
     authorities: &'a Authorities,
@@ -45,7 +47,7 @@ struct Conversation<'a> {
     begun: Instant,
 }
 
-/// Fetches, and tells on `to` what comes. Fails only if nobody listens any more.
+/// Fetches, and sends the result to `to`. It fails only if the receiver is gone.
 pub fn fetch(order: &Order, authorities: &Authorities, to: &mut UnixStream) -> io::Result<()> {
     let configured = order.url.uri().host().unwrap_or_default().to_owned();
     let mut talk =
@@ -66,7 +68,7 @@ pub fn fetch(order: &Order, authorities: &Authorities, to: &mut UnixStream) -> i
 }
 
 impl Conversation<'_> {
-    /// Asks, and asks where it is sent to.
+    /// Sends the request, and follows redirects.
     fn follow(&mut self) -> Result<Response<Body>, FetchError> {
         let mut url = self.order.url.clone();
         for _ in 0..=MOST_REDIRECTS {
@@ -85,7 +87,7 @@ impl Conversation<'_> {
         self.order.etag.is_some() || self.order.last_modified.is_some()
     }
 
-    /// A new connection for each: whoever answers there is looked up and judged anew.
+    /// Each request uses a new connection, so that the address of its host is looked up and judged again.
     fn ask(&self, url: &Url) -> Result<Response<Body>, FetchError> {
         let mut request = self.agent(url)?.get(url.uri());
         if let Some((name, value)) = self.order.credentials_for(url) {
@@ -126,7 +128,7 @@ impl Conversation<'_> {
         Ok(Agent::with_parts(config, connector, Judging::of(self.order)))
     }
 
-    /// Nothing left is a millisecond, for no time at all would be no limit.
+    /// At least a millisecond, because zero would mean no limit.
     fn left(&self) -> Duration {
         self.order.patience.saturating_sub(self.begun.elapsed()).max(Duration::from_millis(1))
     }
@@ -148,7 +150,8 @@ impl Conversation<'_> {
         Ok(url)
     }
 
-    /// Passes the body on, in pieces, until it ends or is too much. What `is_told` of no end ends with the connection.
+    /// Passes on the body in pieces, until it ends or is too large. If the response announced no size
+    /// (`is_told`), the end of the connection ends it.
     fn pass_on(&self, mut body: Body, is_told: bool, to: &mut UnixStream) -> io::Result<()> {
         let mut reader = body.as_reader();
         let mut piece = vec![0; LONGEST_PIECE];
@@ -188,7 +191,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Only gzip was asked for, and is unpacked by now, which takes its name off.
+/// Only gzip was requested. It is unpacked by now, which removes this header.
 fn packed_as_asked(response: Response<Body>) -> Result<Response<Body>, FetchError> {
     let how = header(&response, &header::CONTENT_ENCODING).unwrap_or_default();
     match how.to_ascii_lowercase().as_str() {
@@ -197,7 +200,7 @@ fn packed_as_asked(response: Response<Body>) -> Result<Response<Body>, FetchErro
     }
 }
 
-/// Does it say where its body ends? Where it does not, a connection that broke looks like an end.
+/// True if the response announces the size of its body. If not, a broken connection looks like its end.
 fn tells_its_end(response: &Response<Body>) -> bool {
     [header::CONTENT_LENGTH, header::TRANSFER_ENCODING]
         .iter()
@@ -209,7 +212,7 @@ fn retry_after(response: &Response<Body>) -> Option<Duration> {
     retry::after(&header(response, &header::RETRY_AFTER)?, date.as_deref())
 }
 
-/// What is kept, to be said when it is asked for again.
+/// A value that is kept for the next request.
 fn tag(response: &Response<Body>, name: &HeaderName) -> Option<String> {
     header(response, name).filter(|tag| tag.len() <= LONGEST_TAG)
 }

@@ -1,4 +1,4 @@
-//! Connects to one address after the other, and keeps in mind to which it came, and which was the last that failed.
+//! Connects to one address after the other, and records which one answered and which one failed last.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,7 @@ use ureq::Error;
 use ureq::unversioned::transport::time::{Duration as After, Instant};
 use ureq::unversioned::transport::{ConnectionDetails, Connector, NextTimeout, TcpConnector};
 
-/// What became of the connections of one fetch.
+/// The record of the connections of one fetch.
 #[derive(Clone)]
 pub struct Connected {
     /// The host that the list names.
@@ -19,27 +19,27 @@ pub struct Connected {
 
 #[derive(Default)]
 pub struct Seen {
-    /// Where the configured host was reached last; not where it led to.
+    /// The address at which the configured host was last reached, not those of redirects.
     pub from: Vec<IpAddr>,
-    /// Who could not be reached.
+    /// The last address that could not be reached.
     pub last_failed: Option<SocketAddr>,
-    /// Was there more behind the last body that was read to its end?
+    /// True if more bytes followed the last body that was read to its end.
     pub has_surplus: bool,
 }
 
 impl Connected {
-    /// None yet, for a list that names this host.
+    /// An empty record, for a list that names this host.
     pub fn to(configured: &str) -> Self {
         Self { configured: configured.into(), seen: Arc::default() }
     }
 
-    /// There is one thread; the crate asks for what many could use.
+    /// There is one thread. The crate requires a type that several threads could share.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().expect("nobody panics with it")
     }
 
-    /// Notes that somebody answers at this address. Whoever publishes a list chooses where it leads to, so that would be any
-    /// address they like: it is not remembered.
+    /// Records an address that answered. The publisher of a list controls its redirects, and could name any
+    /// address, so addresses of redirects are not recorded.
     fn note(&self, host: Option<&str>, address: IpAddr) {
         if host.is_some_and(|host| host.eq_ignore_ascii_case(&self.configured)) {
             self.seen().from = vec![address];
@@ -69,7 +69,7 @@ impl Connector for Connected {
     }
 }
 
-/// The same, to one address. Half of the time that is left is for the others, if there are any.
+/// The same details with one address. If other addresses remain, it gets half of the remaining time.
 fn alone<'a>(details: &ConnectionDetails<'a>, at: SocketAddr, others: usize) -> ConnectionDetails<'a> {
     let mut addrs = details.resolver.empty();
     addrs.push(at);

@@ -1,32 +1,30 @@
-//! By what a feed's server knows its subscribers. Nothing here is ever shown.
+//! The credentials for the server of a feed. They are never shown.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use ureq::http::{HeaderName, HeaderValue, header};
 
-/// What is sent along, to the origin that was named and to no other.
+/// Credentials that are sent to the origin of the list's URL, and to no other.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Credentials {
-    /// A name and a password.
+    /// A user name and password.
     Basic {
         /// The name, without a colon.
         user: String,
-        /// The password.
         password: String,
     },
-    /// A token.
+    /// A token for bearer authentication.
     Bearer(String),
-    /// A header of the server's own.
+    /// A header that the server defines.
     Header {
-        /// Such as `X-Api-Key`.
+        /// The header name, such as `X-Api-Key`.
         name: String,
-        /// The key.
         value: String,
     },
 }
 
-/// Headers by which a request says something else than who asks.
+/// Headers that must not carry credentials, because they have other meanings.
 const NOT_FOR_KEYS: [HeaderName; 8] = [
     header::HOST,
     header::CONTENT_LENGTH,
@@ -39,7 +37,7 @@ const NOT_FOR_KEYS: [HeaderName; 8] = [
 ];
 
 impl Credentials {
-    /// The header that says it. None if it cannot stand in one.
+    /// The header with the credentials; none if they are not valid in a header.
     pub fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         let (name, value) = match self {
             Self::Basic { user, .. } if user.contains(':') => return None,
@@ -61,7 +59,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// RFC 4648, with padding.
+/// Encodes by RFC 4648, with padding.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let letter = |bits: u32| char::from(LETTERS[bits as usize & 63]);

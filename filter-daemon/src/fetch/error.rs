@@ -1,4 +1,4 @@
-//! Why something was not fetched, and what can be done about it.
+//! Why a fetch failed, and what the operator can do about it.
 
 use std::io;
 use std::net::IpAddr;
@@ -10,117 +10,110 @@ use thiserror::Error;
 use super::reachable::Reason;
 use crate::text::{Explain, printable};
 
-/// Nobody vouches for himself.
+/// A certificate must not vouch for itself.
 pub const SELF_SIGNED: &str = "its certificate is self-signed, or that of an authority itself";
 
-/// Why nothing, or not all of it, has come. It travels from the fetching process, so its words are shown only as
-/// `printable` has them.
+/// Why nothing, or not all, was fetched. It comes from the fetching process, so texts in it are shown only
+/// after `printable` has cleaned them.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum FetchError {
-    /// Nobody is called that, or nobody tells.
+    /// The name has no address, or the resolver failed.
     #[error("there is no telling who {} is: {}", printable::word(.host), printable::sentence(.why))]
     NoSuchHost {
-        /// The name.
         host: String,
-        /// What the resolver said.
+        /// The answer of the resolver.
         why: String,
     },
-    /// All addresses it has are ones that only some can reach.
+    /// Every address of the host is one that not everybody can reach.
     #[error("{} {why}, which is not asked", at(.host, *.address))]
     Refused {
-        /// Who was to be asked.
+        /// The host that was to be asked.
         host: String,
-        /// The first of the addresses.
+        /// The first of its addresses.
         address: IpAddr,
-        /// What is wrong with it.
         why: Reason,
-        /// Did the server lead there, rather than the list's own `url`?
+        /// True if a redirect led there, rather than the `url` of the list.
         is_redirect: bool,
     },
-    /// Nobody took the call.
+    /// No address could be connected to.
     #[error("cannot reach {} at {}: {}", printable::word(.host), printable::word(.at), printable::sentence(.why))]
     NotReached {
-        /// Who was to be asked.
+        /// The host that was to be asked.
         host: String,
         /// The last address that was tried, and the port.
         at: String,
-        /// What the system said.
         why: String,
     },
-    /// The server refuses, or is not able; and says when to ask again.
+    /// The server answered with an error status, and perhaps with a time to ask again.
     #[error("the server answers {0}{words}", words = words(*.0))]
     Status(u16, Option<Duration>),
-    /// More than may come.
+    /// More bytes than the limit.
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
-    /// Not within the time it had.
+    /// The fetch exceeded its time limit.
     #[error("it took longer than {} s; {bytes} bytes had come", .patience.as_secs_f32())]
     TooSlow {
-        /// How long it had.
+        /// The time limit of the fetch.
         patience: Duration,
-        /// How much had come.
+        /// How many bytes had arrived.
         bytes: u64,
     },
     /// The connection ended before the body did.
     #[error("it broke off after {bytes} bytes: {}", printable::sentence(.why))]
     BrokenOff {
-        /// How much had come.
+        /// How many bytes had arrived.
         bytes: u64,
-        /// What was seen.
         why: String,
     },
-    /// Who answers has not shown to be who was asked.
+    /// The server could not prove its identity.
     #[error("cannot trust who answers as {}: {}", printable::word(.host), printable::sentence(.why))]
     Tls {
-        /// Who was asked.
+        /// The host that was asked.
         host: String,
-        /// What is wrong.
         why: String,
     },
-    /// What answers there speaks something else than TLS.
+    /// The port does not speak TLS.
     #[error("what answers at port {port} of {} speaks no TLS", printable::word(.host))]
     NoTls {
-        /// Who was asked.
+        /// The host that was asked.
         host: String,
-        /// At which port.
         port: u16,
     },
-    /// It leads to where nobody follows.
+    /// A redirect that is not followed.
     #[error("it leads to {}, {why}", printable::word(.to))]
     Redirect {
-        /// Where, without what may be a secret.
+        /// The target, without its query, which may be secret.
         to: String,
-        /// Why it is not followed.
         why: BadRedirect,
     },
-    /// Credentials would be sent where others can read them.
+    /// The credentials would be sent unencrypted.
     #[error("the credentials for {} would be sent in the clear", printable::word(.0))]
     InTheClear(String),
-    /// They cannot stand in a request.
+    /// The credentials contain characters that are not valid in a request.
     #[error("the credentials have something in them that cannot stand in a request")]
     Credentials,
-    /// It is packed in a way that was not asked for.
+    /// The encoding of the body was not requested.
     #[error("it came packed as {}, which was not asked for", printable::word(.0))]
     Packed(String),
-    /// What was said is no http.
+    /// The response is no valid HTTP.
     #[error("the server's answer makes no sense: {}", printable::sentence(.0))]
     Nonsense(String),
-    /// The certificates of the authorities that this system trusts are not there.
+    /// The certificates of the trusted authorities are missing.
     #[error("this system names no authority to trust: {}", printable::sentence(.0))]
     NoAuthorities(String),
-    /// The process could not be restricted, and so asked nobody.
+    /// The process could not restrict itself, and so asked nothing.
     #[error("the fetching process cannot be restricted: {}", printable::sentence(.0))]
     Unrestricted(String),
-    /// The process that was fetching has ended.
+    /// The fetching process ended early.
     #[error("the fetching process ended before it was done: {}", printable::sentence(.0))]
     Interrupted(String),
-    /// Too many at once.
+    /// Too many fetches are under way.
     #[error("too much is fetched at once already")]
     Busy,
-    /// The configuration's file does not name it, or not so.
+    /// The configuration file does not name this fetch, or not with these settings.
     #[error("the configuration's file does not name {}", printable::word(.0))]
     NotNamed(String),
-    /// Nobody is left who could start one.
+    /// The process that starts fetches has ended.
     #[error("the process that starts fetches is gone: {}", printable::sentence(.0))]
     Gone(String),
 }
@@ -128,27 +121,27 @@ pub enum FetchError {
 /// Why a redirect is not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum BadRedirect {
-    /// It leads on and on.
+    /// There are too many redirects.
     #[error("after as many redirects as are followed")]
     TooMany,
-    /// It says nowhere, or not to http.
+    /// The target is missing, or is no HTTP address.
     #[error("which is no http or https address")]
     NoUrl,
-    /// What was kept from others would not be any more.
+    /// The redirect leads from https to http.
     #[error("from https to http")]
     InTheClear,
-    /// Only 80, 443 and the port that the list names are asked.
+    /// The port is neither 80, 443, nor that of the list.
     #[error("at a port that is neither 80 nor 443 nor the list's own")]
     Port,
 }
 
 impl FetchError {
-    /// When the server wants to be asked again, from now on.
+    /// How long the server asks to wait before the next request.
     pub const fn retry_after(&self) -> Option<Duration> {
         if let Self::Status(_, after) = self { *after } else { None }
     }
 
-    /// What ended a body that was being read.
+    /// The reason in an error of [`Body`](super::body::Body).
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
@@ -160,7 +153,7 @@ impl From<FetchError> for io::Error {
     }
 }
 
-/// A host that is called by its address is not told to be there as well.
+/// A host that is written as an address is not followed by the same address again.
 fn at(host: &str, address: IpAddr) -> String {
     let name = printable::word(host);
     if host.trim_matches(['[', ']']).parse() == Ok(address) {
@@ -214,7 +207,7 @@ impl Explain for FetchError {
     }
 }
 
-/// What the numbers mean that servers of lists use.
+/// The meaning of the statuses that servers of lists use.
 const fn words(status: u16) -> &'static str {
     match status {
         204 => " (no content)",
@@ -236,7 +229,7 @@ const fn words(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    /// Else a server could have a private one asked by the operator's own hand.
+    /// Otherwise a server could make the operator allow requests to private addresses.
     #[test]
     fn a_redirect_to_a_private_address_is_not_to_be_allowed() {
         let remedy = |is_redirect| {
@@ -247,7 +240,7 @@ mod tests {
         assert!(remedy(false).contains("allow_private") && !remedy(true).contains("allow_private"));
     }
 
-    /// Trusted or not, a certificate that vouches for itself is refused.
+    /// A self-signed certificate is refused, even if it is trusted.
     #[test]
     fn to_trust_what_is_self_signed_is_no_remedy() {
         let remedy = |why: &str| {

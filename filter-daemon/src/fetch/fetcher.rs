@@ -1,4 +1,4 @@
-//! What the daemon holds: a line to the process that starts fetches.
+//! The daemon's connection to the process that starts fetches.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -16,23 +16,25 @@ use super::order::Order;
 use super::spawner;
 use crate::accounts::User;
 
-/// Has things fetched. It can be given to many; when the last one goes, the process ends.
+/// Fetches through the spawner process. Clones share it, and it ends when the last one is dropped.
 #[derive(Clone)]
 pub struct Fetcher(Arc<Line>);
 
 impl Fetcher {
-    /// Starts the process, which becomes `user` if we are root, or `nobody` where that is to stay root. To be called while programs can still be
-    /// started; `log` is how the process is told to log. It fetches whatever is ordered.
+    /// Starts the process. It becomes `user` if this process is root; if `user` is root or none, it becomes
+    /// `nobody`. Call it while programs can still be started. `log` contains its log options. It fetches
+    /// everything that is ordered.
     pub fn start(user: Option<&User>, log: &[&str]) -> io::Result<Self> {
         Self::begin(Command::new("/proc/self/exe"), None, user, log)
     }
 
-    /// The same, which fetches only what this configuration names: that process reads it.
+    /// Starts the process so that it fetches only what this configuration names; the process reads the file
+    /// itself.
     pub fn start_named_by(configuration: &Path, user: Option<&User>, log: &[&str]) -> io::Result<Self> {
         Self::begin(Command::new("/proc/self/exe"), Some(configuration), user, log)
     }
 
-    /// Starts it by this command, whose program must be a filterd.
+    /// Starts the process by this command, whose program must be filterd.
     pub fn begin(
         mut command: Command,
         configuration: Option<&Path>,
@@ -41,20 +43,20 @@ impl Fetcher {
     ) -> io::Result<Self> {
         let (ours, theirs) = Line::pair()?;
         let user = user.filter(|user| !user.uid.is_root());
-        // Whoever looks for filterd in `ps` is to find it.
+        // This makes `ps` show the name filterd.
         command.arg0("filterd").args(log).arg(spawner::VERB).args(user.map(|user| &user.name));
         if let Some(configuration) = configuration {
             command.arg("--named-by").arg(configuration);
         }
         command.stdin(Stdio::from(theirs)).stdout(Stdio::null());
-        // It is never waited for: it ends after us.
+        // It is never waited for, because it ends after this process.
         command.spawn().map_err(|error| {
             io::Error::new(error.kind(), format!("cannot start the process that fetches lists: {error}"))
         })?;
         Ok(Self(Arc::new(ours)))
     }
 
-    /// Fetches. This waits for the network, so it is called on a thread of its own.
+    /// Fetches. It waits for the network, so call it on a thread of its own.
     pub fn fetch(&self, order: Order) -> Result<Fetched, FetchError> {
         order.check()?;
         let interrupted = |error: io::Error| FetchError::Interrupted(error.to_string());
@@ -63,7 +65,7 @@ impl Fetcher {
         drop(theirs);
         let sent = message::send(&mut ours, &order);
         let mut hearing = Hearing::begin(ours, order.patience);
-        // Whoever hangs up before has said why.
+        // A child that closes the socket early has sent the reason before.
         let head =
             message::receive(&mut hearing).map_err(|error| hearing.why(sent.err().unwrap_or(error)))?;
         match head {

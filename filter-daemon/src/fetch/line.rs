@@ -1,5 +1,5 @@
-//! The line between the daemon and the process that starts fetches: each packet is how long a fetch may take, with a socket
-//! beside it for the one who fetches.
+//! The socket between the daemon and the process that starts fetches. Each packet has the time limit of a
+//! fetch, and passes a socket for the fetching process.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,23 +12,22 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
 
-/// One end.
+/// One end of the socket.
 pub struct Line(OwnedFd);
 
 impl Line {
-    /// Both ends.
     pub fn pair() -> io::Result<(Self, OwnedFd)> {
         let (one, other) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         Ok((Self(one), other))
     }
 
-    /// This end.
+    /// Wraps this end of the socket.
     pub fn of(socket: OwnedFd) -> Self {
         Self(socket)
     }
 
-    /// Has somebody fetch for whoever has the other end of `socket`.
+    /// Orders a fetch for the owner of the other end of `socket`.
     pub fn send(&self, patience: Duration, socket: BorrowedFd<'_>) -> io::Result<()> {
         let millis = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX).to_be_bytes();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -39,7 +38,7 @@ impl Line {
         Ok(())
     }
 
-    /// The next one, with the socket that should be beside it; none when the other end is gone.
+    /// Receives the next order, with the socket passed along; none when the other end is closed.
     pub fn receive(&self) -> io::Result<Option<(Duration, Option<OwnedFd>)>> {
         let mut millis = [0; 8];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -63,7 +62,7 @@ impl AsFd for Line {
     }
 }
 
-/// Signals interrupt nothing.
+/// Repeats calls that a signal interrupted.
 fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {

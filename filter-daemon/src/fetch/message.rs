@@ -1,5 +1,5 @@
-//! What the daemon and a fetching process say to each other: messages with their length before them, and between head and
-//! end the pieces of a body, likewise.
+//! The messages between the daemon and a fetching process. Each message, and each piece of a body between
+//! head and end, follows its length.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::IpAddr;
@@ -9,45 +9,46 @@ use serde::{Deserialize, Serialize};
 
 use super::error::FetchError;
 
-/// An order has an address, credentials and a host's addresses, a head what servers write in headers.
+/// The most bytes of a message. An order contains a URL, credentials and the addresses of the host; a head
+/// contains response headers.
 pub const LONGEST: usize = 256 * 1024;
 
-/// One piece of a body.
+/// The most bytes of one piece of a body.
 pub const LONGEST_PIECE: usize = 64 * 1024;
 
-/// What comes first.
+/// The first message of a reply.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Head {
-    /// What is here already is what there is.
+    /// The server has nothing newer.
     Unchanged { from: Vec<IpAddr> },
-    /// Here it comes.
+    /// A new version follows.
     Body {
         etag: Option<String>,
         last_modified: Option<String>,
         content_type: Option<String>,
         from: Vec<IpAddr>,
     },
-    /// Nothing comes.
+    /// Nothing follows, because the fetch failed.
     Failed(FetchError),
 }
 
-/// What comes last.
+/// The last message of a body.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum End {
-    /// That was all of it.
+    /// The body is complete.
     Whole,
-    /// That was not all of it.
+    /// The body is incomplete.
     Failed(FetchError),
 }
 
-/// Says it.
+/// Sends a message after its length.
 pub fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let bytes = serde_json::to_vec(message)?;
     to.write_all(&length(bytes.len())?)?;
     to.write_all(&bytes)
 }
 
-/// Hears it. Whoever says more than `LONGEST` is not listened to.
+/// Receives a message. One longer than `LONGEST` is refused.
 pub fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     let length = receive_length(from, LONGEST)?;
     let mut bytes = vec![0; length];
@@ -55,13 +56,13 @@ pub fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// A piece of a body; one without bytes says that there are no more, and an end follows.
+/// Sends a piece of a body. An empty piece is the last, and an end follows.
 pub fn send_piece(to: &mut impl Write, piece: &[u8]) -> io::Result<()> {
     to.write_all(&length(piece.len())?)?;
     to.write_all(piece)
 }
 
-/// How long what follows is.
+/// Receives the length of the next message or piece.
 pub fn receive_length(from: &mut impl Read, most: usize) -> io::Result<usize> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;

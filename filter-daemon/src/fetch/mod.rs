@@ -1,9 +1,10 @@
-//! Fetching what others publish over http and https, in processes that can do nothing else.
+//! Fetches lists over HTTP and HTTPS, in processes that can do nothing else.
 //!
-//! A `Fetcher` is what the daemon holds: a line to the `spawner`, a process without any capability that was started before
-//! the daemon confined itself, and which starts one `child` for each `Order`. The child restricts itself before it asks the
-//! network for anything (`restrict`), asks (`client`), and hands over bytes: a head, pieces with their lengths, and a word
-//! at the end (`message`), so that a child that dies is never taken for an end. What the bytes mean is for others to say.
+//! The daemon has a `Fetcher`: a connection to the `spawner`. The spawner has no capabilities, and was
+//! started before the daemon confined itself. It starts one `child` for each `Order`. The child restricts
+//! itself (`restrict`) before it asks the network (`client`), and returns bytes: a head, pieces with their
+//! lengths, and an end (`message`). A child that dies is therefore never mistaken for a complete body. This
+//! module does not interpret the bytes.
 
 mod authorities;
 mod body;

@@ -1,4 +1,4 @@
-//! What is to be fetched, and within which limits.
+//! An order: the URL to fetch, and its limits.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use super::credentials::Credentials;
 use super::error::FetchError;
 use super::url::Url;
 
-/// One fetch.
+/// The order for one fetch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Order {
-    /// From where.
+    /// The address to fetch.
     pub url: Url,
-    /// What is here already, as its server called it.
+    /// The server's tag of the present version.
     pub etag: Option<String>,
-    /// When that was last modified, in the server's words.
+    /// When that version was last modified, in the server's words.
     pub last_modified: Option<String>,
-    /// Who asks.
+    /// The credentials to send.
     pub credentials: Option<Credentials>,
-    /// May credentials be sent where others can read them, and may an https address lead to an http one?
+    /// Whether credentials may be sent unencrypted, and whether https may redirect to http.
     pub insecure: bool,
-    /// May it be asked for at an address that not everybody can reach, or that is this host's own?
+    /// Whether addresses may be asked that not everybody can reach, or that belong to this host.
     pub allow_private: bool,
     /// The addresses of this host.
     pub own: Vec<IpAddr>,
-    /// How many bytes it may have, unpacked.
+    /// The most bytes it may have, unpacked.
     pub most_bytes: u64,
-    /// How long it may take in all.
+    /// The time limit for the whole fetch.
     pub patience: Duration,
 }
 
 impl Order {
-    /// Can it be carried out without giving away a secret?
+    /// Checks that the order does not reveal credentials.
     pub fn check(&self) -> Result<(), FetchError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
         if credentials.header().is_none() {
@@ -46,13 +46,13 @@ impl Order {
         Ok(())
     }
 
-    /// Who asks, if whoever answers at `url` is to know.
+    /// The credentials to send to `url`, if it may receive them.
     pub fn credentials_for(&self, url: &Url) -> Option<(HeaderName, HeaderValue)> {
         let credentials = self.credentials.as_ref().filter(|_| self.may_send_credentials(url))?;
         credentials.header()
     }
 
-    /// Only to the origin that was named, and in secret unless it may be otherwise.
+    /// Only the origin of the list may receive them, and only encrypted unless `insecure` is set.
     fn may_send_credentials(&self, url: &Url) -> bool {
         url.origin() == self.url.origin() && (url.is_secure() || self.insecure)
     }

@@ -1,5 +1,5 @@
-//! What may be fetched: what the configuration names. The process that starts fetches reads the file itself, and a daemon that
-//! fell into other hands cannot write that file.
+//! Permits the fetches that the configuration names. The spawner reads the file itself, and a compromised
+//! daemon cannot write that file.
 
 use std::collections::VecDeque;
 
@@ -9,17 +9,17 @@ use super::error::FetchError;
 use super::order::Order;
 use super::url::Url;
 
-/// A rollback puts an earlier configuration in force while the file says something else. So many versions are remembered.
+/// How many versions of the configuration are remembered. After a rollback, an earlier version is active
+/// while the file contains another one.
 const REMEMBERED: usize = 4;
 
-/// One fetch that a configuration names.
+/// One fetch that the configuration names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permit {
-    /// From where.
     pub url: Url,
-    /// May credentials be sent in the clear, and may https lead to http?
+    /// Whether credentials may be sent unencrypted, and whether https may redirect to http.
     pub insecure: bool,
-    /// May an address be asked that not everybody can reach?
+    /// Whether addresses may be asked that not everybody can reach.
     pub allow_private: bool,
 }
 
@@ -31,17 +31,17 @@ impl Permit {
     }
 }
 
-/// What a process that fetches may fetch.
+/// The permits of a fetching process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Permits {
-    /// Whatever is ordered: an operator orders it, with `filterd check`.
+    /// Everything, because an operator ordered it with `filterd check`.
     All,
-    /// These.
+    /// Only the fetches with these permits.
     Named(Vec<Permit>),
 }
 
 impl Permits {
-    /// Is this one of them?
+    /// Checks that the order has a permit.
     pub fn check(&self, order: &Order) -> Result<(), FetchError> {
         match self {
             Self::Named(permits) if !permits.iter().any(|permit| permit.covers(order)) => {
@@ -52,25 +52,25 @@ impl Permits {
     }
 }
 
-/// Reads the configuration as it is now; none where it is missing or not valid.
+/// Reads the configuration as it is now; none if it is missing or invalid.
 pub type Reader = Box<dyn FnMut() -> Option<Vec<Permit>>>;
 
-/// The versions of a configuration since the process began.
+/// The versions of the configuration since the process started.
 pub struct Versions {
     reader: Option<Reader>,
-    /// The newest last.
+    /// The remembered versions, the newest last.
     read: VecDeque<Vec<Permit>>,
 }
 
 impl Versions {
-    /// Of this configuration. Without one everything is permitted.
+    /// Starts with the present configuration. Without a reader, everything is permitted.
     pub fn begin(reader: Option<Reader>) -> Self {
         let mut versions = Self { reader, read: VecDeque::new() };
         versions.read_again();
         versions
     }
 
-    /// What may be fetched now.
+    /// Reads the configuration again, and returns the permits.
     pub fn permits(&mut self) -> Permits {
         self.read_again();
         if self.reader.is_none() {
@@ -141,7 +141,7 @@ mod tests {
         for url in ["http://first.example/", "http://second.example/"] {
             assert_eq!(permits.check(&order(url)), Ok(()), "{url}");
         }
-        // While the file cannot be read, what it said before stands.
+        // While the file cannot be read, the earlier versions stay permitted.
         *file.borrow_mut() = None;
         assert_eq!(versions.permits().check(&order("http://second.example/")), Ok(()));
         for number in 0..REMEMBERED {

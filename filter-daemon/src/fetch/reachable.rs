@@ -1,32 +1,33 @@
-//! Which addresses everybody on the internet can reach. A feed is never asked for at any other unless that is said: else
-//! whoever controls a name or a redirect could have filterd ask services that only this host or its network can.
+//! Finds addresses that not everybody on the internet can reach. By default, filterd never asks them for a
+//! feed. Otherwise, an attacker with control of a name or a redirect could make filterd ask services that
+//! only this host or its network can reach.
 //!
-//! After IANA's registries of special-purpose addresses. Where an IPv4 address is inside an IPv6 one, it is judged, too: it
-//! is the one that is reached in the end.
+//! The rules follow IANA's registries of special-purpose addresses. An IPv4 address inside an IPv6 address
+//! is judged as well, because it is finally reached.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 
-/// Why an address is not asked.
+/// Why an address must not be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
-    /// It is this host's own.
+    /// An address of this host.
     Own,
-    /// 127.0.0.0/8 and ::1.
+    /// 127.0.0.0/8 and ::1, the loopback addresses.
     Loopback,
     /// Private networks, and unique local addresses.
     Private,
-    /// What carriers use between themselves and their customers: 100.64.0.0/10.
+    /// Shared addresses of carriers and their customers: 100.64.0.0/10.
     Carrier,
-    /// One network's only: 169.254.0.0/16 and fe80::/10, where clouds have their metadata.
+    /// Link-local addresses: 169.254.0.0/16 and fe80::/10, where clouds have their metadata.
     LinkLocal,
-    /// Many at once.
+    /// Multicast addresses, which reach many hosts.
     Multicast,
-    /// For examples and for measuring.
+    /// Addresses for examples and measurements.
     Documentation,
-    /// Everything else that is nobody's.
+    /// All other reserved addresses.
     Reserved,
 }
 
@@ -45,7 +46,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Why this address is not to be asked by a host that has the addresses `own`. None if it may be.
+/// Why a host with the addresses `own` must not ask this address; none if it may.
 pub fn why_not(address: IpAddr, own: &[IpAddr]) -> Option<Reason> {
     let reached = || std::iter::once(address).chain(inside(address).map(IpAddr::V4));
     if reached().any(|address| own.iter().any(|own| own.to_canonical() == address.to_canonical())) {
@@ -65,7 +66,7 @@ fn special4(address: Ipv4Addr) -> Option<Reason> {
         [169, 254, ..] => Reason::LinkLocal,
         [224..=239, ..] => Reason::Multicast,
         [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [198, 18..=19, ..] => Reason::Documentation,
-        // This network; protocols' own; what once led to relays of 6to4; and what is kept for later.
+        // This network, protocol assignments, former 6to4 relays, and addresses reserved for the future.
         [0, ..] | [192, 0, 0, _] | [192, 88, 99, _] | [240..=255, ..] => Reason::Reserved,
         _ => return None,
     })
@@ -74,13 +75,13 @@ fn special4(address: Ipv4Addr) -> Option<Reason> {
 fn special6(address: Ipv6Addr) -> Option<Reason> {
     Some(match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => Reason::Loopback,
-        // What is inside is judged by itself: mapped, and translated by the well-known prefix.
+        // The IPv4 address inside is judged by itself: mapped addresses, and the well-known NAT64 prefix.
         [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => return None,
         [0x64, 0xff9b, 1, ..] | [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Reason::Private,
         [0xfe80..=0xfebf, ..] => Reason::LinkLocal,
         [0xff00..=0xffff, ..] => Reason::Multicast,
         [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] | [0x2001, 2, 0, ..] => Reason::Documentation,
-        // Teredo is judged by what is inside; the rest up to 2001:1ff is protocols' own.
+        // Teredo is judged by the addresses inside. The rest up to 2001:1ff is for protocol assignments.
         [0x2001, 0, ..] => return None,
         [0x2001, 0..=0x01ff, ..] => Reason::Reserved,
         [0x2000..=0x3fff, ..] => return None,
@@ -88,19 +89,19 @@ fn special6(address: Ipv6Addr) -> Option<Reason> {
     })
 }
 
-/// The IPv4 addresses that whoever asks this IPv6 address may reach in the end.
+/// The IPv4 addresses that a request to this IPv6 address may finally reach.
 fn inside(address: IpAddr) -> impl Iterator<Item = Ipv4Addr> {
     let IpAddr::V6(address) = address else { return [None, None].into_iter().flatten() };
     let bits = address.to_bits();
     let lowest = Ipv4Addr::from_bits(bits as u32);
     let at = |shift: u32| Ipv4Addr::from_bits((bits >> shift) as u32);
     let found = match address.segments() {
-        // Mapped, compatible (but ::1 and ::), and the well-known prefix of NAT64.
+        // Mapped addresses, compatible ones (except ::1 and ::), and the well-known NAT64 prefix.
         [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => [Some(lowest), None],
         [0, 0, 0, 0, 0, 0, ..] if bits > 1 => [Some(lowest), None],
         // 6to4.
         [0x2002, ..] => [Some(at(80)), None],
-        // Teredo: its server, and its client with all bits turned.
+        // Teredo: its server, and its client with all bits inverted.
         [0x2001, 0, ..] => [Some(at(64)), Some(Ipv4Addr::from_bits(!(bits as u32)))],
         // ISATAP.
         [_, _, _, _, 0 | 0x0200, 0x5efe, ..] => [Some(lowest), None],
@@ -186,12 +187,12 @@ mod tests {
             (LinkLocal, "64:ff9b::169.254.169.254"),
             (Private, "2002:0a00:0001::1"),
             (LinkLocal, "2002:a9fe:a9fe::1"),
-            // Its server is private; its client is: 127.0.0.1, turned.
+            // Its server is private; its client is 127.0.0.1, inverted.
             (Private, "2001:0:a00:1::fefe:fefe"),
             (Loopback, "2001:0:101:101::80ff:fffe"),
             (Private, "2a00::5efe:a00:1"),
             (Private, "2a00::200:5efe:a00:1"),
-            // Compatible ones are nobody's, whatever is inside.
+            // Compatible addresses are reserved, whatever address is inside.
             (Reserved, "::1.1.1.1"),
             (Own, "::ffff:198.41.0.4"),
             (Own, "64:ff9b::198.41.0.4"),

@@ -1,5 +1,5 @@
-//! Names are turned into addresses here, on each hop anew, and each address is judged before anybody is asked there. An
-//! address that stands in an url itself takes the same way.
+//! Resolves names for each redirect again, and judges each address before it is asked. An address in a URL
+//! is judged in the same way.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -14,10 +14,10 @@ use super::order::Order;
 use super::reachable;
 use super::url::Url;
 
-/// As many addresses of one name as are tried.
+/// The most addresses of one name that are tried.
 const MOST: usize = 8;
 
-/// Knows what may be asked.
+/// Resolves names, and refuses addresses that must not be asked.
 pub struct Judging {
     own: Vec<IpAddr>,
     allow_private: bool,
@@ -26,7 +26,7 @@ pub struct Judging {
 }
 
 impl Judging {
-    /// As this order says.
+    /// The resolver with the limits of this order.
     pub fn of(order: &Order) -> Self {
         Self {
             own: order.own.clone(),
@@ -35,7 +35,7 @@ impl Judging {
         }
     }
 
-    /// Those of the addresses that may be asked.
+    /// The addresses that may be asked.
     fn judge(&self, host: &str, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, FetchError> {
         let mut refused = None;
         let mut kept = Vec::new();
@@ -57,7 +57,7 @@ impl Judging {
     }
 }
 
-/// The addresses of whoever is named.
+/// The addresses of the host of this URL.
 fn look_up(url: &Url) -> Result<Vec<SocketAddr>, FetchError> {
     if let Ok(address) = url.host().parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, url.port())]);

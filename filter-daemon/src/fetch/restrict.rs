@@ -1,7 +1,8 @@
-//! What the two processes take from themselves. Of the one that fetches nothing is left but to ask the network: it reads
-//! what turns names into addresses, writes to the socket it was given, and talks to ports where lists are.
+//! The restrictions of the two fetching processes. The fetching child keeps only the network. It reads the
+//! files that resolve names, writes to the socket that it was given, and connects to the ports of lists.
 //!
-//! Three ways, because none is on every kernel or tells everything apart: limits, Landlock (`files`), seccomp.
+//! There are three mechanisms, because none is in every kernel or covers everything: resource limits,
+//! Landlock (`files`) and seccomp.
 
 mod files;
 
@@ -15,30 +16,31 @@ use super::error::FetchError;
 use super::order::Order;
 use crate::seccomp::{self, Process};
 
-/// What a fetch takes of memory, with room: a few buffers, the authorities, and the program.
+/// Enough memory for a fetch: a few buffers, the authorities, and the program.
 const MOST_MEMORY: u64 = 512 << 20;
 
-/// A connection, a name server or two, a file that says who they are, and what it began with.
+/// One connection, some name servers, a file for name resolution, and the descriptors from the start.
 const MOST_DESCRIPTORS: u64 = 32;
 
-/// The process that starts fetches writes nothing, and listens to nobody. Does the kernel know of ports, too?
+/// Restricts the spawner: it writes no files, and accepts no connections. Returns whether the kernel can
+/// restrict ports.
 pub fn spawner() -> io::Result<bool> {
     let knows_ports = files::spawner().map_err(io::Error::other)?;
-    // Each fetch restricts itself, and nothing is fetched where it cannot.
+    // Each fetch restricts itself again, and nothing is fetched where that fails.
     if let Err(error) = seccomp::restrict(Process::Fetcher) {
         tracing::warn!("the process that starts fetches of lists is not confined by seccomp: {error}");
     }
     Ok(knows_ports)
 }
 
-/// Everything but fetching this is given up.
+/// Gives up everything except the fetch of this order.
 pub fn child(order: &Order) -> Result<(), FetchError> {
     let unrestricted = |error: &dyn std::fmt::Display| FetchError::Unrestricted(error.to_string());
     limit(order.patience).map_err(|error| unrestricted(&error))?;
     this_thread(order.url.port()).map_err(|error| unrestricted(&error))
 }
 
-/// What the kernel counts.
+/// Sets limits that the kernel counts.
 fn limit(patience: Duration) -> io::Result<()> {
     let seconds = patience.as_secs().saturating_add(1);
     let limits = [
@@ -53,7 +55,7 @@ fn limit(patience: Duration) -> io::Result<()> {
     limits.into_iter().try_for_each(|(what, most)| Ok(setrlimit(what, most, most)?))
 }
 
-/// What the kernel refuses, from here on, to this thread and to all that come after it.
+/// Restricts this thread and all threads and processes that it starts later.
 fn this_thread(port: u16) -> io::Result<()> {
     set_no_new_privs(true)?;
     files::child(port).map_err(io::Error::other)?;

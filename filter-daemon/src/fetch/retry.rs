@@ -1,22 +1,22 @@
-//! When a server wants to be asked again. It says so in seconds, or as a time of its own clock: then it also says what time
-//! it has, so that ours is not needed.
+//! When a server wants to be asked again. It gives a number of seconds, or a time of its own clock. With a
+//! time, it also sends its current time, so this host's clock is not needed.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 
-/// Out of the headers `Retry-After` and `Date`.
+/// The waiting time from the headers `Retry-After` and `Date`.
 pub fn after(retry_after: &str, date: Option<&str>) -> Option<Duration> {
     if let Ok(seconds) = retry_after.trim().parse() {
         return Some(Duration::from_secs(seconds));
     }
     let then = time(retry_after)?;
-    // A time that has passed already is now.
+    // A time in the past means now.
     Some(Duration::try_from(then.duration_since(time(date?)?)).unwrap_or_default())
 }
 
-/// The form that all servers write today.
+/// The date format that all servers use today.
 fn time(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(text.trim()).ok()
 }

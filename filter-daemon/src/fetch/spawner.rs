@@ -1,5 +1,5 @@
-//! The process that starts fetches. It is filterd too, started by filterd before that confines itself, without any
-//! capability; it reads nothing that comes from the network. When its line closes, it ends, and the fetches with it.
+//! The process that starts fetches. filterd starts it before it confines itself, without any capability. It
+//! reads nothing from the network. When its socket closes, it ends all fetches and itself.
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -26,31 +26,31 @@ use super::restrict;
 use crate::accounts::{self, User};
 use crate::clock;
 
-/// The verb that makes a filterd this process; nobody types it.
+/// The internal command that makes filterd this process; users do not call it.
 pub const VERB: &str = "fetcher";
 
-/// How much longer than it may take a fetch is left alone, so that it can say itself that it took too long.
+/// How much longer than its limit a fetch may run, so that it can report the timeout itself.
 pub const LATEST: Duration = Duration::from_secs(1);
 
-/// Lists are fetched a few at a time; each of these is a process.
+/// The most fetches at once; each is a process.
 const MOST: usize = 16;
 
-/// Whom root becomes that is told nobody else.
+/// The user that root becomes by default.
 const NOBODY: &str = "nobody";
 
-/// What most systems call nobody, where none is listed.
+/// The usual ID of this user, for systems that do not list it.
 const NOBODYS_NUMBER: u32 = 65534;
 
-/// Under way.
+/// A fetch under way.
 struct Fetch {
     child: Child,
     ended: OwnedFd,
-    /// Kept to see that nobody listens any more.
+    /// Kept to notice when the receiver is gone.
     socket: OwnedFd,
     latest: Instant,
 }
 
-/// Is that process. With a reader only what the configuration names is fetched.
+/// Runs the spawner process. With a reader, it fetches only what the configuration names.
 pub fn be(user: Option<&str>, reader: Option<Reader>) -> io::Result<()> {
     set_name(c"filterd-fetcher")?;
     set_no_new_privs(true)?;
@@ -59,7 +59,7 @@ pub fn be(user: Option<&str>, reader: Option<Reader>) -> io::Result<()> {
     }
     become_nobody_in_particular(user)?;
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-    // Signals to a whole terminal or service are for the other process: this one ends after it.
+    // Signals to a whole terminal or service are for the daemon; this process ends after it.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]).thread_block()?;
     let line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
     if !restrict::spawner()? {
@@ -93,7 +93,7 @@ fn become_nobody_in_particular(user: Option<&str>) -> io::Result<()> {
     })
 }
 
-/// Starts what is asked for and ends what takes too long, until the line closes.
+/// Starts the ordered fetches, and ends those that take too long, until the socket closes.
 fn serve(line: &Line, versions: &mut Versions) -> io::Result<()> {
     let mut fetches: Vec<Fetch> = Vec::new();
     loop {
@@ -113,17 +113,18 @@ fn serve(line: &Line, versions: &mut Versions) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until somebody asks, a fetch ends, nobody listens to one, or one takes too long. Is somebody asking?
+/// Waits for an order, the end of a fetch, a receiver that closed its socket, or a timeout. Returns whether
+/// there is an order.
 fn wait(line: &Line, fetches: &[Fetch]) -> io::Result<bool> {
     let mut who = vec![PollFd::new(line.as_fd(), PollFlags::POLLIN)];
     for fetch in fetches {
         who.push(PollFd::new(fetch.ended.as_fd(), PollFlags::POLLIN));
-        // That it is hung up is told unasked.
+        // poll reports a hang-up without being asked.
         who.push(PollFd::new(fetch.socket.as_fd(), PollFlags::empty()));
     }
     let now = clock::instant();
     let first = fetches.iter().map(|fetch| fetch.latest.saturating_duration_since(now)).min();
-    // One millisecond more, lest it wakes up just before.
+    // One millisecond more, so that it does not wake just before the timeout.
     let timeout = first.map_or(PollTimeout::NONE, |first| {
         PollTimeout::try_from(first + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
     });
@@ -134,7 +135,7 @@ fn wait(line: &Line, fetches: &[Fetch]) -> io::Result<bool> {
     }
 }
 
-/// Has it ended, or is it to end?
+/// True if the fetch has ended, or was ended here.
 fn is_over(fetch: &mut Fetch) -> bool {
     if let Ok(Some(_)) = fetch.child.try_wait() {
         return true;
@@ -173,7 +174,7 @@ fn spawn(patience: Duration, socket: &OwnedFd, permits: &Permits) -> io::Result<
     let (given, socket) = (socket.try_clone()?, socket.try_clone()?);
     let mut command = Command::new("/proc/self/exe");
     command.arg0("filterd").arg(child::VERB).arg(std::process::id().to_string()).current_dir("/").env_clear();
-    // Where an operator keeps the authorities to be trusted, if not where the system does.
+    // An operator may keep trusted authorities outside the usual places.
     let authorities = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter();
     command.envs(authorities.filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.stdin(Stdio::from(written(permits)?)).stdout(Stdio::from(given));
@@ -187,7 +188,7 @@ fn spawn(patience: Duration, socket: &OwnedFd, permits: &Permits) -> io::Result<
     Ok(Fetch { child, ended, socket, latest })
 }
 
-/// In memory, to be read from its beginning.
+/// Writes the permits to memory, and rewinds to their start.
 fn written(permits: &Permits) -> io::Result<File> {
     let mut file = File::from(memfd_create(c"permits", MemfdFlags::CLOEXEC)?);
     serde_json::to_writer(&file, permits)?;

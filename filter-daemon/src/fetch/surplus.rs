@@ -1,5 +1,5 @@
-//! Sees whether a server has sent more than it said it would: then what it said is wrong, and what was taken for all of it
-//! is not. Only what had come by then is seen, which is nearly always the case.
+//! Detects that a server sent more than the size that it announced. The announced size is then wrong, and
+//! the body may be incomplete. Only bytes that have already arrived are seen, which nearly always suffices.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTi
 
 use super::connector::Connected;
 
-/// Wraps connections, the last of all: what it sees is HTTP.
+/// Wraps connections as the outermost layer, where the bytes are HTTP.
 pub struct Watch(pub Connected);
 
-/// One connection.
+/// A connection that is watched for surplus bytes.
 pub struct Watched<T: Transport> {
     inner: T,
     connected: Connected,
@@ -47,7 +47,7 @@ impl<T: Transport> Transport for Watched<T> {
     }
 }
 
-/// A connection goes as soon as its body has ended.
+/// A connection is dropped as soon as its body has ended.
 impl<T: Transport> Drop for Watched<T> {
     fn drop(&mut self) {
         self.connected.seen().has_surplus = !self.inner.buffers().input().is_empty();

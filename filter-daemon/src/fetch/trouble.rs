@@ -1,4 +1,4 @@
-//! What the client says went wrong, in words that tell an operator what to look at.
+//! Translates errors of the HTTP client into messages that show an operator where to look.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -15,7 +15,7 @@ use ureq::Error;
 use super::error::{FetchError, SELF_SIGNED};
 use super::url::Url;
 
-/// What is known of where it went wrong.
+/// The circumstances of an error.
 pub struct Trouble<'a> {
     pub url: &'a Url,
     pub patience: Duration,
@@ -23,7 +23,7 @@ pub struct Trouble<'a> {
 }
 
 impl Trouble<'_> {
-    /// After so many bytes of the body.
+    /// Translates an error after this many bytes of the body.
     pub fn of(&self, error: Error, bytes: u64) -> FetchError {
         match error {
             Error::Other(ours) => match ours.downcast::<FetchError>() {
@@ -60,7 +60,7 @@ impl Trouble<'_> {
 
     fn distrust(&self, error: &rustls::Error) -> FetchError {
         let why = match error {
-            // The first byte that came is none that TLS begins with.
+            // The first byte cannot begin a TLS message.
             rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
                 return FetchError::NoTls { host: self.host(), port: self.url.port() };
             }
@@ -88,7 +88,7 @@ fn broken_off(bytes: u64, error: &io::Error) -> FetchError {
     FetchError::BrokenOff { bytes, why }
 }
 
-/// The usual ones, in plain words.
+/// Describes the usual certificate errors in plain words.
 fn doubt(error: &CertificateError) -> String {
     match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

@@ -1,4 +1,4 @@
-//! Where something is fetched from: an http or https address without anybody's name and password in it.
+//! An http or https URL without user name and password.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +9,15 @@ use ureq::http::Uri;
 
 use crate::text::printable;
 
-/// Longer ones are no address but a mistake, and servers refuse them.
+/// The most bytes of a URL. Longer ones are mistakes, and servers refuse them.
 const LONGEST: usize = 4096;
 
-/// An address that can be asked.
+/// A URL that can be fetched.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Url(Uri);
 
-/// Who answers: credentials are for one of these alone.
+/// The origin of a URL. Credentials are for one origin alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub is_secure: bool,
@@ -25,28 +25,28 @@ pub struct Origin {
     pub port: u16,
 }
 
-/// Why a text is no address that can be asked.
+/// Why a text is no valid URL.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotAUrl {
-    /// It is neither http nor https.
+    /// The scheme is neither http nor https.
     #[error("it begins with neither http:// nor https://")]
     Scheme,
-    /// Nobody is named.
+    /// There is no host.
     #[error("it names no host")]
     Host,
-    /// Names and passwords do not belong here.
+    /// It contains a user name or password.
     #[error("it has a name or a password in it: these belong under `auth`")]
     UserInfo,
-    /// No more than so much.
+    /// It exceeds the length limit.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
-    /// What stands there cannot be in an address.
+    /// It has characters that a URL cannot have.
     #[error("{0}")]
     Malformed(String),
 }
 
 impl Url {
-    /// Reads one.
+    /// Parses a URL, without surrounding spaces.
     pub fn parse(text: &str) -> Result<Self, NotAUrl> {
         let text = text.trim();
         if text.len() > LONGEST {
@@ -71,7 +71,7 @@ impl Url {
         }
     }
 
-    /// Where somebody is sent who asks for `location` here.
+    /// The URL to which a redirect to `location` leads from here.
     pub fn join(&self, location: &str) -> Result<Self, NotAUrl> {
         let location = location.trim().split('#').next().unwrap_or_default();
         let scheme = self.0.scheme_str().unwrap_or("http");
@@ -93,40 +93,39 @@ impl Url {
         Self::parse(&text)
     }
 
-    /// All of it, which may have a secret in its query.
+    /// The whole URL, whose query may contain a secret.
     pub fn as_text(&self) -> String {
         self.0.to_string()
     }
 
-    /// As the client wants it.
+    /// The form that the client needs.
     pub fn uri(&self) -> &Uri {
         &self.0
     }
 
-    /// Is what goes there and comes back kept from others?
+    /// True if the transfer is encrypted.
     pub fn is_secure(&self) -> bool {
         self.0.scheme_str() == Some("https")
     }
 
-    /// Who is asked, as a name or an address; one of IPv6 without brackets.
+    /// The host name or address; an IPv6 address without brackets.
     pub fn host(&self) -> &str {
         let host = self.0.host().expect("an address without a host is not parsed");
         host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
     }
 
-    /// At which port.
+    /// The port, or the default of the scheme.
     pub fn port(&self) -> u16 {
         self.0.port_u16().unwrap_or(if self.is_secure() { 443 } else { 80 })
     }
 
-    /// Who answers.
     pub fn origin(&self) -> Origin {
         let host = self.host().trim_end_matches('.').to_ascii_lowercase();
         Origin { is_secure: self.is_secure(), host, port: self.port() }
     }
 }
 
-/// `[::1]` has colons that are no port's.
+/// The colons of `[::1]` do not start a port.
 fn has_colon_behind_host(authority: &str) -> bool {
     authority.rsplit(']').next().is_some_and(|behind| behind.contains(':'))
 }
@@ -136,7 +135,7 @@ fn has_scheme(location: &str) -> bool {
     beginning.contains(':')
 }
 
-/// `/a/./b/../c?d` is `/a/c?d`.
+/// Removes dot segments: `/a/./b/../c?d` becomes `/a/c?d`.
 fn without_dots(location: &str) -> String {
     let (path, query) = location.split_at(location.find('?').unwrap_or(location.len()));
     let mut kept: Vec<&str> = Vec::new();
@@ -158,7 +157,7 @@ fn without_dots(location: &str) -> String {
     format!("/{}{query}", kept.join("/"))
 }
 
-/// As people and logs may see it: keys are often given in the query, so that is not shown.
+/// The form for people and logs. The query is omitted, because it often contains a key.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let authority = self.0.authority().map_or("", |authority| authority.as_str());

@@ -1,8 +1,8 @@
-//! The SSH connection that whoever asks says to have come by, and whether the kernel knows of it.
+//! The SSH connection that a caller names as its own, and whether the kernel has it.
 //!
-//! What a program says of itself proves nothing; but whoever may ask filterd for anything may have any address allowed, so that a lie
-//! gains nobody anything. That the connection must be open at this moment keeps out what was true once: a shell that was
-//! left behind in a terminal multiplexer, say.
+//! A program's statement about itself proves nothing. But a caller who may give orders to filterd may allow
+//! any address anyway, so a lie gains nothing. The connection must be open at this moment. This excludes
+//! connections that have ended, such as that of a shell left behind in a terminal multiplexer.
 
 use std::fmt;
 use std::io;
@@ -17,31 +17,30 @@ use rtnetlink::sys::{Socket, SocketAddr as NetlinkAddress};
 
 use super::plain;
 
-/// The kernel's number for a connection that stands.
+/// The kernel's number for an established connection.
 const ESTABLISHED: u8 = 1;
 
-/// In place of a socket's cookie: any will do.
+/// The cookie that matches any socket.
 const ANY_COOKIE: [u8; 8] = [0xFF; 8];
 
-/// More than one answer of the kernel about one socket.
+/// The size of the receive buffer, which exceeds one answer about one socket.
 const LONGEST: usize = 16 * 1024;
 
 /// Both ends of a TCP connection of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Connection {
-    /// The other end.
+    /// The remote end of the connection.
     pub peer: SocketAddr,
-    /// Ours.
     pub own: SocketAddr,
 }
 
 impl Connection {
-    /// What sshd tells those it starts, in `SSH_CONNECTION`: address and port of the other end, and ours.
+    /// Parses `SSH_CONNECTION`, which sshd sets: address and port of the remote end, then of this host.
     #[must_use]
     pub fn parse(words: &str) -> Option<Self> {
         let mut words = words.split_ascii_whitespace();
         let mut end = || {
-            // A link-local one has its interface behind it.
+            // A link-local address is followed by its interface.
             let address: IpAddr = words.next()?.split('%').next()?.parse().ok()?;
             Some(SocketAddr::new(plain(address), words.next()?.parse().ok()?))
         };
@@ -49,7 +48,7 @@ impl Connection {
         (words.next().is_none() && peer.is_ipv4() == own.is_ipv4()).then_some(Self { peer, own })
     }
 
-    /// Does it stand, in the network namespace of this process?
+    /// True if the connection is established in the network namespace of this process.
     pub fn is_open(&self) -> io::Result<bool> {
         let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
         socket.bind_auto()?;
@@ -87,7 +86,7 @@ impl Connection {
     }
 }
 
-/// As sshd tells it.
+/// The format of `SSH_CONNECTION`.
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { peer, own } = self;
@@ -95,7 +94,7 @@ impl fmt::Display for Connection {
     }
 }
 
-/// Where nobody has the connection, whoever listens there is told, or that there is nobody.
+/// If there is no such connection, the kernel describes a listening socket, or reports that there is none.
 fn is_open(answer: &[u8]) -> io::Result<bool> {
     let message = NetlinkMessage::<SockDiagMessage>::deserialize(answer).map_err(io::Error::other)?;
     if let NetlinkPayload::Error(error) = message.payload {

@@ -1,4 +1,4 @@
-//! This host's own addresses and its gateways, as the kernel tells them.
+//! The addresses and gateways of this host, from the kernel.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,10 +13,11 @@ use tokio::sync::mpsc;
 
 use super::{Fact, What, plain};
 
-/// A router on the internet's backbone has a million of them, and asks for none of it: its default routes, if any, come first.
+/// The most routes that are read. An internet router has a million of them and needs none of this; default
+/// routes, if any, come first.
 const MOST_ROUTES: usize = 10_000;
 
-/// All of them, in the network namespace of this process.
+/// All facts in the network namespace of this process.
 pub async fn facts() -> Result<Vec<Fact>, rtnetlink::Error> {
     let (connection, handle, _) =
         rtnetlink::new_connection().map_err(|error| rtnetlink::Error::NamespaceError(error.to_string()))?;
@@ -26,7 +27,8 @@ pub async fn facts() -> Result<Vec<Fact>, rtnetlink::Error> {
     found
 }
 
-/// Tells whenever an address or a route came, went or changed; many changes in a row may be told as one.
+/// Reports when an address or a route was added, removed or changed. Consecutive changes may be reported as
+/// one.
 pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     let groups = [
         MulticastGroup::Ipv4Ifaddr,
@@ -38,9 +40,9 @@ pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     let (tell, told) = mpsc::channel(1);
     tokio::spawn(connection);
     tokio::spawn(async move {
-        // Whatever it says, even that messages were lost: look again.
+        // Any message, even one about lost messages, means to look again.
         while messages.next().await.is_some() {
-            // One that waits to be heard says it all.
+            // A report that is still unread also stands for this one.
             _ = tell.try_send(());
         }
     });
@@ -87,14 +89,14 @@ async fn own(handle: &Handle) -> Result<Vec<Fact>, rtnetlink::Error> {
                 other = Some(*address);
             }
         }
-        // On a link between two the other end has the second, and this one the first.
+        // On a point-to-point link, the second address is that of the other end.
         let own = local.or(other).into_iter();
         facts.extend(own.map(|address| Fact { address: plain(address), what: What::Own(name.clone()) }));
     }
     Ok(facts)
 }
 
-/// Where packets of this route go first; there may be several.
+/// The gateways of this route; there may be several.
 fn gateways(route: &RouteMessage) -> Vec<IpAddr> {
     let mut all: Vec<_> = route.attributes.iter().filter_map(gateway).collect();
     for attribute in &route.attributes {

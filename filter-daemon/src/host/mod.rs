@@ -1,7 +1,8 @@
-//! What this host must not be cut off from, as it is right now: its own addresses, gateways, name servers, and whoever is
-//! logged in from elsewhere. Never a mere connection to a port: every brute-forcer has one.
+//! Finds the addresses that must not be blocked at this moment. These are the addresses of this host, its
+//! gateways, its name servers, and the remote hosts of open login sessions. A mere connection to a port
+//! never counts, because every brute-force attacker has one.
 //!
-//! All of it is of the network namespace and of the mounts that this process sees, and readable by any user.
+//! All of it belongs to the network namespace and mounts of this process, and any user can read it.
 
 mod connection;
 mod links;
@@ -19,64 +20,62 @@ pub use connection::Connection;
 pub use links::{changes, facts as links};
 pub use stamp::Stamp;
 
-/// An address that must not be cut off, and why.
+/// An address that must stay connected, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fact {
-    /// The address.
     pub address: IpAddr,
-    /// What it is to this host.
+    /// The role of the address.
     pub what: What,
 }
 
-/// What an address is to this host.
+/// The role of an address for this host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum What {
-    /// Its own, on this interface.
+    /// An address of this host, on this interface.
     Own(String),
-    /// Packets leave by it.
+    /// A gateway of this host.
     Gateway,
-    /// It is asked for names.
+    /// A name server of this host.
     NameServer,
-    /// Somebody is logged in from there: the user, if that is known.
+    /// A remote host with a login session of this user, if the user is known.
     Session(String),
-    /// Whoever asks filterd for something is logged in from there.
+    /// The host from which the caller of filterd is logged in.
     Asker,
-    /// This list was last fetched from there.
+    /// The server from which this list was last fetched.
     Feed(String),
 }
 
-/// What was found, and what could not be found out: each to be told with what to do.
+/// The facts found, and reports of what could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The facts.
     pub facts: Vec<Fact>,
-    /// Why there may be more.
+    /// Reports of what could not be read.
     pub untold: Vec<Untold>,
 }
 
-/// Something that could not be found out.
+/// A report of something that could not be found out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Untold {
-    /// What, and why.
+    /// The missing fact, and the reason.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub remedy: String,
 }
 
-/// Where files are looked for that tell of name servers and sessions.
+/// The files that list name servers and sessions.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Name servers: all that are there count.
+    /// Files with name servers; every existing one is read.
     pub resolvers: Vec<PathBuf>,
-    /// What logind tells of its sessions, a file each.
+    /// The directory where logind has one file for each session.
     pub sessions: PathBuf,
-    /// The older list of who is logged in.
+    /// The older list of logins.
     pub utmp: PathBuf,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        // Behind the resolvers of systemd and NetworkManager are others.
+        // The local resolvers of systemd and NetworkManager forward to the servers in these files.
         let behind = ["/run/systemd/resolve/resolv.conf", "/run/NetworkManager/no-stub-resolv.conf"];
         let resolvers = std::iter::once("/etc/resolv.conf").chain(behind);
         Self {
@@ -88,7 +87,7 @@ impl Default for Places {
 }
 
 impl Places {
-    /// What files tell. One that is not there tells nothing; one that cannot be read is told.
+    /// Reads the files. A missing file counts as empty, and an unreadable one is reported.
     pub fn look(&self) -> Found {
         let mut found = Found::default();
         for path in &self.resolvers {
@@ -102,14 +101,14 @@ impl Places {
         found
     }
 
-    /// What tells whether any of them has changed.
+    /// A stamp that changes when any of the files changes.
     pub fn stamp(&self) -> Stamp {
         Stamp::of(self.resolvers.iter().chain([&self.sessions, &self.utmp]))
     }
 }
 
 impl Found {
-    /// What was read; what is not there is none.
+    /// The result of a read; none if the file is missing or unreadable.
     fn take<T>(&mut self, path: &Path, read: io::Result<T>) -> Option<T> {
         match read {
             Ok(read) => Some(read),
@@ -128,12 +127,12 @@ impl Found {
     }
 }
 
-/// Nobody sends from these.
+/// True for addresses that no packet comes from.
 fn means_nobody(address: IpAddr) -> bool {
     address.is_unspecified() || address.is_multicast()
 }
 
-/// IPv4 in the form that sockets for both families use is IPv4.
+/// Converts IPv4 addresses from the IPv6 form that dual-stack sockets use.
 fn plain(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }

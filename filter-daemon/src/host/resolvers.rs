@@ -1,13 +1,13 @@
-//! Name servers, as resolv.conf(5) names them.
+//! Name servers from files in the format of resolv.conf(5).
 
 use super::{Fact, What, plain};
 
-/// The name servers of such a file.
+/// The name servers in the text of such a file.
 pub fn facts(text: &str) -> impl Iterator<Item = Fact> + '_ {
     let words = text.lines().filter_map(|line| line.trim_start().strip_prefix("nameserver"));
     let words =
         words.filter_map(|rest| rest.starts_with([' ', '\t']).then(|| rest.split_whitespace().next())?);
-    // A link-local one has its interface behind it.
+    // A link-local address is followed by its interface.
     let addresses = words.filter_map(|word| word.split('%').next()?.parse().ok());
     addresses.map(|address| Fact { address: plain(address), what: What::NameServer })
 }

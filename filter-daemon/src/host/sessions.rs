@@ -1,29 +1,29 @@
-//! Who is logged in from elsewhere, as logind tells it: a file for each session, `KEY=value` a line.
+//! Remote login sessions from logind: one file for each session, with lines `KEY=value`.
 
 use std::fs;
 use std::path::Path;
 
 use super::{Fact, Found, Untold, What, plain};
 
-/// More sessions than this are not looked at: each is a file to be read.
+/// The most sessions that are read, because each is a file.
 const MOST: usize = 4096;
 
-/// What a session tells.
+/// The remote host of a session.
 #[derive(Debug, PartialEq, Eq)]
 enum Remote {
-    /// Where it comes from.
+    /// An address with its user.
     Address(Fact),
-    /// The same by a name, of this user. Whoever resolves it may be told anything.
+    /// A host name with its user. A name is never resolved, because the answer could be forged.
     Name { host: String, user: String },
 }
 
-/// Takes the remote hosts of all sessions in this directory. Of one that tells a name, an address may be known already, from
-/// elsewhere.
+/// Adds the remote hosts of all sessions in this directory. A session with a host name needs no report if
+/// an address of its user is already known.
 pub fn look(directory: &Path, found: &mut Found) {
     let Some(files) = found.take(directory, fs::read_dir(directory)) else { return };
     let mut named = Vec::new();
     for file in files.flatten().take(MOST) {
-        // Its file may have gone meanwhile. Beside it may lie the pipe by which it is known to be alive.
+        // The file may be gone by now, and the session's FIFO may be beside it.
         if !file.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
@@ -47,7 +47,7 @@ pub fn look(directory: &Path, found: &mut Found) {
     }));
 }
 
-/// The remote host of one that somebody is logged in by.
+/// The remote host of an open remote session.
 fn remote(session: &str) -> Option<Remote> {
     let value = |key: &str| session.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     if value("REMOTE") != Some("1") || value("STATE") == Some("closing") {

@@ -1,4 +1,4 @@
-//! Whether files are as they were, without reading them.
+//! Detects changes of files without reading them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use crate::clock;
 
-/// The kernel's clock for files goes in steps: what was changed so lately may change again without another stamp.
+/// The kernel's timestamps of files have coarse steps. A file that was changed this recently may change
+/// again with the same stamp.
 const RECENT: Duration = Duration::from_millis(100);
 
-/// What identifies the contents of some files.
+/// Identifies the contents of some files.
 #[derive(Clone, Debug, Default)]
 pub struct Stamp {
     files: Vec<Option<[i64; 7]>>,
-    /// None of them had just been changed.
+    /// True if none of the files was changed recently.
     is_settled: bool,
 }
 
 impl Stamp {
-    /// Of what is at these paths now; what is not there has none. To be taken before they are read.
+    /// The stamp of the files at these paths now. Take it before reading them.
     pub fn of(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
         let files: Vec<_> = paths.into_iter().map(|path| of(path.as_ref())).collect();
         let settled = clock::since_1970().saturating_sub(RECENT);
@@ -29,7 +30,7 @@ impl Stamp {
         Self { files, is_settled }
     }
 
-    /// Are the files certainly as they were when this was taken?
+    /// True if the files are certainly unchanged since this stamp was taken.
     pub fn is_still(&self, now: &Self) -> bool {
         self.is_settled && self.files == now.files
     }

@@ -1,4 +1,4 @@
-//! Who is logged in, as utmp(5) tells it where there is no logind: records of one size.
+//! Logins from utmp(5), for systems without logind: records of a fixed size.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,27 +11,28 @@ use nix::unistd::Pid;
 
 use super::{Fact, What, plain};
 
-/// Bytes of a record on Linux, on every processor that we know.
+/// The size of a record on Linux, equal on all known processors.
 const RECORD: usize = 384;
 
-/// So much of it is read: ten thousand sessions.
+/// The most bytes that are read: ten thousand sessions.
 const MOST: u64 = 10_000 * RECORD as u64;
 
-/// The kind of a record of somebody who is logged in.
+/// The type of a record of a login session.
 const USER_PROCESS: u16 = 7;
 
 const PROCESS: std::ops::Range<usize> = 4..8;
 const USER: std::ops::Range<usize> = 44..76;
 const ADDRESS: std::ops::Range<usize> = 348..364;
 
-/// As much of the file as counts.
+/// Reads the file, up to the limit.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut records = Vec::new();
     File::open(path)?.take(MOST).read_to_end(&mut records)?;
     Ok(records)
 }
 
-/// The remote hosts of everybody in it. What a crash has left there of somebody whose process is gone tells nothing.
+/// The remote hosts of all sessions. A record whose process is gone is left over from a crash, and is
+/// skipped.
 pub fn facts(utmp: &[u8]) -> impl Iterator<Item = Fact> + '_ {
     facts_of(utmp, |process| kill(Pid::from_raw(process), None) != Err(Errno::ESRCH))
 }
@@ -45,12 +46,12 @@ fn fact(record: &[u8], is_alive: impl Fn(i32) -> bool) -> Option<Fact> {
         return None;
     }
     let process = i32::from_ne_bytes(record.get(PROCESS)?.try_into().ok()?);
-    // Who writes none, or groups of them, says nothing of a process.
+    // Zero or a process group identifies no process.
     if process > 0 && !is_alive(process) {
         return None;
     }
     let bytes: [u8; 16] = record.get(ADDRESS)?.try_into().ok()?;
-    // An IPv4 address takes the first four bytes, and the others are zero.
+    // An IPv4 address fills the first four bytes; the others are zero.
     let address: IpAddr = match bytes {
         [a, b, c, d, rest @ ..] if rest == [0; 12] => Ipv4Addr::from([a, b, c, d]).into(),
         bytes => Ipv6Addr::from(bytes).into(),

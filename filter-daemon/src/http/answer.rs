@@ -1,4 +1,5 @@
-//! What an answer is made of. Whatever it is, no browser shows it in somebody else's page, keeps it, or guesses what it is.
+//! Builds HTTP responses. Their headers keep browsers from embedding, caching or guessing the type of any
+//! response.
 
 use std::convert::Infallible;
 
@@ -8,10 +9,10 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode, header};
 
-/// An answer, whole or as a stream.
+/// A response with a whole or streamed body.
 pub type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
-/// Of every answer. The page has a policy of its own in the place of the first.
+/// The headers of every response. The page replaces the first one with a policy of its own.
 const HEADERS: [(HeaderName, &str); 5] = [
     (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
     (header::CACHE_CONTROL, "no-store"),
@@ -20,17 +21,17 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// This, of this kind.
+/// A response with this text of this content type.
 pub fn whole(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
     of(status, kind, Full::new(text.into()).boxed_unsync())
 }
 
-/// One sentence.
+/// A response of one sentence.
 pub fn sentence(status: StatusCode, text: &str) -> Answer {
     whole(status, "text/plain; charset=utf-8", format!("{text}\n"))
 }
 
-/// The same of any body.
+/// A response with any body.
 pub fn of(status: StatusCode, kind: &'static str, body: UnsyncBoxBody<Bytes, Infallible>) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;

@@ -1,42 +1,42 @@
-//! Who gets a connection. The number of callers is limited, and so is the number from one source. A caller who keeps silent
-//! makes room for the next one, and one place more is kept for `/healthz`.
+//! Admits connections, within a total limit and a limit for each source. Silent callers make room for new
+//! ones, and one extra connection is reserved for `/healthz`.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use crate::control::connections::{Connection, Connections};
 
-/// So many connections at once: each may hold a request and an answer.
+/// The most connections, each of which may hold a request and a response.
 pub const CONNECTIONS: usize = 64;
 
-/// So many of them from one source. A browser, a scraper and a supervisor on one machine need fewer.
+/// The most connections from one source. A browser, a scraper and a supervisor on one machine need fewer.
 pub const OF_A_SOURCE: usize = 16;
 
-/// Of an IPv6 address these bits are the source: whoever has one address of a /64 has all of them.
+/// The bits of an IPv6 address that identify the source, because one host may use a whole /64.
 const SOURCE_BITS: u32 = 64;
 
-/// What a caller is served.
+/// The requests that a caller may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
-    /// All there is.
+    /// All requests are served.
     Everything,
-    /// Only `/healthz`: all other places are taken by callers who are being served.
+    /// Only `/healthz`, because callers who are being served use all other connections.
     Health,
 }
 
-/// All callers. Dropping them ends their connections.
+/// All connections; dropping them closes them.
 pub struct Callers {
     usual: Connections<IpAddr>,
     reserved: Connections<IpAddr>,
 }
 
 impl Callers {
-    /// Nobody yet.
+    /// Starts without any connections.
     pub fn new() -> Self {
         Self { usual: Connections::new(CONNECTIONS), reserved: Connections::new(1) }
     }
 
-    /// Gives a caller from this address a connection, if there is any. Whoever has kept filterd waiting the longest makes
-    /// room: first among those from the same source, if these are as many as may be.
+    /// Admits a caller from this address, if there is room. The caller that has kept filterd waiting the
+    /// longest makes room. If the source has reached its limit, one of its own callers does.
     pub fn admit<S: Future<Output = ()> + Send + 'static>(
         &mut self,
         address: IpAddr,
@@ -53,7 +53,7 @@ impl Callers {
         } else if let Some(connection) = self.reserved.free() {
             self.reserved.take(source, connection.clone(), session(connection, Offer::Health));
         }
-        // Else the stream is dropped with the session that nobody began.
+        // Otherwise the stream is dropped together with the unused session.
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Callers whose sessions never end, and what each was offered.
+    /// Callers whose sessions never end, with the offer to each.
     struct Hall {
         callers: Callers,
         admitted: Arc<Mutex<Vec<(Connection, Offer)>>>,
@@ -85,7 +85,7 @@ mod tests {
             Self { callers: Callers::new(), admitted: Arc::default() }
         }
 
-        /// Somebody comes from there. What is he offered?
+        /// Admits a caller from this address, and returns its offer.
         fn comes(&mut self, address: &str) -> Option<(Connection, Offer)> {
             let before = self.admitted.lock().unwrap().len();
             let admitted = self.admitted.clone();
@@ -119,7 +119,7 @@ mod tests {
         let mut hall = Hall::new();
         hall.comes("198.51.100.1").unwrap();
         (0..200).for_each(|_| assert_eq!(hall.offer("192.0.2.1"), Some(Offer::Everything)));
-        // The same /64, and an IPv4 address in the shape of IPv6.
+        // The first addresses share a /64; the last one is IPv4 in the form of IPv6.
         (0..200).for_each(|host| _ = hall.comes(&format!("2001:db8::{host:x}")).unwrap());
         hall.comes("::ffff:192.0.2.1").unwrap();
         let count =

@@ -1,4 +1,4 @@
-//! For whoever decides by a number whether to start filterd anew, or to send somebody here.
+//! Health checks for supervisors and load balancers, which decide by the status code.
 
 use hyper::StatusCode;
 use tokio::sync::mpsc;
@@ -12,10 +12,10 @@ use crate::control::Call;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::text::printable;
 
-/// Whether it is ready, and what is said of it.
+/// Status and text of a readiness check.
 pub type Readiness = (StatusCode, String);
 
-/// Does the daemon's loop answer? Nothing else matters here: starting it anew mends nothing else.
+/// Checks only that the daemon's loop answers, because a restart would fix nothing else.
 pub async fn is_alive(calls: &mpsc::Sender<Call>) -> Answer {
     if owner::answers(calls).await {
         sentence(StatusCode::OK, "filterd answers")
@@ -28,7 +28,8 @@ pub async fn is_alive(calls: &mpsc::Sender<Call>) -> Answer {
     }
 }
 
-/// Is protection what the configuration says? A list that is held back does not matter: what was there before is in force.
+/// Checks that protection is as configured. A list that keeps its previous version does not count as a
+/// fault.
 pub async fn is_ready(calls: &mpsc::Sender<Call>, shared: &Shared<Readiness>) -> Answer {
     let ready = shared.get(|| async {
         let snapshot = owner::look(calls).await?;
@@ -41,7 +42,7 @@ pub async fn is_ready(calls: &mpsc::Sender<Call>, shared: &Shared<Readiness>) ->
     }
 }
 
-/// The sentence, and below it what is not as it should be, each with what mends it.
+/// The summary, and below it each fault with its fix.
 fn told(snapshot: &Snapshot) -> String {
     let faults = snapshot.faults.iter().flat_map(|fault| {
         let lines = fault.told.lines().map(printable::on_one_line).enumerate();

@@ -1,4 +1,4 @@
-//! Lets callers in, and keeps each within limits of time and number.
+//! Accepts connections, within limits of time and number.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -29,32 +29,32 @@ use crate::control::connections::Connection;
 use crate::control::wire::{About, Fault};
 use crate::text::Explanation;
 
-/// So many of these the kernel keeps for each address.
+/// The kernel's queue of unaccepted connections for each address.
 const WAITING_TO_BE_LET_IN: u32 = 1024;
 
-/// For so long a caller may take for his request,
+/// How long a caller may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// and for so many milliseconds he may take nothing of what is sent to him. Then the kernel closes his connection.
+/// How many milliseconds a caller may read nothing of the response. Then the kernel closes the connection.
 const DEAF: u32 = 10_000;
 
-/// Of what he has not taken, so many bytes wait in the kernel.
+/// The most unread bytes of a response that wait in the kernel.
 const WAITING: usize = 64 * 1024;
 
-/// A request has no more bytes.
+/// The most bytes of a request.
 const REQUEST: usize = 16 * 1024;
 
-/// At first it is tried so often, and no longer than a second, to listen where somebody else does.
+/// The interval of the first attempts to listen at an address in use, which together take a second at most.
 const SOON: Duration = Duration::from_millis(20);
 const SOON_TRIES: u32 = 50;
 
-/// So often it is tried to listen where that does not go.
+/// The interval of later attempts.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Why nobody listens where somebody should, by where that is.
+/// The fault of each address where filterd cannot listen.
 pub type Faults = BTreeMap<SocketAddr, Fault>;
 
-/// Listens where it is wanted, wherever that is by and by.
+/// Listens at the wanted addresses, and follows their changes.
 pub async fn serve(
     mut wanted: watch::Receiver<Metrics>,
     faults: watch::Sender<Faults>,
@@ -69,7 +69,7 @@ pub async fn serve(
     }
 }
 
-/// Until it is dropped; then all connections close.
+/// Listens until it is dropped, which closes all connections.
 async fn listen(metrics: Metrics, faults: &watch::Sender<Faults>, calls: &mpsc::Sender<Call>) {
     faults.send_replace(Faults::default());
     for warning in metrics.warnings() {
@@ -83,11 +83,11 @@ async fn listen(metrics: Metrics, faults: &watch::Sender<Faults>, calls: &mpsc::
         listen_at(*address, reach, faults, &routes, &callers)
     });
     join_all(each).await;
-    // Where there is nowhere to listen.
+    // There may be no address to listen at.
     pending().await
 }
 
-/// All addresses share what there is room for.
+/// Listens at one address. All addresses share the limits of connections.
 async fn listen_at(
     address: SocketAddr,
     reach: Reach,
@@ -102,17 +102,17 @@ async fn listen_at(
             Ok((stream, from)) => {
                 let session = |connection, offer| converse(stream, connection, offer, routes.clone());
                 callers.lock().unwrap_or_else(PoisonError::into_inner).admit(from.ip(), session);
-                // A request that came with the connection is read before the next caller can take its place.
+                // A request that came with the connection is read before the next caller can evict it.
                 yield_now().await;
             }
-            // Out of descriptors or memory: some come free when others leave.
+            // Descriptors or memory are exhausted until other connections end.
             Err(_) => sleep(AGAIN).await,
         }
     }
 }
 
-/// Tries until it goes: an address may come later, and an earlier filterd go later. The one whose place this one takes goes
-/// at once, so that a port in use is not told before it has been for a while.
+/// Tries until it succeeds, because an address may appear later and an earlier filterd may end later. The
+/// filterd that this one replaces ends at once, so a port in use is reported only after a while.
 async fn bound(address: SocketAddr, reach: Reach, faults: &watch::Sender<Faults>) -> TcpListener {
     let mut left = SOON_TRIES;
     loop {
@@ -136,18 +136,18 @@ async fn bound(address: SocketAddr, reach: Reach, faults: &watch::Sender<Faults>
     }
 }
 
-/// Who reaches `[::]`.
+/// The connections that a socket at `[::]` accepts.
 #[derive(Clone, Copy)]
 enum Reach {
-    /// Whoever asks for any address, as the kernel has it.
+    /// IPv6 and IPv4, which is the kernel's default.
     Whole,
-    /// Only who asks for an IPv6 address: 0.0.0.0 at the same port is listened at, too.
+    /// IPv6 only, because 0.0.0.0 with the same port has a socket of its own.
     Own,
 }
 
 fn bind(address: SocketAddr, reach: Reach) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // Connections that have just ended are in nobody's way.
+    // Connections that have just ended do not block the address.
     socket.set_reuseaddr(true)?;
     if let (Reach::Own, SocketAddr::V6(_)) = (reach, address) {
         setsockopt(&socket, sockopt::Ipv6V6Only, &true)?;
@@ -172,7 +172,7 @@ fn not_listening(address: SocketAddr, error: &io::Error) -> Fault {
     Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told, id: None }
 }
 
-/// One request and its answer. A caller who breaks off has his reasons.
+/// Serves one request. A caller that closes the connection early is no error.
 async fn converse(stream: TcpStream, connection: Connection, offer: Offer, routes: Arc<Routes>) {
     _ = setsockopt(&stream, sockopt::TcpUserTimeout, &DEAF);
     _ = setsockopt(&stream, sockopt::SndBuf, &WAITING);
@@ -181,7 +181,7 @@ async fn converse(stream: TcpStream, connection: Connection, offer: Offer, route
         async move {
             connection.works();
             let answer = routes.answer(&request, offer).await;
-            // A stream has no end to wait for, and there are few of them: it keeps its place.
+            // A stream never ends and there are few, so it keeps its connection.
             if answer.body().size_hint().exact().is_some() {
                 connection.waits();
             }
@@ -197,7 +197,7 @@ async fn converse(stream: TcpStream, connection: Connection, offer: Offer, route
 mod tests {
     use super::*;
 
-    /// Somebody else listens there.
+    /// An address where another socket listens.
     fn taken() -> (std::net::TcpListener, SocketAddr) {
         let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = other.local_addr().unwrap();
@@ -207,7 +207,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn where_another_one_is_about_to_go_that_is_waited_for_and_no_fault() {
         let ((other, address), (faults, told)) = (taken(), watch::channel(Faults::default()));
-        // The other one goes when it has been tried once.
+        // The other socket closes after the first attempt.
         let (listener, ()) = tokio::join!(bound(address, Reach::Whole, &faults), async { drop(other) });
         assert_eq!(listener.local_addr().unwrap(), address);
         assert!(!told.has_changed().unwrap());

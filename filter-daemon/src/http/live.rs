@@ -1,4 +1,4 @@
-//! The stream that the page draws itself from: once a second everything there is to see, and the sentence on protection.
+//! The event stream of the page: once a second, a snapshot and a summary of protection.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,33 +20,33 @@ use crate::command::render::protection::{Protection, Standing};
 use crate::control::Call;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
-/// So many streams at once: each is a connection that stays.
+/// The most streams; each keeps a connection.
 const STREAMS: usize = 8;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A browser that has lost the stream asks for it anew after so many milliseconds.
+/// How many milliseconds a browser waits before it reconnects.
 const RETRY: &str = "retry: 1000\n";
 
-/// One event.
+/// One event of the stream.
 #[derive(Serialize)]
 struct Event {
     protection: Sentence,
     snapshot: Snapshot,
 }
 
-/// What `status` begins with, and how it stands.
+/// The first sentence of `status`, and its level.
 #[derive(Serialize)]
 struct Sentence {
     standing: &'static str,
     sentence: String,
 }
 
-/// All streams there are. Their seconds are the same, so that the owner is asked once for all of them.
+/// All streams. They tick together, so that one snapshot serves all of them.
 pub struct Streams {
     places: Arc<Semaphore>,
     shared: Arc<Shared<Bytes>>,
-    /// From here seconds are counted.
+    /// The start of the first second.
     began: Instant,
 }
 
@@ -57,7 +57,8 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// One more, if there is a place for it. Nothing waits in it: it asks when its last event is on its way.
+    /// Starts a stream, if the limit permits. It has no queue: it asks for the next snapshot when its last
+    /// event was sent.
     pub fn answer(&self, calls: &mpsc::Sender<Call>) -> Answer {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
             return sentence(
@@ -66,7 +67,7 @@ impl Streams {
             );
         };
         let (shared, calls) = (self.shared.clone(), calls.clone());
-        // The first event comes at once, for nobody waits in front of an empty page.
+        // The first event is sent at once, so that the page is not empty at first.
         let first = Some(Instant::now());
         let events = unfold((first, self.seconds(), place), move |(first, mut seconds, place)| {
             let (shared, calls) = (shared.clone(), calls.clone());
@@ -83,7 +84,7 @@ impl Streams {
         of(StatusCode::OK, "text/event-stream", StreamBody::new(events).boxed_unsync())
     }
 
-    /// Those that are still to come. Who cannot keep up leaves some out.
+    /// The following seconds. A slow reader skips some.
     fn seconds(&self) -> Interval {
         let mut seconds = interval_at(self.next(Instant::now()), SECOND);
         seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -108,7 +109,7 @@ impl Event {
         Self { protection: Sentence { standing, sentence }, snapshot }
     }
 
-    /// As a browser reads it: JSON has no line breaks of its own.
+    /// The event as server-sent data; JSON contains no line breaks.
     fn told(&self) -> Option<Bytes> {
         let json = serde_json::to_string(self).ok()?;
         Some(format!("{RETRY}data: {json}\n\n").into())
@@ -139,12 +140,12 @@ mod tests {
         let mut times = 0;
         while let Some(Call::Snapshot(Asked { reply, .. })) = asked.recv().await {
             times += 1;
-            // No answer is ready at the moment that it was asked about.
+            // An answer is never ready in the instant of its request.
             tokio::time::advance(Duration::from_millis(1)).await;
             _ = reply.send(Ok(Snapshot::default()));
         }
         assert_eq!(following.join_all().await.len(), STREAMS);
-        // Each asked when it came, perhaps, and one of them in each second since.
+        // Each stream may ask once at its start, and then one of them each second.
         let most = STREAMS as u64 + begun.elapsed().as_secs() + 1;
         assert!(times <= most, "asked {times} times, where {most} will do");
     }

@@ -1,8 +1,10 @@
-//! Where a browser looks at filterd, over HTTP: nowhere unless `metrics.listen` says so, and nothing is changed here.
+//! Serves the status page, metrics and health checks over HTTP. It listens only where `metrics.listen`
+//! says, and changes nothing.
 //!
-//! `listener` lets callers in and keeps them within limits of time, `callers` within limits of number, `routes` has what there is for whom, `page` is the page at `/`,
-//! `live` the stream that it draws itself from, `scrape` what Prometheus reads, and `health` two words for supervisors. All of
-//! them ask `owner`; who looks at everything does so together with others (`shared`).
+//! `listener` accepts connections within limits of time, and `callers` within limits of number. `routes`
+//! dispatches requests: `page` is the page at `/`, `live` its event stream, `scrape` the metrics for
+//! Prometheus, and `health` the checks for supervisors. All of them ask the daemon through `owner`, and
+//! concurrent requests share one answer (`shared`).
 
 mod answer;
 mod callers;
@@ -29,7 +31,7 @@ use crate::control::Call;
 use crate::control::wire::Fault;
 use listener::Faults;
 
-/// The owner's end: what is wanted, and why that is not so.
+/// The daemon's end: the wanted addresses, and the faults.
 pub struct Http {
     wanted: watch::Sender<Metrics>,
     faults: watch::Sender<Faults>,
@@ -42,7 +44,7 @@ impl Default for Http {
 }
 
 impl Http {
-    /// Listens where it says, from now on. Where nothing of that has changed, nobody notices.
+    /// Listens at the addresses in `metrics` from now on. Without a change, connections stay open.
     pub fn follow(&self, metrics: &Metrics) {
         self.wanted.send_if_modified(|wanted| {
             let is_other = (&wanted.listen, &wanted.hosts) != (&metrics.listen, &metrics.hosts);
@@ -51,14 +53,14 @@ impl Http {
         });
     }
 
-    /// Why nobody listens where somebody should.
+    /// Why filterd does not listen at wanted addresses.
     pub fn faults(&self) -> Vec<Fault> {
         self.faults.borrow().values().cloned().collect()
     }
 
-    /// Answers whoever calls, until what is returned is dropped; where it can listen it does so when this returns. What callers
-    /// want to know the owner is asked by `calls`; on a thread of its own, so that an owner who waits for a kernel that does not
-    /// answer is told of rather than waited for.
+    /// Serves callers until the returned value is dropped. When it returns, it listens wherever it can. It
+    /// asks the daemon through `calls`, and runs on a thread of its own. A daemon that waits for an
+    /// unresponsive kernel is therefore reported, rather than waited for.
     pub async fn serve(&self, calls: mpsc::Sender<Call>) -> io::Result<Serving> {
         let serve = listener::serve(self.wanted.subscribe(), self.faults.clone(), calls);
         let (serving, dropped) = oneshot::channel();
@@ -86,6 +88,6 @@ impl Http {
     }
 }
 
-/// As long as somebody has this, callers are answered.
+/// Callers are served as long as this exists.
 #[must_use = "callers are hung up on when it is dropped"]
 pub struct Serving(#[expect(dead_code, reason = "dropping it is all that is done")] oneshot::Sender<()>);

@@ -1,4 +1,4 @@
-//! Asking the one who knows. Nothing is kept here: whoever is answered is told what is so now.
+//! Asks the daemon's loop for every reply. Nothing is cached here.
 
 use std::time::Duration;
 
@@ -9,22 +9,22 @@ use crate::control::Call;
 use crate::control::wire::Asked;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
-/// An owner who says nothing for so long does not work any more.
+/// How long the daemon's loop may take before it counts as hanging.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Everything there is to see; nothing from a filterd that stops.
+/// A snapshot; none if filterd is stopping.
 pub async fn look(calls: &mpsc::Sender<Call>) -> Option<Snapshot> {
     let (reply, answer) = oneshot::channel();
     calls.send(Call::Snapshot(Asked { request: (), reply })).await.ok()?;
     answer.await.ok()?.ok()
 }
 
-/// What comes of it from an owner who works.
+/// The result, or none if it takes longer than [`PATIENCE`].
 pub async fn soon<T>(asked: impl Future<Output = Option<T>>) -> Option<T> {
     timeout(PATIENCE, asked).await.ok()?
 }
 
-/// Does it answer?
+/// True if the daemon's loop answers within [`PATIENCE`].
 pub async fn answers(calls: &mpsc::Sender<Call>) -> bool {
     let asked = async {
         let (reply, answer) = oneshot::channel();

@@ -1,5 +1,5 @@
-//! The page at `/`: one file that needs nothing else. Its script and its style run because they bear a word that nobody could
-//! know before, so nothing runs that came into the page by a name or a message.
+//! The page at `/`, one self-contained file. Its script and style carry a nonce that cannot be predicted,
+//! so nothing runs that a name or message brought into the page.
 
 use hyper::StatusCode;
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
@@ -8,10 +8,10 @@ use super::answer::{Answer, whole};
 
 const PAGE: &str = include_str!("page.html");
 
-/// Where the page bears the word.
+/// The placeholder of the nonce in the page.
 const PLACE: &str = "{nonce}";
 
-/// The page, with a word of its own.
+/// The page with a fresh nonce.
 pub fn answer() -> Answer {
     let random = || getrandom::u64().expect("the kernel always has random numbers once it has booted");
     let word = format!("{:016x}{:016x}", random(), random());
@@ -20,7 +20,8 @@ pub fn answer() -> Answer {
     answer
 }
 
-/// What the page may do: run itself, and listen to where it came from. What is no text cannot become a part of it.
+/// The policy of the page: it may run its own script and connect to its own origin. Strings cannot become
+/// markup or code.
 fn policy(word: &str) -> HeaderValue {
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{word}'; style-src 'nonce-{word}'; connect-src 'self'; base-uri 'none'; \

@@ -1,4 +1,4 @@
-//! What there is, and who may ask for it.
+//! Dispatches requests, and checks the name by which they ask.
 
 use std::net::IpAddr;
 
@@ -16,10 +16,10 @@ use super::shared::Shared;
 use super::{health, page, scrape};
 use crate::control::Call;
 
-/// Where it is told whether the daemon answers, whoever asks.
+/// The path of the liveness check, which any host name may request.
 const HEALTH: &str = "/healthz";
 
-/// Everything there is, for those who ask by the right name.
+/// All resources, for requests with a permitted host name.
 pub struct Routes {
     hosts: Vec<String>,
     calls: mpsc::Sender<Call>,
@@ -29,7 +29,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// To be asked for by these names of hosts, too.
+    /// Also accepts these host names.
     pub fn new(hosts: Vec<String>, calls: mpsc::Sender<Call>) -> Self {
         Self {
             hosts,
@@ -40,7 +40,8 @@ impl Routes {
         }
     }
 
-    /// Answers. A page of somebody else's, whose name he lets stand for this address, is not answered.
+    /// Responds to a request. An unknown host name is refused, because another site may let its name point
+    /// to this address.
     pub async fn answer<B>(&self, request: &Request<B>, offer: Offer) -> Answer {
         if offer == Offer::Health && request.uri().path() != HEALTH {
             return sentence(
@@ -48,7 +49,8 @@ impl Routes {
                 "too many callers are being served: try again in a moment; /healthz is answered meanwhile",
             );
         }
-        // Whoever asks without a name, as HAProxy does, learns of /healthz only what a port that is open tells.
+        // Requests without a host name, such as those of HAProxy, may use /healthz. It reveals no more than
+        // an open port does.
         if request.uri().path() != HEALTH && !self.is_meant(request) {
             return sentence(
                 StatusCode::MISDIRECTED_REQUEST,
@@ -81,7 +83,7 @@ impl Routes {
         host.iter().chain(asked).all(|name| self.knows(name.host())) && host.is_some()
     }
 
-    /// By an address it is always meant: no name can stand for that.
+    /// Addresses are always accepted, because no other site can let a name point to them.
     fn knows(&self, host: &str) -> bool {
         let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let name = host.to_ascii_lowercase();
@@ -125,7 +127,7 @@ mod tests {
     #[tokio::test]
     async fn health_alone_is_told_whatever_name_is_asked() {
         for host in [&[][..], &["evil.example"], &[""], &["127.0.0.1", "evil.example"]] {
-            // Nobody is there to answer.
+            // No daemon is there to answer.
             assert_eq!(status("GET", host, "/healthz").await, 503, "{host:?}");
             for path in ["/readyz", "/metrics", "/live", "/healthz/"] {
                 assert_eq!(status("GET", host, path).await, 421, "{host:?} {path}");

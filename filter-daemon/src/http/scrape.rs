@@ -1,4 +1,4 @@
-//! What Prometheus reads.
+//! The metrics that Prometheus reads.
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
@@ -10,7 +10,7 @@ use super::shared::Shared;
 use crate::control::Call;
 use crate::metrics;
 
-/// All series of this moment.
+/// All series at this moment.
 pub async fn answer(calls: &mpsc::Sender<Call>, shared: &Shared<Bytes>) -> Answer {
     let scrape =
         shared.get(|| async { owner::look(calls).await.map(|snapshot| metrics::text(&snapshot).into()) });

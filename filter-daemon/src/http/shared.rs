@@ -1,24 +1,25 @@
-//! One answer for all who wait for the same. However many ask, the owner is asked by one of them at a time, with rests
-//! between, so that whoever changes something is served in between. Nobody is told what was so before he asked, or before
-//! the moment that he asked about.
+//! One answer for all concurrent requests. At most one request asks the daemon at a time, with rests
+//! between, so that changes are served meanwhile. An answer is never older than its request, or than the
+//! moment that the request names.
 
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// For so many times as long as the last answer took nobody asks for the next one: it takes a fifth of the time at most,
+/// The length of a rest, as a multiple of the time for the last answer. Answers so take a fifth of the time
+/// at most.
 const REST: u32 = 4;
 
-/// and after so long anybody may.
+/// The longest rest between two answers.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// The last answer, for those who asked before it was begun.
+/// The last answer, for requests from before it was started.
 pub struct Shared<T>(Mutex<Option<Made<T>>>);
 
 struct Made<T> {
     begun: Instant,
-    /// When the next one may be begun.
+    /// When the next answer may be started.
     rested: Instant,
     what: T,
 }
@@ -30,12 +31,12 @@ impl<T> Default for Shared<T> {
 }
 
 impl<T: Clone> Shared<T> {
-    /// What has been made since this was asked for, by another one who waited or by this one.
+    /// An answer that was started after this call, by this or another request.
     pub async fn get<F: Future<Output = Option<T>>>(&self, make: impl FnOnce() -> F) -> Option<T> {
         self.get_since(Instant::now(), make).await
     }
 
-    /// What has been made since then. Those who ask about the same moment all get the same.
+    /// An answer that was started after `since`. Requests for one moment all get the same answer.
     pub async fn get_since<F: Future<Output = Option<T>>>(
         &self,
         since: Instant,

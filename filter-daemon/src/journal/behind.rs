@@ -1,5 +1,5 @@
-//! That something is missing from the journal because the disk failed: since when, and why. The thread that writes notes
-//! it, and whoever owns the journal asks.
+//! Records that the disk failed and the journal lacks something: since when, and why. The thread that
+//! writes sets it, and the owner of the journal reads it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -7,33 +7,33 @@ use std::time::Instant;
 use super::NotWritten;
 use crate::clock;
 
-/// Shared by both.
+/// A record of losses, shared by both.
 #[derive(Clone, Default)]
 pub struct Behind(Arc<Mutex<Option<Lost>>>);
 
-/// What was not written.
+/// A loss: changes that were not written.
 #[derive(Clone, Debug)]
 pub struct Lost {
-    /// When the first of it was lost.
+    /// When the first change was lost.
     pub since: Instant,
-    /// Why the last of it was.
+    /// Why the last change was lost.
     pub why: NotWritten,
-    /// Has the disk refused something? Else the file was only another's for a while.
+    /// True if the disk refused a write. Otherwise another process only had the file for a while.
     pub is_refused: bool,
 }
 
 impl Behind {
-    /// What is missing, if anything is.
+    /// The loss, if the journal lacks anything.
     pub fn get(&self) -> Option<Lost> {
         self.lock().clone()
     }
 
-    /// Why what is so is not all on disk, if the disk has refused something that is still missing.
+    /// Why the journal is incomplete, if the disk refused a write that is still missing.
     pub fn refusal(&self) -> Option<NotWritten> {
         self.get().filter(|lost| lost.is_refused).map(|lost| lost.why)
     }
 
-    /// Something was lost. True if nothing was missing before.
+    /// Records a loss. Returns true if nothing was missing before.
     pub fn begin(&self, why: &NotWritten, is_refused: bool) -> bool {
         let mut lost = self.lock();
         let is_first = lost.is_none();
@@ -43,7 +43,7 @@ impl Behind {
         is_first
     }
 
-    /// All of it has been made up for. True if anything was missing.
+    /// Records that nothing is missing any more. Returns true if anything was.
     pub fn end(&self) -> bool {
         self.lock().take().is_some()
     }

@@ -1,7 +1,7 @@
-//! The journal's second, older copy, for the day on which its file cannot be read.
+//! Keeps a second, older copy of the journal, which is read if the journal itself cannot be read.
 //!
-//! It is made of a snapshot, beside the writer and without holding it up, in a file of its own that takes its name only
-//! when all of it is on disk.
+//! The copy is made of a snapshot, and does not delay the writer. It is a temporary file that gets its name
+//! when it is completely on disk.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -19,12 +19,12 @@ use super::store::{ABOUT, FORMAT, ROWS, Store, open};
 use crate::blocklist::Timestamp;
 use crate::text::printable;
 
-/// Where the copy of this file lies.
+/// The path of the copy of this file.
 pub fn path_of(path: &Path) -> PathBuf {
     beside(path, ".old")
 }
 
-/// Makes one copy at a time.
+/// Makes copies, one at a time.
 #[derive(Default)]
 pub struct Copier {
     copying: Option<JoinHandle<()>>,
@@ -32,7 +32,8 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Copies what is in `store` now. One that is under way is recent enough, and may as well be finished.
+    /// Starts a copy of the contents of `store`. A copy under way is recent enough, and is finished
+    /// instead.
     pub fn begin(&mut self, store: &Store, now: Timestamp) {
         if self.copying.as_ref().is_some_and(|copying| !copying.is_finished()) {
             return;
@@ -40,12 +41,12 @@ impl Copier {
         self.is_stopped = Arc::default();
         self.copying = Copying::begin(store, now, Arc::clone(&self.is_stopped)).and_then(|copying| {
             let thread = thread::Builder::new().name("journal-copy".to_owned());
-            // Where no thread can be had, the next copy may be luckier.
+            // If no thread can be started, the next copy may succeed.
             thread.spawn(move || copying.work()).ok()
         });
     }
 
-    /// Gives up the copy that is under way. When this returns, its snapshot is let go.
+    /// Stops a copy that is under way, and returns when its snapshot is released.
     pub fn stop(&mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         if let Some(copying) = self.copying.take() {
@@ -54,7 +55,7 @@ impl Copier {
     }
 }
 
-/// Why there is no new copy.
+/// Why no new copy was made.
 #[derive(Debug, Error)]
 enum NotCopied {
     #[error("it is not wanted any more")]
@@ -65,7 +66,7 @@ enum NotCopied {
     System(#[from] io::Error),
 }
 
-/// A copy in the making.
+/// A copy under way.
 struct Copying {
     rows: Range<'static, u64, &'static [u8]>,
     of: PathBuf,
@@ -74,13 +75,13 @@ struct Copying {
 }
 
 impl Copying {
-    /// Nothing if there is nothing to copy.
+    /// Returns none if there is nothing to copy.
     fn begin(store: &Store, now: Timestamp, is_stopped: Arc<AtomicBool>) -> Option<Self> {
         let rows = store.database()?.begin_read().ok()?.open_table(ROWS).ok()?.range::<u64>(..).ok()?;
         Some(Self { rows, of: store.path().to_owned(), now, is_stopped })
     }
 
-    /// A copy that fails harms nobody today.
+    /// A failed copy is only logged, because the journal itself is intact.
     fn work(self) {
         let name = path_of(&self.of);
         match self.copy(&name) {
@@ -102,7 +103,7 @@ impl Copying {
         Ok(File::open(name.parent().expect("it is a file in the state directory"))?.sync_all()?)
     }
 
-    /// Rows as they are: what is not known here is copied all the same.
+    /// Copies rows without decoding them, so that unknown records are copied too.
     fn write(self, path: &Path) -> Result<(), NotCopied> {
         let database = open(path).map_err(redb::Error::from)?;
         let transaction = database.begin_write().map_err(redb::Error::from)?;
@@ -127,11 +128,11 @@ impl Copying {
     }
 }
 
-/// A file that goes, unless it has taken another name.
+/// A file that is removed when dropped, unless it was renamed.
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// One that a killed filterd has left goes first.
+    /// Removes what a killed filterd may have left.
     fn new(path: PathBuf) -> io::Result<Self> {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -142,7 +143,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // The next copy removes it if this cannot.
+        // If this fails, the next copy removes it.
         _ = fs::remove_file(&self.0);
     }
 }

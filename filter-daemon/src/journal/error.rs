@@ -1,4 +1,4 @@
-//! What can go wrong with the journal.
+//! Errors of the journal, with their remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,30 @@ use thiserror::Error;
 use crate::lock::Taken;
 use crate::text::{Explain, printable};
 
-/// Why there is no journal.
+/// Why the journal cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// Another daemon writes to it.
+    /// Another daemon is writing to it.
     #[error(transparent)]
     InUse(#[from] Taken),
-    /// It was written by a newer filterd.
+    /// A newer version of filterd wrote it.
     #[error(
         "{} has format {found}, but this filterd knows only {known}: it was written by a newer one",
         printable::path(path)
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its format.
+        /// The format of the file.
         found: u64,
-        /// Ours.
+        /// The newest format that this version knows.
         known: u64,
     },
-    /// The system does not let us.
+    /// The system refuses access.
     #[error("cannot open {}: {source}", printable::path(path))]
     Directory {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -50,13 +49,13 @@ impl Explain for JournalError {
     }
 }
 
-/// Something is not on disk.
+/// A change could not be written to disk.
 #[derive(Clone, Debug, Error)]
 #[error("cannot write to {}: {reason}", printable::path(path))]
 pub struct NotWritten {
     path: Arc<Path>,
     reason: Arc<str>,
-    /// Nothing will be on disk before filterd starts again.
+    /// True if nothing can be written until filterd restarts.
     lasts: bool,
 }
 
@@ -65,17 +64,17 @@ impl NotWritten {
         Self { path: path.into(), reason: reason.to_string().into(), lasts: false }
     }
 
-    /// And nothing can be written until filterd starts again.
+    /// An error after which nothing can be written until filterd restarts.
     pub(super) fn until_a_start(path: &Path, reason: &dyn std::error::Error) -> Self {
         Self { lasts: true, ..Self::new(path, reason) }
     }
 
-    /// Can nothing be written until filterd starts again?
+    /// True if nothing can be written until filterd restarts.
     pub fn lasts(&self) -> bool {
         self.lasts
     }
 
-    /// Is there not even a directory to write it to?
+    /// True if the directory of the journal is missing.
     pub fn has_no_place(&self) -> bool {
         self.path.parent().is_some_and(|directory| !directory.exists())
     }

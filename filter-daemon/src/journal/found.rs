@@ -1,56 +1,55 @@
-//! What the journal held when it was opened.
+//! The findings when the journal was opened: its size, losses and damage.
 
 use std::path::PathBuf;
 
 use crate::blocklist::Timestamp;
 
-/// What the journal held.
+/// The result of opening the journal.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// How many targets its changes name.
+    /// The number of targets that its changes name.
     pub targets: u64,
-    /// Rows that were not what was written: their changes are lost.
+    /// The number of damaged rows. Their changes are lost.
     pub damaged_rows: u64,
-    /// Records of a kind that only a newer filterd knows. They go with the next compaction.
+    /// The number of records of a kind that only a newer version knows. The next compaction removes them.
     pub skipped: u64,
-    /// There was none, or an empty one, and no copy of it.
+    /// True if there was no journal or an empty one, and no copy.
     pub is_new: bool,
-    /// What was written last is not in it: its newest page was not what was written, and the commit before was.
+    /// True if the latest commit is missing: its page was damaged, and redb used the commit before.
     pub is_a_commit_behind: bool,
-    /// Its last row is of another boot, or of before the clock was set.
+    /// True if the last row is from another boot, or from before the clock was set.
     pub is_of_another_time: bool,
-    /// By how many seconds the clock lay before the last record, if that was written in another boot and it did.
+    /// How many seconds the clock was behind the last record, if that record is from another boot.
     pub clock_behind: Option<u64>,
-    /// Since when it was behind, if it was when its last filterd ended.
+    /// Since when the journal was incomplete, if it was when the last filterd ended.
     pub behind: Option<Timestamp>,
-    /// Why the file could not be read, and what was read instead.
+    /// The damage that made the file unreadable, and its replacement.
     pub damage: Option<Damage>,
 }
 
-/// The file could not be read.
+/// The damage of an unreadable file.
 #[derive(Debug)]
 pub struct Damage {
-    /// What is wrong with it.
     pub reason: String,
-    /// Where it went; nowhere if there was nothing left of it.
+    /// The new path of the damaged file; none if it was empty or missing.
     pub set_aside: Option<PathBuf>,
-    /// What was read in its place.
+    /// The replacement that was read.
     pub instead: Instead,
 }
 
-/// What is read in place of a file that could not be.
+/// The replacement for an unreadable file.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Instead {
-    /// The copy. What was added or removed since it was made is not in it.
+    /// The copy, which lacks changes made after it.
     Copy {
-        /// When it was begun.
+        /// When the copy was started.
         made: Timestamp,
     },
-    /// Nothing: the copy cannot be read either.
+    /// Nothing, because the copy cannot be read either.
     DamagedCopy {
-        /// What is wrong with it.
+        /// Why the copy cannot be read.
         reason: String,
     },
-    /// Nothing: there is no copy yet.
+    /// Nothing, because there is no copy yet.
     Nothing,
 }

@@ -1,10 +1,10 @@
-//! Which row was written last, and which one before: a file beside the journal that tells a start what it does not find.
+//! Notes the last two rows of the journal in a file beside it, so that a start can detect a lost commit.
 //!
-//! redb has two places for commits, and where the newest one's pages are not what was written, it goes on with the one
-//! before, without a word. This file is written after each commit, and not brought to disk: it is there when filterd is
-//! killed, and where the machine loses its power it says at worst less than there is. It is believed only where the last
-//! row found is the very one that it names as the one before, so what another program did to the journal meanwhile is
-//! never taken for a loss.
+//! redb keeps two commits. If the pages of the newest one are damaged, it silently continues with the one
+//! before. The note is written after each commit, without a sync. It therefore survives when filterd is
+//! killed, and after a power failure it names at worst an older row. It counts only if the last row found
+//! is the one that it names as the row before. Changes by another program are therefore never taken for a
+//! loss.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,31 +13,31 @@ use std::path::{Path, PathBuf};
 
 use super::own_file::open_our_own;
 
-/// A row, as it is known again.
+/// Identifies a row by number and checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     number: u64,
-    /// What the row begins with: the sum of the rest.
+    /// The checksum of the row, with which the row begins.
     sum: u32,
 }
 
-/// The longest line there is, and every one is as long.
+/// The length of the line, which is fixed and fits the longest one.
 const LENGTH: usize = 80;
 
 impl Row {
-    /// The row of this number, which is these bytes.
+    /// The identity of the row with this number and these bytes.
     pub fn new(number: u64, bytes: &[u8]) -> Self {
         let sum = bytes.first_chunk().map_or(0, |sum| u32::from_le_bytes(*sum));
         Self { number, sum }
     }
 
-    /// The number behind it.
+    /// The number of the following row.
     pub const fn next(self) -> u64 {
         self.number + 1
     }
 }
 
-/// Notes that `last` was written to this journal, behind `before`.
+/// Notes that `last` was written to this journal after `before`.
 pub fn write(journal: &Path, last: Row, before: Option<Row>) -> io::Result<()> {
     let words =
         [Some(last), before].into_iter().flatten().map(|Row { number, sum }| format!("{number} {sum}"));
@@ -45,17 +45,18 @@ pub fn write(journal: &Path, last: Row, before: Option<Row>) -> io::Result<()> {
     open_our_own(&path_of(journal))?.write_all_at(format!("{line:<0$}\n", LENGTH - 1).as_bytes(), 0)
 }
 
-/// Has anything been noted beside this journal?
+/// True if there is a note beside this journal.
 pub fn is_there(journal: &Path) -> bool {
     path_of(journal).exists()
 }
 
-/// Is the last row that was found in this journal, or that there is none, what there was before the last one was written?
+/// True if the last row of this journal is the one before the row that was written last. `found` is none if
+/// it has no rows.
 pub fn is_a_commit_behind(journal: &Path, found: Option<Row>) -> bool {
     read(&path_of(journal)).is_some_and(|(last, before)| found != Some(last) && found == before)
 }
 
-/// Anything else than a line of ours is none.
+/// Returns none for anything but a complete note.
 fn read(path: &Path) -> Option<(Row, Option<Row>)> {
     let mut line = String::new();
     File::open(path).ok()?.take(LENGTH as u64).read_to_string(&mut line).ok()?;

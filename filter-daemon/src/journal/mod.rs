@@ -1,11 +1,11 @@
-//! The journal: what was added and removed live, on disk before anybody is told that it was done.
+//! The journal stores changes to live lists. A change is on disk before the client gets its reply.
 //!
-//! A file of rows, each a few changes in the order in which they were made; reading them all again makes the live lists
-//! what they were. It is cleaned by compaction: what is wanted now is written once more at the end, page by page between
-//! other changes, and then all rows before are removed. Changes say what is, not by how much it differs, so it does no
-//! harm that some of them are read twice.
+//! The file contains rows, each with a few changes in the order in which they were made. Reading all rows
+//! restores the live lists. Compaction keeps the file short: it appends all current entries page by page
+//! between other changes, and then removes the earlier rows. A record states the new value and not a
+//! difference, so reading some records twice does no harm.
 //!
-//! A second, older copy is kept beside it, and read where the file cannot be.
+//! A second, older copy is kept beside the file, and is read if the file cannot be read.
 
 mod behind;
 mod copy;
@@ -35,39 +35,40 @@ use sign::{Beside, Sign};
 use store::Store;
 use writer::{Order, Writer};
 
-/// Told when something is on disk, or why it is not.
+/// Called when a change is on disk, or with the reason why it is not.
 pub type Done = Box<dyn FnOnce(Result<(), NotWritten>) + Send>;
 
-/// How long changes lie that nobody waits for: the processor is for the answer first, and what comes meanwhile goes with
-/// them.
+/// How long changes may wait that no client waits for. The processor serves the reply first, and changes
+/// that arrive meanwhile share the write.
 const SOON: Duration = Duration::from_millis(2);
 
-/// How old the copy may become while there is something new, in seconds: once an hour it costs next to nothing, and no
-/// more than this is lost with the file.
+/// The greatest age of the copy while there are new changes, in seconds. One copy an hour costs next to
+/// nothing, and if the file is lost, no more than the changes of an hour are.
 const COPY_AGE: u64 = 60 * 60;
 
-/// The journal, as its one writer sees it.
+/// The journal, as its single user sees it.
 pub struct Journal {
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
-    /// Changes that nobody waits for, and when they are handed on.
+    /// Changes that no client waits for; `due` says when they are handed to the writer.
     soon: Vec<Record>,
     due: Option<Instant>,
     behind: Behind,
-    /// Targets named since the last compaction began.
+    /// Targets named since the last compaction started.
     written: u64,
-    /// When the last copy was begun, if there is one.
+    /// When the last copy was started, if there is one.
     copied: Option<Timestamp>,
-    /// Has anything been written since?
+    /// True if anything was written since then.
     is_newer: bool,
-    /// Does it hold every row that was written to it? Else a copy would take the place of one that may.
+    /// True if it contains every row that was written to it. If not, a copy could replace a better one.
     is_whole: bool,
 }
 
 impl Journal {
-    /// Opens the journal in `directory`, and hands `take` every change in it, under the names they were written with and
-    /// in the time of whoever is `here`. Where the disk refuses to make one, that is tried again with whatever is written;
-    /// where it refuses to read what is there, it goes on without: then nothing that is written to it succeeds.
+    /// Opens the journal in `directory`. It passes every change to `take`, with the list names of the
+    /// records and with times converted to those of `here`. If the disk refuses to create the file, each
+    /// later write tries again. If the disk refuses to read an existing file, filterd continues without it,
+    /// and every write fails.
     pub fn open(
         directory: &Path,
         here: &Moment,
@@ -81,7 +82,7 @@ impl Journal {
                 journal.written = found.targets;
                 journal.is_whole = found.damaged_rows == 0;
                 if !is_open {
-                    // So that it is known from here on that nothing can be written, and why.
+                    // A write without changes finds out that nothing can be written, and why.
                     journal.write(Vec::new(), Box::new(drop));
                 }
                 if found.targets > 0 && journal.is_whole {
@@ -119,37 +120,38 @@ impl Journal {
         })
     }
 
-    /// Writes these changes, together with whatever others come meanwhile, and then tells `done`.
+    /// Writes these changes, together with others that arrive meanwhile, and then calls `done`.
     pub fn write(&mut self, changes: Vec<Record>, done: Done) {
         self.count(&changes);
         self.order(Order::Write(changes, done));
     }
 
-    /// Tells `done` once it is known of all that was ordered before whether it is on disk.
+    /// Calls `done` when it is known for all earlier orders whether they are on disk.
     pub fn once_known(&mut self, done: Done) {
         self.order(Order::Known(done));
     }
 
-    /// Writes these changes within milliseconds of `now`, and in any case before what is ordered later. Nobody is told.
+    /// Writes these changes within milliseconds of `now`, and before any later order. No result is
+    /// reported.
     pub fn write_soon(&mut self, changes: Vec<Record>, now: Instant) {
         self.count(&changes);
         self.soon.extend(changes);
         self.due.get_or_insert(now + SOON);
     }
 
-    /// How long after `now` changes that nobody waits for should be handed on.
+    /// How long after `now` the changes from `write_soon` are due.
     pub fn until_due(&self, now: Instant) -> Option<Duration> {
         Some(self.due?.saturating_duration_since(now))
     }
 
-    /// Hands those changes on, if it is time.
+    /// Hands those changes to the writer when they are due.
     pub fn keep_up(&mut self, now: Instant) {
         if self.until_due(now).is_some_and(|left| left.is_zero()) {
             self.hand_on();
         }
     }
 
-    /// Lets another process have the file, with everything in it. What is written here later begins with a compaction.
+    /// Closes the file, complete, for another process. Later writes here start with a compaction.
     pub fn let_go(&mut self) {
         let (tell, told) = mpsc::channel();
         self.order(Order::LetGo(tell));
@@ -157,20 +159,20 @@ impl Journal {
         _ = told.recv();
     }
 
-    /// Begins a compaction: what is written from here on makes all before it superfluous.
+    /// Starts a compaction: the rows written from here on replace all earlier ones.
     pub fn mark(&mut self) {
         self.written = 0;
         self.order(Order::Mark);
     }
 
-    /// Ends a compaction: removes what was written before the mark, and then tells `done`.
+    /// Ends a compaction: removes the rows before the mark, and then calls `done`.
     pub fn trim(&mut self, now: Timestamp, done: Done) {
         self.order(Order::Trim(now, done));
         self.is_whole = true;
         self.has_copied(now);
     }
 
-    /// Makes a new copy, if there is something new and the last one has become old.
+    /// Starts a new copy if there are changes and the last copy is old.
     pub fn keep_copy(&mut self, now: Timestamp) {
         let is_old = self.copied.is_none_or(|copied| copied.secs().abs_diff(now.secs()) >= COPY_AGE);
         if self.is_newer && self.is_whole && is_old {
@@ -188,38 +190,39 @@ impl Journal {
         self.is_newer = false;
     }
 
-    /// Is a compaction due, now that there are so many live targets? Then as much is removed as is written.
+    /// True if a compaction is due with this number of live targets. It then removes at least as much as it
+    /// writes.
     pub fn is_long(&self, live: u64) -> bool {
         const ALWAYS_FINE: u64 = 100_000;
         self.written > 2 * live + ALWAYS_FINE
     }
 
-    /// Is something missing from it because the disk failed? A compaction makes up for it.
+    /// True if something is missing because the disk failed. A compaction restores it.
     pub fn is_behind(&self) -> bool {
         self.lost().is_some()
     }
 
-    /// What is missing from it, since when and why.
+    /// The loss, with its start and reason.
     pub fn lost(&self) -> Option<Lost> {
         self.behind.get()
     }
 
-    /// That it was behind when its last filterd ended is noted where it lasts.
+    /// Records that the loss before the last start was noted permanently elsewhere.
     pub fn has_noted(&mut self) {
         self.order(Order::Noted);
     }
 
-    /// Where else it can be said that something is not on disk.
+    /// Sets a second place to note that something is not on disk.
     pub fn has_beside(&mut self, beside: Beside) {
         self.order(Order::Beside(beside));
     }
 
-    /// Sees to it that the file is looked at: somebody may have removed it, or its disk may have become read-only.
+    /// Starts a check of the file: it may have been removed, or its disk may have become read-only.
     pub fn check(&mut self) {
         self.order(Order::Check(mpsc::channel().0));
     }
 
-    /// Waits until all that was ordered is written or lost, and the file has been looked at.
+    /// Waits until all orders are written or lost, and the file was checked.
     pub fn settle(&mut self) {
         let (tell, told) = mpsc::channel();
         self.order(Order::Check(tell));
@@ -250,7 +253,7 @@ impl Journal {
     }
 }
 
-/// Waits until everything is written.
+/// Waits until all changes are written.
 impl Drop for Journal {
     fn drop(&mut self) {
         self.hand_on();

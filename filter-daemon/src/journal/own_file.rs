@@ -1,4 +1,4 @@
-//! A file that is filterd's own, beside others in the state directory.
+//! Files in the state directory that belong to filterd alone.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read};
@@ -9,7 +9,8 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 
-/// Opens this file, made if it is not there, through no link; it is ours, and for us alone.
+/// Opens this file, and creates it if it is missing. It follows no symbolic link. The file must belong to
+/// this user, and other users have no access.
 pub fn open_our_own(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new()
@@ -28,13 +29,13 @@ pub fn open_our_own(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whosever it is, to be read; through no link, and without waiting for whoever writes to it.
+/// Opens a file of any owner for reading. It follows no symbolic link, and does not wait for a writer.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
-/// What is in it, where it can only be read.
+/// Reads a file of this user that may not be writable.
 pub fn read_our_own(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open_to_read(path)?;
     must_be_ours(&file.metadata()?)?;
@@ -47,6 +48,6 @@ fn must_be_ours(found: &Metadata) -> io::Result<()> {
     if found.is_file() && found.uid() == geteuid().as_raw() {
         return Ok(());
     }
-    // An error of the system's, since the file is not damaged.
+    // A system error, because the file is not damaged.
     Err(Errno::EPERM.into())
 }

@@ -1,11 +1,12 @@
-//! Changes as bytes. A row of the journal is a checksum, and behind it records one after another.
+//! Encodes changes as bytes. A row of the journal is a checksum, followed by records.
 //!
-//! A record is its kind, the length of what follows in four bytes, and its fields. A reader skips a kind that it does not
-//! know, and fields behind those that it knows: so both may be added. The first filterd wrote kinds below
-//! [`FIRST_WITH_LENGTH`], which have no length; they are read for ever.
+//! A record is its kind, the length of the rest in four bytes, and its fields. A reader skips unknown
+//! kinds, and unknown fields after known ones, so both can be added later. The first version wrote kinds
+//! below [`FIRST_WITH_LENGTH`], which have no length; they must remain readable.
 //!
-//! Numbers are little endian. A text is its length in two bytes and then itself; targets are the number of single IPv4
-//! addresses and these, then the number of the others, each as family, length and address.
+//! Numbers are little endian. A text is its length in two bytes, followed by its bytes. Targets are the
+//! number of single IPv4 addresses and these, then the number of the others, each as family, length and
+//! address.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use filter_common::target::{Prefix, Target};
 use crate::blocklist::{Polarity, Record, Targets, Timestamp};
 use crate::clock::{Boot, Moment};
 
-/// Kinds without a length, as format 1 has them.
+/// Kinds without a length, as in format 1.
 mod bare {
     pub const WANT: u8 = 1;
     pub const RELEASE: u8 = 2;
@@ -27,28 +28,28 @@ const FIRST_WITH_LENGTH: u8 = 16;
 const WANT: u8 = 16;
 const RELEASE: u8 = 17;
 const RELEASE_ALL: u8 = 18;
-/// What a list wants allowed. One that does not know of it must not take it for blocked.
+/// A want of an allowed target. It has its own kind, so that older versions do not read it as blocked.
 const WANT_ALLOWED: u8 = 19;
-/// In which time the row is, and when it was written. Whoever does not know it takes all times for the wall's, as the first
-/// filterd did, and is wrong by as much as the clock was set while the writer ran.
+/// When and in whose time the row was written. Readers that do not know it take all times as wall time, as
+/// the first version did. They are wrong by as much as the clock was set while the writer ran.
 const MOMENT: u8 = 20;
 
-/// A row is not what was written.
+/// A row differs from what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// What a row says.
+/// The contents of a row.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// When it was written, in the time that its changes are in; none of rows that older filterds wrote.
+    /// When it was written, in the time of its changes; none in rows of older versions.
     pub moment: Option<Moment>,
     /// Its changes, in the order in which they were made.
     pub changes: Vec<Record>,
-    /// How many of its records are of a kind that a newer filterd has added.
+    /// How many of its records have a kind that a newer version added.
     pub skipped: u64,
 }
 
-/// The row of these changes, written at this moment.
+/// Encodes a row with these changes, written at this moment.
 pub fn encode(changes: &[Record], at: &Moment) -> Vec<u8> {
     let mut row = vec![0; 4];
     with_length(&mut row, MOMENT, |row| put_moment(row, at));
@@ -57,7 +58,6 @@ pub fn encode(changes: &[Record], at: &Moment) -> Vec<u8> {
     row
 }
 
-/// What this row says.
 pub fn decode(row: &[u8]) -> Result<Row, Damaged> {
     let (sum, mut rest) = row.split_first_chunk::<4>().ok_or(Damaged)?;
     if crc32fast::hash(rest) != u32::from_le_bytes(*sum) {
@@ -151,15 +151,15 @@ fn put_targets(row: &mut Vec<u8>, targets: &Targets) {
     }
 }
 
-/// What a record is.
+/// A record after decoding.
 enum Known {
     Change(Record),
     Moment(Moment),
-    /// Of a kind that is not known here.
+    /// A record of an unknown kind.
     Not,
 }
 
-/// The next record.
+/// Reads the next record.
 fn record(rest: &mut &[u8]) -> Option<Known> {
     let [kind] = take(rest)?;
     if kind < FIRST_WITH_LENGTH {
@@ -195,7 +195,7 @@ fn want(polarity: Polarity, rest: &mut &[u8]) -> Option<Record> {
     Some(Record::Want { list, polarity, since, until, note, by: None, targets: targets(rest)? })
 }
 
-/// Filterds that did not know who added it end behind the targets.
+/// Versions that did not record the author end a record after the targets.
 fn signed_want(polarity: Polarity, rest: &mut &[u8]) -> Option<Record> {
     let mut change = want(polarity, rest)?;
     if let Record::Want { by, .. } = &mut change

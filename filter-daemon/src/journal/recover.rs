@@ -1,4 +1,4 @@
-//! Opening the journal, whatever has become of its file: where it cannot be read, its copy is.
+//! Opens the journal, and recovers it from its copy if the file cannot be read.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
@@ -14,8 +14,9 @@ use crate::text::printable;
 
 const FILE: &str = "live.redb";
 
-/// Opens the file in `directory`, made if it is not there, or as soon as that is possible, and hands every change in it to `take` in the order in which
-/// they were made, in the time of whoever is `here`. A damaged file is set aside, and its copy takes its place, or else a new one.
+/// Opens the file in `directory`, or creates it, now or as soon as that is possible. It passes every change
+/// to `take`, in the order in which they were made, with times converted to those of `here`. A damaged file
+/// is set aside, and its copy or a new file replaces it.
 pub fn open(
     directory: &Path,
     here: &Moment,
@@ -52,7 +53,7 @@ pub fn open(
     let is_of_another_time = times.end_in_another_time(here);
     let clock_behind = times.translate(&mut changes, here);
     let targets = changes.iter().map(|change| change.len() as u64).sum();
-    // Only now, so that nothing is taken from a file that turns out to be damaged further on.
+    // Only now, so that nothing is taken from a file that turns out to be damaged later on.
     changes.into_iter().for_each(take);
     let is_new = is_empty && damage.is_none();
     let found = Found {
@@ -69,7 +70,7 @@ pub fn open(
     Ok((store, found))
 }
 
-/// A journal that has a copy has not always been empty.
+/// A journal that has a copy was not always empty.
 fn what_is_lost(path: &Path) -> Option<&'static str> {
     if !copy::path_of(path).exists() {
         return None;
@@ -81,7 +82,7 @@ fn what_is_lost(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Everything that is moved is moved only once it is known what will take its place.
+/// Moves a file only once it is known which one replaces it.
 fn recover(
     path: &Path,
     reason: String,
@@ -107,7 +108,7 @@ fn recover(
         fs::rename(&copy, path).map_err(|source| refused(&copy, source))?;
         return Ok((store.moved_to(path.to_owned()), contents, damage));
     }
-    // A link to the damaged one is still here, and it is to be a new one.
+    // The path may still be a link to the damaged file, and the new one must be a new file.
     remove(path).map_err(|source| refused(path, source))?;
     let (store, contents) = match Store::read(path) {
         Err(refused) if refused.is_refused() => (Store::to_be_made(path), Contents::default()),
@@ -116,8 +117,8 @@ fn recover(
     Ok((store, contents, damage))
 }
 
-/// Gives the file a second name where file systems can, so that at no moment there is none to read. Nothing is left of an
-/// empty one that would be worth it.
+/// Adds a second name if the file system supports hard links, so that there is a readable file at every
+/// moment. An empty file is not worth keeping.
 fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalError> {
     if is_nothing(path) {
         return Ok(None);
@@ -130,15 +131,16 @@ fn set_aside(path: &Path, now: Timestamp) -> Result<Option<PathBuf>, JournalErro
     Ok(Some(aside))
 }
 
-/// Was its making cut short, so that nothing was ever in it? redb writes the first bytes of a file last, and the first row is
-/// noted beside it.
+/// True if the creation of the file was interrupted, so that it never contained anything. The library redb
+/// writes the first bytes of a file last, and the first row leaves a note beside it.
 fn is_half_made(path: &Path) -> bool {
     let mut begins = [1; 9];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut begins));
     read.is_ok() && begins == [0; 9] && !mark::is_there(path) && !copy::path_of(path).exists()
 }
 
-/// Is it known that there is none, or an empty one? Then nothing is lost by going on without until it can be made.
+/// True if the file is certainly missing or empty. Then nothing is lost if filterd continues without it
+/// until it can be created.
 fn holds_nothing(path: &Path) -> bool {
     match fs::symlink_metadata(path) {
         Ok(found) => found.is_file() && found.len() == 0,

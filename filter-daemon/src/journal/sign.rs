@@ -1,8 +1,8 @@
-//! A word for whoever starts next: was all on disk when this one ended?
+//! A note for the next start: whether everything was on disk when this filterd ended.
 //!
-//! It stands in a file of its own, made while there is room, and is overwritten in place: a disk that is full has no other
-//! block to give. Where even that is refused, the word stands beside the socket. Only what a client was not told to be on disk
-//! can be missing, and the word is there before the client is told.
+//! It is a file of its own, created while there is room. It is overwritten in place, because a full disk
+//! has no other block to give. If even that fails, the note is written beside the socket. It is written
+//! before the client gets its reply. Only changes that were not confirmed as on disk can be missing.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,29 +15,30 @@ use super::own_file::{open_our_own, open_to_read};
 use crate::blocklist::Timestamp;
 use crate::text::printable;
 
-/// The name says that it belongs to the journal.
+/// The name shows that it belongs to the journal.
 const FILE: &str = "live.redb.behind";
 
-/// Every word is as long, so that none needs more room than another.
+/// Every note has this length, so that none needs more room than another.
 const LENGTH: usize = 64;
 
 const WHOLE: &str = "all is on disk";
 const BEHIND: &str = "behind since ";
 
-/// Another place for it, where the state directory takes nothing at all: since when, or that all is on disk.
+/// Writes the note to a second place, for a state directory that refuses every write. The time says since
+/// when changes are missing; none means that everything is on disk.
 pub type Beside = Box<dyn Fn(Option<Timestamp>) -> io::Result<()> + Send>;
 
-/// The file, and what it says.
+/// The file of the note, and its contents.
 pub struct Sign {
     path: PathBuf,
     says: Says,
-    /// The other place, once it is known.
+    /// The second place, once it is known.
     beside: Option<Beside>,
-    /// It stands there.
+    /// True if the note is in the second place.
     is_beside: bool,
-    /// What it said at the start is noted nowhere else yet.
+    /// True while the note of the last run has not been noted elsewhere.
     must_stay: bool,
-    /// That it cannot be written is told once.
+    /// Set after the first failure to write it, so that this is logged once.
     is_refused: bool,
 }
 
@@ -45,13 +46,13 @@ pub struct Sign {
 enum Says {
     Whole,
     Behind,
-    /// It is not there, or another process may have written it.
+    /// The note is missing, or another process may have written it.
     Unknown,
 }
 
 impl Sign {
-    /// The one in `directory`, made if it is not there; and since when the journal was behind when its last filterd ended,
-    /// if it was.
+    /// Finds the note in `directory`, or creates it. Also returns since when the journal was incomplete at
+    /// the end of the last filterd, if it was.
     pub fn find(directory: &Path) -> (Self, Option<Timestamp>) {
         let path = directory.join(FILE);
         let (says, since) = read(&path).unwrap_or((Says::Unknown, None));
@@ -68,7 +69,7 @@ impl Sign {
         (sign, since)
     }
 
-    /// The journal is behind from now on.
+    /// Notes that the journal is incomplete from now on.
     pub fn begin(&mut self, now: Timestamp) {
         if self.says == Says::Behind || self.is_beside {
             return;
@@ -87,7 +88,7 @@ impl Sign {
         }
     }
 
-    /// From here on there is another place.
+    /// Sets the second place.
     pub fn has_beside(&mut self, beside: Beside, behind: Option<Timestamp>) {
         self.beside = Some(beside);
         if let Some(since) = behind {
@@ -99,7 +100,7 @@ impl Sign {
         self.beside.as_ref().is_some_and(|say| say(since).is_ok())
     }
 
-    /// All of it is on disk again.
+    /// Notes that everything is on disk again.
     pub fn end(&mut self) {
         self.is_refused = false;
         if self.is_beside && self.say_beside(None) {
@@ -119,29 +120,29 @@ impl Sign {
         }
     }
 
-    /// Forgets what it said at the start, which is noted where it lasts, or acknowledged.
+    /// Removes the note of the last run, after it was noted permanently or acknowledged.
     pub fn forget_before(&mut self, is_behind: bool) {
         self.must_stay = false;
         if !is_behind {
-            // The filterd before may have said it there.
+            // The previous filterd may have used the second place.
             self.say_beside(None);
             self.end();
         }
     }
 
-    /// Another process may write it meanwhile.
+    /// Assumes that another process may write the note from now on.
     pub fn let_go(&mut self) {
         self.says = Says::Unknown;
     }
 
-    /// Its block and its name are on disk when this returns.
+    /// When this returns, the block and the name of the file are on disk.
     fn make(&mut self) -> io::Result<()> {
         self.write(WHOLE)?;
         self.says = Says::Whole;
         File::open(self.path.parent().expect("it is a file in the state directory"))?.sync_all()
     }
 
-    /// The path is opened each time: what is written to a file that somebody has removed, nobody will ever read.
+    /// The path is opened each time, because a removed file would never be read again.
     fn write(&self, word: &str) -> io::Result<()> {
         let file = open_our_own(&self.path)?;
         file.write_all_at(format!("{word:<0$}\n", LENGTH - 1).as_bytes(), 0)?;
@@ -149,7 +150,7 @@ impl Sign {
     }
 }
 
-/// What it says. Anything else than a word of ours is none.
+/// Reads the note; none for anything but a complete note.
 fn read(path: &Path) -> Option<(Says, Option<Timestamp>)> {
     let file = open_to_read(path).ok()?;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The journal's file: rows in a redb database, each written as a whole or not at all.
+//! The file of the journal: a redb database of rows, each of which is written completely or not at all.
 
 use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io;
@@ -21,46 +21,48 @@ use crate::blocklist::{Record, Timestamp};
 use crate::clock::Moment;
 use crate::lock::{Place, Taken};
 
-/// What the numbers and bytes in the tables mean. It rises only when a program that knows the format before would do
-/// harm by skipping what it does not know: what may be skipped is a new kind of record, or fields behind a record's own.
-/// Rows of format 1 have kinds without lengths, so whoever knows only these would take the others for damaged.
+/// The version of the meaning of numbers and bytes in the tables. It rises only if a program that knows the
+/// previous format would do harm by skipping what it does not know. New kinds of record, and new fields at
+/// the end of a record, can be skipped. Rows of format 1 have kinds without lengths, so a reader of these
+/// alone would take the others for damaged.
 ///
-/// It is written together with the first row that needs it, so that an upgrade that fails before can be taken back.
+/// It is written together with the first row that needs it, so that an upgrade that fails earlier can be
+/// reverted.
 pub const FORMAT: u64 = 2;
 
-/// What a file without a format has: the first one.
+/// The format of a file that names none.
 const FIRST_FORMAT: u64 = 1;
 
-/// Facts about the file: `format`, and in a copy `copied`, the second at which it was begun.
+/// Facts about the file: `format`, and in a copy `copied`, the second at which it was started.
 pub const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("about");
 /// Rows in the order in which they were written.
 pub const ROWS: TableDefinition<u64, &[u8]> = TableDefinition::new("changes");
 
-/// Rows are written once and read once, so little is gained by remembering them.
+/// Rows are written once and read once, so a larger cache gains little.
 const CACHE: usize = 4 << 20;
 
-/// The file, open or to be opened again after it failed.
+/// The file, either open or to be opened again after a failure.
 pub struct Store {
     path: PathBuf,
     database: Option<Database>,
-    /// Which file that is, whatever lies at the path.
+    /// The device and inode of the open file, to detect that the path has another one.
     file: (u64, u64),
     format: u64,
     next: u64,
-    /// The last row there is.
+    /// The last row in the file.
     last: Option<Row>,
 }
 
-/// What is in a file.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// All changes, in the order in which they were made.
     pub changes: Vec<Record>,
-    /// In which times they are.
+    /// The times in which they are expressed.
     pub times: Times,
-    /// Rows that were not what was written.
+    /// The number of damaged rows.
     pub damaged_rows: u64,
-    /// Records of kinds that are not known here.
+    /// The number of records of unknown kinds.
     pub skipped: u64,
     /// When the file was made, if it is or was a copy.
     pub copied: Option<Timestamp>,
@@ -69,15 +71,15 @@ pub struct Contents {
 /// Why a file cannot be read.
 #[derive(Debug)]
 pub enum Unusable {
-    /// It is not what was written.
+    /// Its contents are damaged.
     Damaged(String),
-    /// Anything else.
+    /// It cannot be read for another reason.
     Other(JournalError),
 }
 
 impl Store {
-    /// Opens this file, made if it is not there, and reads everything. redb means to tell of damage, but panics at some of
-    /// it.
+    /// Opens this file, or creates it, and reads everything. redb should report damage, but panics at some
+    /// of it.
     pub fn read(path: &Path) -> Result<(Self, Contents), Unusable> {
         let read = panic::catch_unwind(|| Self::read_unguarded(path));
         read.unwrap_or_else(|_| Err(Unusable::Damaged("its pages contradict each other".to_owned())))
@@ -86,7 +88,7 @@ impl Store {
     fn read_unguarded(path: &Path) -> Result<(Self, Contents), Unusable> {
         let opened = open(path).map_err(|error| Unusable::new(path, error));
         let (database, is_memory) = match opened {
-            // What is in it can be known all the same, and it is opened again with whatever is to be written.
+            // The contents can still be read, and a later write opens the file again.
             Err(refused) if refused.is_refused() => (in_memory(path).ok_or(refused)?, true),
             opened => (opened?, false),
         };
@@ -102,13 +104,14 @@ impl Store {
         Ok((store, contents))
     }
 
-    /// One that the system does not let us make, and that holds nothing: it is made with the first row that can be written.
+    /// A store without a file, for a path that holds nothing and where none can be created now. The first
+    /// write that succeeds creates it.
     pub fn to_be_made(path: &Path) -> Self {
         let (path, format) = (path.to_owned(), FIRST_FORMAT);
         Self { path, database: None, file: (0, 0), format, next: 0, last: None }
     }
 
-    /// What one row says is lost with it, not with its neighbours.
+    /// A damaged row loses its own changes only.
     fn read_tables(&mut self, database: &Database) -> Result<Contents, redb::Error> {
         let mut contents = Contents::default();
         self.format = about(database, "format")?.unwrap_or(FIRST_FORMAT);
@@ -134,34 +137,35 @@ impl Store {
         Ok(contents)
     }
 
-    /// Is the last row that was written not there?
+    /// True if the row that was written last is missing.
     pub fn is_a_commit_behind(&self) -> bool {
-        // A journal whose rows are gone, because nothing is live, has a format.
+        // A journal whose rows were all removed, because no entry is live, still has a format.
         let is_known = self.last.is_some() || self.format == FIRST_FORMAT;
         is_known && mark::is_a_commit_behind(&self.path, self.last)
     }
 
-    /// Could something be written? Else it is still to be made, or the system lets nobody write to it.
+    /// True if rows can be written. Otherwise the file must still be created, or the system refuses to
+    /// write to it.
     pub const fn is_open(&self) -> bool {
         self.database.is_some()
     }
 
-    /// The same file, which now lies there.
+    /// The store after its file was moved to this path.
     pub fn moved_to(self, path: PathBuf) -> Self {
         Self { path, ..self }
     }
 
-    /// Where the file lies.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The database, unless it has failed and was not opened again yet.
+    /// The database, unless it failed and is not open again yet.
     pub fn database(&self) -> Option<&Database> {
         self.database.as_ref()
     }
 
-    /// After a failure redb wants to be opened again.
+    /// Writes one transaction. redb must be opened again after a failure.
     fn write(
         &mut self,
         change: impl FnOnce(&WriteTransaction, u64) -> Result<(), redb::Error>,
@@ -178,7 +182,7 @@ impl Store {
         })
     }
 
-    /// What is written to a file that somebody has removed or replaced, nobody will ever read.
+    /// Fails if the file was removed or replaced, because writes to the old one would never be read.
     fn must_be_in_place(&self) -> Result<(), redb::Error> {
         let found = || fs::metadata(&self.path).map(|found| number(&found));
         match self.database.is_none() || found()? == self.file {
@@ -189,7 +193,7 @@ impl Store {
 
     fn reopen(&mut self) -> Result<(), redb::Error> {
         if self.database.is_none() {
-            // Where the whole directory was removed. If that cannot be, opening tells why.
+            // The whole directory may have been removed. If it cannot be created, opening reports why.
             _ = self.path.parent().map(|directory| DirBuilder::new().mode(0o700).create(directory));
             let database = open(&self.path)?;
             self.file = number(&fs::metadata(&self.path)?);
@@ -202,20 +206,21 @@ impl Store {
     }
 }
 
-/// Where rows are written.
+/// The operations of a store, as the writer needs them.
 pub trait Rows {
-    /// Writes one row at this moment, in whose time it is; it is on the disk when this returns.
+    /// Writes one row, in the time of this moment. When this returns, it is on disk.
     fn append(&mut self, changes: &[Record], at: &Moment) -> Result<(), NotWritten>;
     /// The number of the row that will be written next.
     fn next(&self) -> u64;
     /// Removes the rows before that number.
     fn trim(&mut self, before: u64) -> Result<(), NotWritten>;
-    /// Lets another process have the file; it is opened again when something is written. Says why nothing in it can be
-    /// relied on until then.
+    /// Closes the file for another process; the next write opens it again. Returns why its contents cannot
+    /// be relied on until then.
     fn close(&mut self) -> NotWritten;
-    /// Could a row be written? Where one could not be, that is known already.
+    /// Checks whether a row could be written. A store that is closed after a failure passes, because that
+    /// is already known.
     fn check(&mut self) -> Result<(), NotWritten>;
-    /// What a copy is made of.
+    /// The store from which copies are made.
     fn store(&self) -> &Store;
 }
 
@@ -269,21 +274,22 @@ impl Rows for Store {
     }
 }
 
-/// What tells one file from another.
+/// The device and inode, which identify a file.
 fn number(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Opens this database, made if it is not there.
+/// Opens this database, or creates it.
 ///
-/// All pages are compared with their sums, each before it is believed what it says of others: else a damaged one would be
-/// found in the middle of a change, or make redb ask for a page of 4 GiB.
+/// redb compares every page with its checksum before it follows the page. Otherwise damage would be found
+/// in the middle of a change, or would make redb ask for a page of 4 GiB.
 ///
-/// What could be made in part only, as on a full disk, does not stay: it would be found as a damaged one.
+/// A new file that is incomplete, because of a full disk for example, is removed. Otherwise it would be
+/// found as a damaged one.
 pub fn open(path: &Path) -> Result<Database, DatabaseError> {
     let file = open_our_own(path).map_err(StorageError::Io)?;
     let is_new = file.metadata().is_ok_and(|found| found.len() == 0);
-    // It is locked from here on, so that nobody else makes it meanwhile.
+    // The file is locked from here on, so that no other process creates it meanwhile.
     let backend = FileBackend::new(file)?;
     let opened =
         Builder::new().set_cache_size(CACHE).set_check_integrity_on_open(true).create_with_backend(backend);
@@ -293,8 +299,8 @@ pub fn open(path: &Path) -> Result<Database, DatabaseError> {
     opened
 }
 
-/// What this file holds, in memory: where the system lets nobody write to it, redb could not even open what a killed filterd
-/// has left. Nothing where it cannot be read either, or holds nothing.
+/// Loads the file into memory, because redb cannot even open what a killed filterd has left if it cannot
+/// write to it. Returns none if it cannot be read, or is empty.
 fn in_memory(path: &Path) -> Option<Database> {
     let bytes = read_our_own(path).ok().filter(|bytes| !bytes.is_empty())?;
     let memory = InMemoryBackend::new();
@@ -307,7 +313,7 @@ fn about(database: &Database, fact: &str) -> Result<Option<u64>, redb::Error> {
     Ok(about.get(fact)?.map(|value| value.value()))
 }
 
-/// Another process may have written rows since this one let it.
+/// Another process may have written rows while the file was closed here.
 fn last_row(database: &Database) -> Result<Option<Row>, redb::Error> {
     let Some(rows) = there(database.begin_read()?.open_table(ROWS))? else { return Ok(None) };
     Ok(rows.last()?.map(|(number, row)| Row::new(number.value(), row.value())))
@@ -322,7 +328,7 @@ fn there<T>(opened: Result<T, TableError>) -> Result<Option<T>, TableError> {
 }
 
 impl Unusable {
-    /// What the system refuses is no damage: another try may succeed, so the file stays where it is.
+    /// A refusal by the system is no damage: another try may succeed, so the file stays where it is.
     fn new(path: &Path, error: DatabaseError) -> Self {
         if let DatabaseError::Storage(StorageError::Io(source)) = error {
             return if is_refusal(&source) {
@@ -338,12 +344,12 @@ impl Unusable {
         Self::Damaged(error.to_string())
     }
 
-    /// Does the system not let us?
+    /// True if the system refused access.
     pub const fn is_refused(&self) -> bool {
         matches!(self, Self::Other(JournalError::Directory { .. }))
     }
 
-    /// This file was to be made anew: it has nothing that could be damaged.
+    /// The error for a file that was to be created: it has no contents that could be damaged.
     pub fn of_new(self, path: &Path) -> JournalError {
         match self {
             Self::Other(error) => error,

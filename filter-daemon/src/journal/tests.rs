@@ -1,4 +1,4 @@
-//! What was written is read again, in its order, whatever happens to the file meanwhile.
+//! Tests that records are read as they were written and in their order.
 
 use std::fs;
 use std::sync::mpsc;
@@ -14,7 +14,7 @@ mod format;
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
-/// Whoever reads here does so in the time of this very process, as whoever writes.
+/// The reader is in the time of this process, like the writer.
 fn here() -> Moment {
     Moment { own: NOW, wall: NOW, ..clock::moment() }
 }
@@ -45,7 +45,7 @@ fn open(directory: &TempDir) -> (Journal, Vec<Record>, Found) {
     (journal, changes, found)
 }
 
-/// Does something with the journal, and waits until it is on disk.
+/// Gives an order to the journal, and waits for its result.
 fn wait(order: impl FnOnce(Done)) -> Result<(), NotWritten> {
     let (told, written) = mpsc::channel();
     order(Box::new(move |result| told.send(result).unwrap()));

@@ -1,23 +1,24 @@
-//! In whose time a record is, and how it is turned into one's own.
+//! Converts the times of records to those of this process.
 //!
-//! Each row says in which boot it was written and what its writer's time was ahead of the time since boot (`clock::moment`
-//! tells how such times are shifted). What several writers did one after another is a sum of shifts.
+//! Each row records the boot in which it was written, and how far the time of its writer was ahead of the
+//! time since boot. `clock::moment` explains how such times are shifted. The shifts of consecutive writers
+//! are added up.
 //!
-//! So a filterd that finds itself in another time than the last row must leave one, even if nothing changes: whoever starts
-//! after it knows by that row alone how long it is since.
+//! A filterd in another time than the last row must therefore write a row, even if nothing changes. Its
+//! successor learns from that row alone how much time has passed.
 //!
-//! Rows of older filterds say nothing of this: they are in the time of the wall.
+//! Rows of older versions record none of this, and are in wall time.
 
 use crate::blocklist::{Record, Timestamp};
 use crate::clock::{Moment, Shift};
 
-/// In which times the changes of a journal are, in their order.
+/// The times of the changes of a journal, in their order.
 #[derive(Debug, Default)]
 pub struct Times {
     runs: Vec<Run>,
 }
 
-/// Changes in a row that are in one time.
+/// Consecutive changes in the time of one process.
 #[derive(Debug)]
 struct Run {
     /// When the last of them was written.
@@ -26,7 +27,7 @@ struct Run {
 }
 
 impl Times {
-    /// So many more changes were written at this moment.
+    /// Adds a number of changes that were written at this moment.
     pub fn add(&mut self, moment: Option<Moment>, changes: usize) {
         match self.runs.last_mut() {
             Some(run) if is_same_time(run.last.as_ref(), moment.as_ref()) => {
@@ -37,20 +38,21 @@ impl Times {
         }
     }
 
-    /// Is whoever is `here` in another time than the last row, be it that the clock was set since or in another boot?
+    /// True if `here` is in another time than the last row, because of another boot or because the clock
+    /// was set since.
     pub fn end_in_another_time(&self, here: &Moment) -> bool {
         let is_here = |last: Moment| last.says_the_same_as(here);
         self.runs.last().is_some_and(|run| !run.last.is_some_and(is_here))
     }
 
-    /// Brings `changes`, all that were added, into the time of whoever is `here`. Tells by how many seconds the clock lies
-    /// before the last record, if nobody knows how long it is since.
+    /// Converts `changes`, which must be all that were added, to the time of `here`. Returns how many
+    /// seconds the clock is behind the last record, if it is unknown how much time has passed since.
     pub fn translate(&self, changes: &mut [Record], here: &Moment) -> Option<u64> {
         let mut behind = None;
         let mut shifts = Vec::with_capacity(self.runs.len());
         let (mut shift, mut next) = (0, Some(here));
         for run in self.runs.iter().rev() {
-            // Whoever knows of no such thing takes everything for the time on the wall, and so is taken.
+            // Rows without a moment are in wall time, and older versions read everything as wall time.
             let by = run.last.zip(next).map_or_else(Shift::default, |(last, next)| last.shift_to(next));
             if shifts.is_empty() {
                 behind = by.behind;
@@ -76,7 +78,7 @@ fn is_same_time(one: Option<&Moment>, other: Option<&Moment>) -> bool {
     }
 }
 
-/// What was over before the scale begins is over in its first second: zero would be permanent.
+/// An expiry before the first second becomes the first second, because zero would mean permanent.
 fn shift_by(by: i64, change: &mut Record) {
     if let Record::Want { since, until, .. } = change {
         *since = since.later_by(by);

@@ -1,4 +1,5 @@
-//! The thread that writes: whatever has come while it wrote goes into one row, so that many share one wait for the disk.
+//! The thread that writes the journal. Changes that arrive during a write share the next row, so that many
+//! wait for the disk only once.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
@@ -12,60 +13,60 @@ use super::{Done, NotWritten};
 use crate::blocklist::{Record, Timestamp};
 use crate::clock;
 
-/// Targets in one row; more go into the next.
+/// The most targets in one row; more go into the next one.
 const MOST_TARGETS: usize = 1 << 18;
 
-/// What the thread is told to do, in this order.
+/// The orders to the thread, which it carries out as they arrive.
 pub enum Order {
-    /// Write these, and then tell.
+    /// Writes these changes, and then reports.
     Write(Vec<Record>, Done),
-    /// Tell what the disk has refused that is still missing, if anything is.
+    /// Reports the refusal of the disk that is still unresolved, if there is one.
     Known(Done),
-    /// What is written from here on makes all rows before it superfluous.
+    /// Marks a place: rows written after it replace all earlier ones.
     Mark,
-    /// Remove the rows before the mark, begin a copy of what is left, and tell.
+    /// Removes the rows before the mark, starts a copy of the rest, and reports.
     Trim(Timestamp, Done),
-    /// Begin a copy of what is there.
+    /// Starts a copy of the present contents.
     Copy(Timestamp),
-    /// Let another process have the file until something is written again, and tell.
+    /// Closes the file for another process until the next write, and reports.
     LetGo(Sender<()>),
-    /// What was not on disk when the last filterd ended is noted elsewhere.
+    /// The loss of the last run was noted elsewhere.
     Noted,
-    /// There is another place to say what is not on disk.
+    /// Sets the second place for the note of a loss.
     Beside(Beside),
-    /// See whether rows could still be written, and tell when that is known.
+    /// Checks whether rows can still be written, and reports when that is known.
     Check(Sender<()>),
 }
 
-/// Does what it is told until nobody is left to tell it anything.
+/// Carries out orders until the sending end is dropped.
 pub struct Writer<R> {
     rows: Result<R, NotWritten>,
     orders: Receiver<Order>,
     behind: Behind,
-    /// The same for whoever starts next.
+    /// The note of a loss for the next start.
     sign: Sign,
-    /// How often something was lost that was to be written.
+    /// The number of losses so far.
     losses: u64,
     mark: Mark,
     copier: Copier,
 }
 
-/// Where a compaction began.
+/// The start of a compaction.
 #[derive(Default)]
 struct Mark {
     row: u64,
-    /// What was lost before it, the compaction makes up for.
+    /// The losses before the mark, which the compaction makes up for.
     losses: u64,
 }
 
 impl<R: Rows> Writer<R> {
-    /// Writes to `rows`, or tells everybody why there are none.
+    /// Writes to `rows`, or reports to each caller why there are none.
     pub fn new(rows: Result<R, NotWritten>, orders: Receiver<Order>, behind: Behind, sign: Sign) -> Self {
         let (mark, copier) = (Mark::default(), Copier::default());
         Self { rows, orders, behind, sign, losses: 0, mark, copier }
     }
 
-    /// Works until the other end is dropped, and everything that was ordered is done.
+    /// Works until the other end is dropped and all orders are done.
     pub fn work(mut self) {
         let mut ahead = None;
         while let Some(order) = ahead.take().or_else(|| self.orders.recv().ok()) {
@@ -90,7 +91,8 @@ impl<R: Rows> Writer<R> {
         self.copier.stop();
     }
 
-    /// Writes these changes and all that wait behind them. Returns the order that ended the group, if one did.
+    /// Writes these changes and all that wait behind them. Returns the order that ended the group, if one
+    /// did.
     fn write(&mut self, mut changes: Vec<Record>, done: Done) -> Option<Order> {
         let (mut told, mut others) = (vec![done], Vec::new());
         let mut targets: usize = changes.iter().map(Record::len).sum();
@@ -133,8 +135,8 @@ impl<R: Rows> Writer<R> {
         done(self.behind.refusal().map_or(Ok(()), Err));
     }
 
-    /// A compaction says what was wanted when it came to it, so it makes up for what was lost before its mark, and not for
-    /// what was lost behind it.
+    /// A compaction writes the entries as they are when it reads them. It therefore makes up for losses
+    /// before its mark, and not for later ones.
     fn trim(&mut self, now: Timestamp, done: Done) {
         let before = self.mark.row;
         let trimmed = self.rows.as_mut().map_err(|error| error.clone()).and_then(|rows| rows.trim(before));
@@ -150,11 +152,11 @@ impl<R: Rows> Writer<R> {
         done(trimmed);
     }
 
-    /// A file that is gone has lost what was in it.
+    /// A missing file has lost its contents.
     fn check(&mut self, told: &Sender<()>) {
         let checked = self.rows.as_mut().map_or(Ok(()), Rows::check);
         self.note(&checked);
-        // Most do not wait for it.
+        // Most callers do not wait for it.
         _ = told.send(());
     }
 
@@ -164,16 +166,16 @@ impl<R: Rows> Writer<R> {
         }
     }
 
-    /// What another process writes meanwhile may be anything, so that all of it is to be written anew.
+    /// Another process may write anything meanwhile, so everything must be written again later.
     fn let_go(&mut self, told: &Sender<()>) {
         self.copier.stop();
         if let Ok(rows) = &mut self.rows {
             self.behind.begin(&rows.close(), false);
         }
-        // Nothing is lost by that: what ends here was all on disk.
+        // Closing loses nothing: everything was on disk until here.
         self.sign.let_go();
         self.losses += 1;
-        // Whoever asked may have given up.
+        // The caller may have stopped waiting.
         _ = told.send(());
     }
 
@@ -184,7 +186,7 @@ impl<R: Rows> Writer<R> {
     fn note(&mut self, written: &Result<(), NotWritten>) {
         let Err(failure) = written else { return };
         self.losses += 1;
-        // It reads from a database that has to be opened again, and may be what fills the disk.
+        // A copy reads from a database that must be opened again, and may itself fill the disk.
         self.copier.stop();
         if self.behind.begin(failure, true) {
             error!("{failure}: what is added or removed now works, but would not survive a restart");

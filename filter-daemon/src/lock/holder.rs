@@ -1,4 +1,4 @@
-//! Who holds a lock, as the kernel tells it of every process that we may look at.
+//! Identifies the holder of a lock from /proc, for processes that this one may inspect.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -11,30 +11,30 @@ use std::path::{Path, PathBuf};
 use nix::sys::stat::{major, minor};
 use serde::{Deserialize, Serialize};
 
-/// The filterd that uses a place.
+/// The process that uses a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Its process id.
+    /// The ID of the process.
     pub pid: u32,
-    /// Where it listens, if that can be seen.
+    /// The socket at which it listens, if known.
     pub socket: Option<PathBuf>,
-    /// What it is called, as the kernel knows it.
+    /// Its command name in the kernel.
     name: String,
-    /// Whoever started it is gone, and it only ends.
+    /// True for a broker whose daemon is gone and that is ending.
     is_orphaned: bool,
 }
 
-/// What a broker is called: it works for the process that started it.
+/// The command name of a broker, which works for its parent process.
 const BROKER: &str = "filterd-broker";
 
 impl Holder {
-    /// Who has this file or directory open and locked?
+    /// The process that has this file or directory open and locked.
     pub fn of(path: &Path) -> Option<Self> {
         let file = fs::metadata(path).ok()?;
         let identity = (file.dev(), file.ino());
         let pid = processes().find(|pid| holds(*pid, identity)).or_else(|| has_locked(identity))?;
         let is_broker = name(pid) == BROKER;
-        // Whoever has lost its parent is given another one, which is no filterd.
+        // An orphan gets another parent, which is not filterd.
         let owner = parent(pid).filter(|parent| is_broker && runs_the_same(*parent, pid));
         let is_orphaned = is_broker && owner.is_none();
         let pid = owner.unwrap_or(pid);
@@ -42,14 +42,14 @@ impl Holder {
         Some(Self { pid, socket, name: name(pid), is_orphaned })
     }
 
-    /// Does it listen where no socket is any more, so that nobody can ask it?
+    /// True if its socket was removed, so that no client can reach it.
     pub fn has_lost_its_socket(&self) -> bool {
         let is_gone =
             |path: &PathBuf| fs::symlink_metadata(path).is_err_and(|error| error.kind() == NotFound);
         self.socket.as_ref().is_some_and(is_gone)
     }
 
-    /// Does it only end, since whoever started it is gone?
+    /// True if its daemon is gone and it is about to end.
     pub fn is_orphaned(&self) -> bool {
         self.is_orphaned
     }
@@ -71,7 +71,7 @@ fn processes() -> impl Iterator<Item = u32> {
     listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// A lock is told with every descriptor of the file that it was taken through.
+/// The kernel shows a lock with each descriptor of the open file that it was taken through.
 fn holds(pid: u32, identity: (u64, u64)) -> bool {
     let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     open.map(|entry| entry.file_name()).any(|number| {
@@ -83,13 +83,14 @@ fn holds(pid: u32, identity: (u64, u64)) -> bool {
     })
 }
 
-/// The process that locked it, which the kernel shows also to those who may not look into that process, as under Landlock.
+/// The process that locked it, by /proc/locks. The kernel shows this even if the process cannot be
+/// inspected, as under Landlock.
 fn has_locked(identity: (u64, u64)) -> Option<u32> {
     let locks = fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| locked(line, identity)).filter(|pid| !name(*pid).is_empty())
 }
 
-/// A line of that table: its process, if it is of this file.
+/// Parses a line of /proc/locks: the process, if the line is about this file.
 fn locked(line: &str, (device, inode): (u64, u64)) -> Option<u32> {
     let fields: Vec<_> = line.split_whitespace().collect();
     let place = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
@@ -101,7 +102,7 @@ fn name(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
-/// Is one process of the same program as a broker, by whatever name that lies on the disk?
+/// True if the process runs the same program as the broker, even if its file has another name.
 fn runs_the_same(pid: u32, broker: u32) -> bool {
     let program = |pid| fs::metadata(format!("/proc/{pid}/exe")).map(|file| (file.dev(), file.ino())).ok();
     name(pid).starts_with("filterd") || program(broker).is_some_and(|its| program(pid) == Some(its))
@@ -112,7 +113,7 @@ fn parent(pid: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
-/// The path of the first socket of its own at which it listens.
+/// The path of the first socket at which the process listens.
 fn listens_at(pid: u32) -> Option<PathBuf> {
     let sockets = fs::read_to_string(format!("/proc/{pid}/net/unix")).ok()?;
     let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
@@ -126,20 +127,20 @@ fn listens_at(pid: u32) -> Option<PathBuf> {
         .map(|(_, path)| path)
 }
 
-/// Whoever may not see what it has open sees how it was started.
+/// The socket from its command line, for processes whose descriptors cannot be read.
 fn told_to_listen_at(pid: u32) -> Option<PathBuf> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     said_socket(&words).filter(|path| fs::symlink_metadata(path).is_ok())
 }
 
-/// The path behind the last `--socket` of a command line, if that says it from the root on.
+/// The last `--socket` of a command line, if its path is absolute.
 fn said_socket(words: &[u8]) -> Option<PathBuf> {
     let words: Vec<_> = words.split(|byte| *byte == 0).map(OsStr::from_bytes).map(Path::new).collect();
     let mut said = words.windows(2).filter(|pair| pair[0] == Path::new("--socket")).map(|pair| pair[1]);
     said.next_back().filter(|path| path.is_absolute()).map(Path::to_owned)
 }
 
-/// A line of that table, if somebody listens there: its number and path. The flag is `__SO_ACCEPTCON`.
+/// Parses a line of /proc/net/unix: the inode and path of a listening socket. The flag is `__SO_ACCEPTCON`.
 fn listening(line: &str) -> Option<(String, PathBuf)> {
     let (mut fields, mut rest) = (Vec::new(), line);
     for _ in 0..7 {

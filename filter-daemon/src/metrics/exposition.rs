@@ -1,8 +1,9 @@
-//! The text format of Prometheus, version 0.0.4: a line what a family is, a line a series. A family without series is not told.
+//! Writes the text format of Prometheus, version 0.0.4: two lines describe a family, then comes one line per series.
+//! A family without series is left out.
 
 use std::fmt::{Display, Write};
 
-/// What a family's numbers are.
+/// The kind of a family's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Counter,
@@ -11,7 +12,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The format's word.
+    /// The word of the text format for this kind.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -21,41 +22,41 @@ impl Kind {
     }
 }
 
-/// A label and its value.
+/// The name and the value of a label.
 pub type Label<'a> = (&'static str, &'a str);
 
-/// The text so far.
+/// The text that is written so far.
 #[derive(Default)]
 pub struct Exposition {
     text: String,
     name: &'static str,
-    /// What the family is, until its first series is told.
+    /// The description of the family, until its first series is written.
     head: String,
 }
 
 impl Exposition {
-    /// What follows is of this family.
+    /// Begins a family; the series that follow belong to it.
     pub fn begin(&mut self, name: &'static str, kind: Kind, help: &str) {
         self.name = name;
         self.head = format!("# HELP {name} {help}\n# TYPE {name} {}\n", kind.word());
     }
 
-    /// One series.
+    /// Writes one series of the family.
     pub fn tell(&mut self, labels: &[Label<'_>], value: impl Display) {
         self.tell_as("", labels, value);
     }
 
-    /// The only one.
+    /// Writes a series without labels.
     pub fn alone(&mut self, value: impl Display) {
         self.tell(&[], value);
     }
 
-    /// One, if it is known.
+    /// Writes one series if its value is known.
     pub fn known(&mut self, labels: &[Label<'_>], value: Option<impl Display>) {
         value.into_iter().for_each(|value| self.tell(labels, value));
     }
 
-    /// One whose name goes on.
+    /// Writes one series with a suffix to its name.
     pub fn tell_as(&mut self, suffix: &str, labels: &[Label<'_>], value: impl Display) {
         self.text.push_str(&std::mem::take(&mut self.head));
         self.text.push_str(self.name);
@@ -75,7 +76,7 @@ impl Exposition {
         writeln!(self.text, " {value}").expect("a string takes whatever it is told");
     }
 
-    /// Names of lists are whatever somebody has chosen.
+    /// Names in labels may contain characters that the format reserves.
     fn escape(&mut self, value: &str) {
         for letter in value.chars() {
             match letter {

@@ -1,4 +1,4 @@
-//! Lists: how long, how old, and how many packets met them.
+//! Series of lists: their entries, their age, and the packets that count for them.
 
 use super::exposition::Exposition;
 use super::{Family, Snapshot};
@@ -9,7 +9,7 @@ use crate::control::wire::status::NOT_FILTERED;
 pub const FAMILIES: [Family; 12] = [
     Family::gauge(
         "filterd_list_entries",
-        "How many entries a list has, and whether it blocks or allows.",
+        "Number of entries of a list; its label says whether it blocks or allows.",
         |snapshot, series| {
             for list in &snapshot.lists {
                 let effect = if list.allows { "allow" } else { "block" };
@@ -20,18 +20,19 @@ pub const FAMILIES: [Family; 12] = [
     ),
     Family::gauge(
         "filterd_entries_wanted",
-        "Entries of all lists that block. What several lists have is counted for each.",
+        "Entries of all lists that block. An entry that several lists have counts for each.",
         |snapshot, series| series.alone(wanted(snapshot)),
     ),
     Family::gauge(
         "filterd_entries_enforced",
-        "Entries of the kernel's tables from which packets are dropped on any interface; 0 while none is dropped. What several \
-         lists have is one entry, and an IPv4 prefix longer than /24 is one for each of its addresses.",
+        "Entries of the kernel's tables for which packets are dropped on any interface; 0 while none are dropped. An entry of \
+         several lists counts once, and an IPv4 prefix longer than /24 once for each of its addresses.",
         |snapshot, series| series.alone(enforced(snapshot)),
     ),
     Family::counter(
         "filterd_list_packets_total",
-        "Packets counted for a list: of what several lists have, for the first of these, those without ports before those with.",
+        "Packets counted for a list. If several lists have the entry, they count for the first one, and lists without ports come \
+         first.",
         |snapshot, series| {
             for list in &snapshot.lists {
                 list.hits.iter().for_each(|hits| tell_hits(series, Some(&list.name), hits));
@@ -40,18 +41,18 @@ pub const FAMILIES: [Family; 12] = [
     ),
     Family::counter(
         "filterd_other_lists_packets_total",
-        "Packets for lists that have no counters of their own, all together.",
+        "Packets for all lists without counters of their own.",
         |snapshot, series| snapshot.other.iter().for_each(|hits| tell_hits(series, None, hits)),
     ),
     Family::counter(
         "filterd_gone_lists_packets_total",
-        "Packets for lists that are gone, all together.",
+        "Packets for all lists that no longer exist.",
         |snapshot, series| snapshot.gone.iter().for_each(|hits| tell_hits(series, None, hits)),
     ),
     Family::gauge(
         "filterd_list_held_back",
-        "1 while a list is not what its file or its server says, because that was not to be believed: what was there \
-         before is in force.",
+        "1 while the previous version of a list is in force, because its file or server has something that was not \
+         accepted.",
         |snapshot, series| {
             each(snapshot, series, |list| (!is_live(list)).then(|| u64::from(list.fault.is_some())));
         },
@@ -63,22 +64,22 @@ pub const FAMILIES: [Family; 12] = [
     ),
     Family::gauge(
         "filterd_list_read_timestamp_seconds",
-        "When what was last believed of a list was read, in seconds since 1970.",
+        "Time at which the version of a list in force was read, in seconds since 1970.",
         |snapshot, series| each(snapshot, series, |list| list.read),
     ),
     Family::gauge(
         "filterd_list_success_timestamp_seconds",
-        "When a list's server last said that this is what there is, in seconds since 1970.",
+        "Time at which a list's server last confirmed this version, in seconds since 1970.",
         |snapshot, series| each_fetched(snapshot, series, |fetching| fetching.checked.or(fetching.fetched)),
     ),
     Family::gauge(
         "filterd_list_next_fetch_timestamp_seconds",
-        "When a list is fetched next, in seconds since 1970.",
+        "Time of the next download of a list, in seconds since 1970.",
         |snapshot, series| each_fetched(snapshot, series, |fetching| Some(fetching.next)),
     ),
     Family::gauge(
         "filterd_list_fetch_failed",
-        "1 while the last fetch of a list has failed.",
+        "1 if the last download of a list failed.",
         |snapshot, series| each_fetched(snapshot, series, |fetching| Some(fetching.failed.is_some().into())),
     ),
 ];

@@ -1,8 +1,8 @@
-//! What monitoring reads: the snapshot as series, in the text format of Prometheus. A table tells all of them; whoever wants
-//! another one adds a row, and the documentation follows.
+//! Writes the snapshot as series in the text format of Prometheus. To add a series, add a row to one of the tables of
+//! families; docs/reference/metrics.md is made from them.
 //!
-//! Labels are configured interfaces, names of lists and tables, and fixed words: nothing that a stranger could make many of,
-//! but for sources, of which there are as many at a time as `metrics.sources` says, and none unless it does.
+//! Labels are configured interfaces, names of lists and tables, and fixed words. A sender cannot create labels, with
+//! one exception: sources, of which there are at most as many as `metrics.sources` says, and none by default.
 
 mod exposition;
 mod lists;
@@ -14,10 +14,10 @@ use exposition::{Exposition, Kind};
 
 use crate::control::wire::snapshot::Reply as Snapshot;
 
-/// What such text is, for whoever asks by HTTP.
+/// The content type of this text over HTTP.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Some series that have their name in common.
+/// All series of one name.
 pub struct Family {
     name: &'static str,
     kind: Kind,
@@ -31,18 +31,18 @@ impl Family {
         Self { name, kind: Kind::Gauge, help, tell }
     }
 
-    /// A number that only grows, until what counts it begins anew.
+    /// A number that only grows, until its counter restarts.
     const fn counter(name: &'static str, help: &'static str, tell: fn(&Snapshot, &mut Exposition)) -> Self {
         Self { name, kind: Kind::Counter, help, tell }
     }
 }
 
-/// All there are, in the order in which they are told.
+/// All families, in the order in which they are written.
 fn families() -> impl Iterator<Item = &'static Family> {
     [&program::FAMILIES[..], &packets::FAMILIES, &lists::FAMILIES, &tables::FAMILIES].into_iter().flatten()
 }
 
-/// All series of this moment.
+/// Writes all series of a snapshot.
 pub fn text(snapshot: &Snapshot) -> String {
     let mut exposition = Exposition::default();
     for family in families() {

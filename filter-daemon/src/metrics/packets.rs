@@ -1,5 +1,5 @@
-//! What became of packets. Passing packets are counted by reason alone, for a miss pays for nothing else; what an interface
-//! receives is told by the kernel's own counters.
+//! Series of packets and their verdicts. Passing packets have counters by reason only, because a packet that passes
+//! must cost nothing else. The kernel's own counters say what an interface receives.
 
 use super::exposition::Exposition;
 use super::{Family, Snapshot};
@@ -10,7 +10,7 @@ use crate::control::wire::status::Received;
 pub const FAMILIES: [Family; 11] = [
     Family::counter(
         "filterd_packets_total",
-        "What became of packets on all interfaces, and why, since the filter was first attached.",
+        "Packets on all interfaces by verdict and reason, since the filter was first attached.",
         |snapshot, series| {
             for row in &snapshot.reasons {
                 series.tell(&[("verdict", &row.verdict), ("reason", &row.reason)], row.packets);
@@ -28,7 +28,7 @@ pub const FAMILIES: [Family; 11] = [
     }),
     Family::counter(
         "filterd_interface_kernel_rx_packets_total",
-        "Packets that the kernel counts as received. Some drivers count what is dropped in XDP, too.",
+        "Packets that the kernel counts as received. Some drivers include packets that are dropped in XDP.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_packets),
     ),
     Family::counter(
@@ -38,28 +38,29 @@ pub const FAMILIES: [Family; 11] = [
     ),
     Family::counter(
         "filterd_interface_kernel_rx_dropped_total",
-        "Packets that the kernel threw away as they came: nobody wanted them, or there was no room. Those that filterd drops are not among them.",
+        "Received packets that the kernel discarded, because no protocol took them or there was no memory. Packets that filterd \
+         drops are not included.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_dropped),
     ),
     Family::counter(
         "filterd_interface_kernel_rx_errors_total",
-        "Packets that came damaged, as the kernel counts them.",
+        "Packets that arrived damaged, as the kernel counts them.",
         |snapshot, series| received(snapshot, series, |received| received.kernel_rx_errors),
     ),
     Family::counter(
         "filterd_flows_begun_total",
-        "Flows that this host began, with `match: new`.",
+        "Flows that this host initiated, with `match: new`.",
         |snapshot, series| series.known(&[], snapshot.flows.as_ref().map(|flows| flows.begun)),
     ),
     Family::gauge(
         "filterd_flows_room",
-        "How many flows are remembered at most; whoever begins more forgets those that were used least lately.",
+        "Number of flows that are remembered at most. If there are more, those used least recently are forgotten.",
         |snapshot, series| series.known(&[], snapshot.flows.as_ref().map(|flows| flows.room)),
     ),
     Family::gauge(
         "filterd_source_packets_per_second",
-        "Packets that were to be dropped of those sources that sent most of late, so many as `metrics.sources` says: an \
-         estimate out of samples of the last ten seconds.",
+        "Packets to be dropped from the sources that sent the most, as many sources as `metrics.sources` says. An \
+         estimate from samples of the last ten seconds.",
         |snapshot, series| of_sources(snapshot, series, |source| source.packets),
     ),
     Family::gauge("filterd_source_bytes_per_second", "Bytes of the same packets.", |snapshot, series| {

@@ -1,4 +1,4 @@
-//! The program: is all as it should be, and how long does it take to change something?
+//! Series of the program itself: its faults, its interfaces, and how long changes take.
 
 use super::exposition::{Exposition, Kind};
 use super::{Family, Snapshot};
@@ -8,20 +8,20 @@ use crate::control::wire::status::NOT_FILTERED;
 pub const FAMILIES: [Family; 11] = [
     Family::gauge(
         "filterd_build_info",
-        "1; its label tells the version of the program.",
+        "Always 1; its label is the version of filterd.",
         |snapshot, series| {
             series.tell(&[("version", &snapshot.filterd)], 1);
         },
     ),
     Family::gauge(
         "filterd_start_time_seconds",
-        "When this filterd started, in seconds since 1970.",
+        "Time at which filterd started, in seconds since 1970.",
         |snapshot, series| series.alone(snapshot.started),
     ),
     Family::gauge(
         "filterd_protected",
-        "1 while protection is what the configuration says: every interface is filtered, and nothing is paused. \
-         Lists that are held back do not matter here.",
+        "1 while every interface is filtered as the configuration says, and nothing is paused. Lists that are out of \
+         date do not matter here.",
         |snapshot, series| series.alone(u8::from(snapshot.is_protected())),
     ),
     Family::gauge(
@@ -29,17 +29,17 @@ pub const FAMILIES: [Family; 11] = [
         "1 while packets from listed sources are dropped, 0 while they are only counted.",
         |snapshot, series| series.alone(u8::from(snapshot.enforce && snapshot.paused.is_none())),
     ),
-    Family::gauge("filterd_paused", "1 while protection is paused.", |snapshot, series| {
+    Family::gauge("filterd_paused", "1 during a pause of protection.", |snapshot, series| {
         series.alone(u8::from(snapshot.paused.is_some()));
     }),
     Family::gauge(
         "filterd_faults",
-        "How many things are not as they should be, by what suffers; `filterd status` tells each with its remedy.",
+        "Number of faults, by what they affect; `filterd status` shows each with its remedy.",
         faults,
     ),
     Family::gauge(
         "filterd_interface_filtered",
-        "1 while packets that this interface receives are looked at.",
+        "1 while packets that this interface receives are filtered.",
         |snapshot, series| {
             for one in &snapshot.interfaces {
                 series.tell(&[("interface", &one.name)], u8::from(one.mode != NOT_FILTERED));
@@ -48,7 +48,7 @@ pub const FAMILIES: [Family; 11] = [
     ),
     Family::gauge(
         "filterd_interface_mode_info",
-        "1; its labels tell how an interface is filtered (native, generic, none), and its driver.",
+        "Always 1; its labels are the mode of an interface (native, generic, none) and its driver.",
         |snapshot, series| {
             for one in &snapshot.interfaces {
                 let driver = one.driver.as_deref().unwrap_or("");
@@ -58,7 +58,7 @@ pub const FAMILIES: [Family; 11] = [
     ),
     Family::counter(
         "filterd_interface_unprotected_seconds_total",
-        "For how long an interface was not filtered since filterd started.",
+        "Seconds for which an interface was not filtered, since filterd started.",
         |snapshot, series| {
             for one in &snapshot.interfaces {
                 series.tell(&[("interface", &one.name)], one.unprotected);
@@ -67,7 +67,7 @@ pub const FAMILIES: [Family; 11] = [
     ),
     Family::counter(
         "filterd_interface_gaps_total",
-        "How often an interface lost its filter since filterd started.",
+        "Number of times an interface lost its filter, since filterd started.",
         |snapshot, series| {
             for one in &snapshot.interfaces {
                 series.tell(&[("interface", &one.name)], one.gaps);
@@ -77,8 +77,8 @@ pub const FAMILIES: [Family; 11] = [
     Family {
         name: "filterd_change_seconds",
         kind: Kind::Histogram,
-        help: "How long changes took until the next packet was judged by them: what is added, removed or has run out, and \
-               each part of a reload.",
+        help: "Time until a change was in force for the next packet: an addition, a removal, an expiry, or a part of \
+               a reload.",
         tell: changes,
     },
 ];

@@ -1,4 +1,4 @@
-//! What a scrape reads, and that documentation, alerts and dashboard speak of the same series.
+//! Tests of a scrape, and that documentation, alerts and dashboard use series that exist.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
 
-/// One of each.
+/// A snapshot with one of everything.
 fn snapshot() -> Snapshot {
     let hits = Some(Hits { dropped: 5, would_drop: 1, paused: 2, replies: 3 });
     Snapshot {
@@ -96,7 +96,7 @@ fn snapshot() -> Snapshot {
     }
 }
 
-/// All of it, as it was looked at: `METRICS_DOCS=write` writes it anew, to be looked at once more.
+/// The whole scrape is the one in sample.txt. `METRICS_DOCS=write` writes it again; look at the difference.
 #[test]
 fn each_series_is_as_reviewed() {
     let text = text(&snapshot());
@@ -191,7 +191,7 @@ fn names_are_as_prometheus_wants_them() {
     }
 }
 
-/// Where they begin and end in a file: `filterd_…`, as far as letters go.
+/// Finds the names of series in a file: `filterd_…`, as far as letters go.
 fn named_in(text: &str) -> BTreeSet<String> {
     let is_of_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
     let places = text.match_indices("filterd_").map(|(at, _)| &text[at..]);
@@ -224,10 +224,10 @@ fn the_document_tells_all_of_them() {
     for Family { name, kind, help, .. } in families() {
         told += &format!("| `{name}` | {} | {help} |\n", kind.word());
     }
-    let document = file("docs/metrics.md");
+    let document = file("docs/reference/metrics.md");
     if env::var_os("METRICS_DOCS").is_some() {
         fs::write(&document, &told).unwrap();
     }
     let there = fs::read_to_string(&document).unwrap_or_default();
-    assert_eq!(there, told, "METRICS_DOCS=write cargo test -p filter-daemon --lib metrics writes it anew");
+    assert_eq!(there, told, "METRICS_DOCS=write cargo test -p filter-daemon --lib metrics writes it again");
 }

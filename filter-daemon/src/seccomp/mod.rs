@@ -1,9 +1,11 @@
-//! seccomp: which system calls each process of filterd may make. `table` says it, and SECURITY.md shows that table.
+//! seccomp filters: which system calls each process of filterd may make. `table` defines them, and
+//! SECURITY.md shows that table.
 //!
-//! The process that fetches may make only the calls of the table that say so: it lives for seconds, and does one thing. For the
-//! others a list of all that they may make would end a daemon at night because a C library or a kernel does an old thing in a
-//! new way. They may make every call but those that the table refuses; a call that is newer than [`NEWEST`] answers as a kernel
-//! that does not know it. A refused call fails with EPERM, and the process continues.
+//! The fetching process may make only the calls that the table permits, because it lives for seconds and
+//! does one thing. For the other processes, such a list would be fragile. A new C library or kernel may use
+//! a call that is not on it, and the daemon would end at night. They may therefore make every call that the
+//! table does not refuse. Calls newer than [`NEWEST`] fail as on a kernel that does not know them. A
+//! refused call fails with EPERM, and the process continues.
 
 mod table;
 
@@ -17,19 +19,21 @@ use seccompiler::{
 
 use table::{DEEDS, Rule, Test};
 
-/// The newest call of Linux 6.1, the oldest kernel that filterd is tested on. Numbers from 424 on are the same on all processors.
+/// The newest call of Linux 6.1, the oldest kernel that filterd is tested on. Numbers from 424 on are equal
+/// on all processors.
 const NEWEST: u32 = 450;
 
-/// A process of filterd: a column of the table.
+/// A process of filterd, and its column in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
     /// The daemon, which reads lists and talks to clients.
     Daemon,
-    /// The broker, which holds the kernel.
+    /// The broker, which holds the kernel objects.
     Broker,
-    /// The process that starts fetches. Its children inherit its filter, so it refuses nothing that they need.
+    /// The process that starts fetches. Its children inherit its filter, so it refuses nothing that they
+    /// need.
     Fetcher,
-    /// A process that fetches once.
+    /// A process that makes one fetch.
     Fetch,
 }
 
@@ -48,24 +52,25 @@ impl Process {
     }
 }
 
-/// Restricts this thread, and all that come after it. There is no way back.
+/// Restricts this thread and all threads and processes that it starts later. This cannot be undone.
 pub fn restrict(process: Process) -> Result<(), Error> {
     apply_filter(&filter(process)?)?;
     if process.refuses_what_is_not_listed() {
         return Ok(());
     }
-    // Of two filters that refuse a call the newest says how.
+    // If two filters refuse a call, the newer one decides how.
     apply_filter(&unknown_calls())
 }
 
-/// Tells how a call is answered: it may be made, or is refused. An architecture that is not known is one that is not restricted.
+/// Builds the filter that allows a call or refuses it. On an unknown architecture it fails, and nothing is
+/// restricted.
 fn filter(process: Process) -> Result<BpfProgram, Error> {
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let architecture = std::env::consts::ARCH.try_into()?;
     Ok(SeccompFilter::new(allowed(process)?, refuse, SeccompAction::Allow, architecture)?.try_into()?)
 }
 
-/// The calls that a process may make, each with the cases in which it may: none means in all.
+/// The calls that a process may make, each with the permitted cases; an empty list permits all.
 fn allowed(process: Process) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut allowed = BTreeMap::new();
     if !process.refuses_what_is_not_listed() {
@@ -101,8 +106,8 @@ fn condition(test: Test) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-/// Answers with ENOSYS to calls that are newer than filterd, to those of another numbering (x32), and to clone3, whose flags no
-/// filter can read: the C library then takes clone instead.
+/// Fails with ENOSYS for calls newer than filterd, for those of the x32 ABI, and for clone3, whose flags a
+/// filter cannot read. The C library then uses clone instead.
 fn unknown_calls() -> BpfProgram {
     let step = |code: u32, jt, jf, k| sock_filter { code: code as u16, jt, jf, k };
     let (load, number) = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0);

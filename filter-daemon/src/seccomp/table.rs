@@ -1,37 +1,38 @@
-//! The table: what system calls do, which calls do it, and which process of filterd may make them.
+//! The table: groups of system calls, and which process of filterd may make them.
 
 use nix::libc;
 
-/// May a process do it? A call that stands in no line may be made by every process but the one that fetches.
+/// Whether a process may make these calls. All processes except the fetching one may make calls that the
+/// table does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     Yes,
     No,
-    /// In these cases, which the words name. A case holds if all its tests do.
+    /// Only in these cases, which the text describes. A case matches if all its tests do.
     Only(&'static str, &'static [&'static [Test]]),
 }
 
-/// A test of an argument, by its position, in its lower 32 bits.
+/// A test of the argument at this position, in its lower 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     Is(u8, u64),
     IsNot(u8, u64),
-    /// It has none of these bits.
+    /// None of these bits is set.
     Without(u8, u64),
-    /// Its bits under this mask are these.
+    /// The bits under this mask have this value.
     Bits(u8, u64, u64),
-    /// It is the number of this process.
+    /// It is the ID of this process.
     IsOwnProcess(u8),
 }
 
 /// A line of the table.
 #[derive(Debug)]
 pub struct Deed {
-    /// What the calls do, for SECURITY.md.
+    /// The purpose of the calls, for SECURITY.md.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test holds SECURITY.md to it"))]
     pub name: &'static str,
     pub calls: &'static [i64],
-    /// Of the daemon, the broker, filterd-fetcher and filterd-fetch.
+    /// The rules for the daemon, the broker, filterd-fetcher and filterd-fetch.
     pub rules: [Rule; 4],
 }
 
@@ -51,13 +52,13 @@ const THREADS: Rule =
 
 const PROCESSES: Rule = Only("without new namespaces", &[&[Without(0, NAMESPACES)]]);
 
-/// The kind of a socket is in the lowest bits, flags are above.
+/// The socket type is in the lowest bits; flags are above.
 const KIND: u64 = 0xf;
 
 const STREAM: Test = Bits(1, KIND, libc::SOCK_STREAM as u64);
 const DATAGRAM: Test = Bits(1, KIND, libc::SOCK_DGRAM as u64);
 
-/// Neither MPTCP nor SCTP, which no Landlock limits.
+/// The default protocol. MPTCP and SCTP stay refused, because Landlock does not limit them.
 const USUAL: Test = Is(2, 0);
 const TCP: Test = Is(2, libc::IPPROTO_TCP as u64);
 const UDP: Test = Is(2, libc::IPPROTO_UDP as u64);
@@ -68,7 +69,7 @@ const NETLINK: Test = Is(0, libc::AF_NETLINK as u64);
 const ROUTES: Test = Is(2, libc::NETLINK_ROUTE as u64);
 const SOCKETS: Test = Is(2, libc::NETLINK_SOCK_DIAG as u64);
 
-/// What drivers can.
+/// Generic netlink, which reports the features of drivers.
 const GENERIC: Test = Is(2, libc::NETLINK_GENERIC as u64);
 
 const LISTENERS_SOCKETS: Rule = Only(
@@ -99,20 +100,20 @@ const CLIENTS_SOCKETS: Rule = Only(
     ],
 );
 
-/// The C library looks up the number of an interface by any socket of datagrams. This one connects to nobody.
+/// The C library looks up interface indices through any datagram socket. This one never connects.
 const NETLINK_SOCKETS: Rule = Only(
     "netlink (routes), Unix datagrams",
     &[&[NETLINK, ROUTES], &[Is(0, libc::AF_UNIX as u64), DATAGRAM, USUAL]],
 );
 
-/// The length of an address of the kernel's own (`sockaddr_nl`). An address of the internet is longer, and the kernel refuses one
-/// that is too short.
+/// The length of a netlink address (`sockaddr_nl`). Internet addresses are longer, and the kernel refuses
+/// an address that is too short.
 const NETLINK_ADDRESS: u64 = 12;
 
 const TO_THE_KERNEL: Rule = Only("to netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
 const BOUND_TO_THE_KERNEL: Rule = Only("netlink", &[&[Is(2, NETLINK_ADDRESS)]]);
 
-/// A message that opens a connection (TCP Fast Open).
+/// Excludes messages that open a connection (TCP Fast Open).
 const SLOWLY: Rule = Only("over open connections", &[&[Without(3, libc::MSG_FASTOPEN as u64)]]);
 const SLOWLY_IN_PARTS: Rule = Only("over open connections", &[&[Without(2, libc::MSG_FASTOPEN as u64)]]);
 
@@ -123,7 +124,7 @@ const WRITING: u64 =
 
 const READING: Rule = Only("read only", &[&[Without(2, WRITING)]]);
 
-/// Not those by which a file runs as its owner.
+/// Excludes the set-user-ID, set-group-ID and sticky bits.
 const PLAIN_MODES: Rule = Only("without set-user-id bits", &[&[Without(1, 0o7000)]]);
 
 const INTO_NO_TERMINAL: Rule =
@@ -131,11 +132,12 @@ const INTO_NO_TERMINAL: Rule =
 
 const WAITING: Rule = Only("FIONBIO, FIONREAD", &[&[Is(1, libc::FIONBIO)], &[Is(1, libc::FIONREAD)]]);
 
-/// `BPF_OBJ_GET_INFO_BY_FD`: what a descriptor is that the broker has handed over.
+/// `BPF_OBJ_GET_INFO_BY_FD`, to identify a descriptor that the broker has handed over.
 const ABOUT_A_DESCRIPTOR: Rule = Only("information about a descriptor", &[&[Is(0, 15)]]);
 
-/// Of `enum bpf_cmd`: maps and their elements (0–4, 21, 22), programs (5), pins (6, 7), descriptions (15), types (18), links (28, 29,
-/// 34). Not: programs and maps of others by number, attachments that no link holds, test runs, tracing, iterators, statistics, tokens.
+/// The permitted commands of `enum bpf_cmd`: maps and elements (0–4, 21, 22), programs (5), pins (6, 7),
+/// information (15), BTF (18), links (28, 29, 34). Excluded are other programs and maps by ID, attachments
+/// without a link, test runs, tracing, iterators, statistics and tokens.
 const MAPS_PROGRAMS_LINKS: Rule = Only(
     "maps, programs, pins and links, not by id",
     &[
@@ -157,7 +159,7 @@ const MAPS_PROGRAMS_LINKS: Rule = Only(
     ],
 );
 
-/// Signal 0. The records of logins name processes.
+/// Signal 0, because login records name processes.
 const IS_IT_THERE: Rule = Only("signal 0 only", &[&[Is(1, 0)]]);
 
 const OWN_PROCESS: Rule = Only("to itself only", &[&[IsOwnProcess(0)]]);

@@ -1,4 +1,5 @@
-//! Filters as the kernel applies them, each on a thread of its own. `tests/attack` tries the running processes.
+//! Tests the filters in the kernel, each on a thread of its own. `tests/attack` tests the running
+//! processes.
 
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -73,7 +74,7 @@ fn daemon_and_broker_still_do_their_work() {
     restricted(Process::Daemon, || {
         fs::write(&file, "1").unwrap();
         File::open(&file).unwrap().set_permissions(fs::Permissions::from_mode(0o600)).unwrap();
-        // clone3 is not known, so threads come by clone.
+        // clone3 is refused, so threads are made by clone.
         assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
         drop(TcpListener::bind("127.0.0.1:0").unwrap());
         socket(AddressFamily::NETLINK, SocketType::RAW, Some(netlink::SOCK_DIAG)).unwrap();
@@ -102,7 +103,7 @@ fn filters_are_short_enough_for_the_kernel() {
     }
 }
 
-/// What SECURITY.md shows.
+/// The table that SECURITY.md shows.
 #[test]
 fn the_table_is_the_one_in_security_md() {
     let mut table = String::from(

@@ -1,4 +1,5 @@
-//! One thing in the state directory, opened without following a link: what is looked at is what is then changed.
+//! An object in the state directory, opened without following a link, so that changes apply to what was
+//! checked.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -15,10 +16,10 @@ use super::StateError;
 use crate::accounts::as_user;
 use crate::text::printable;
 
-/// What group and others would write by.
+/// The mode bits that let group and others write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// It, and what was found when it was opened.
+/// An open object, and its status when it was opened.
 pub struct Object {
     descriptor: OwnedFd,
     path: PathBuf,
@@ -26,14 +27,14 @@ pub struct Object {
 }
 
 impl Object {
-    /// The directory that the operator named, by whatever links.
+    /// Opens the directory that the operator named, through any links.
     pub fn top(path: &Path) -> Result<Self, StateError> {
         let opened = open(path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty());
         Self::opened(opened, path.to_owned())
     }
 
-    /// What lies in this directory under that name. A filterd whose place is to be taken goes on writing here: what was
-    /// listed may be gone.
+    /// Opens an object in this directory. A filterd that is being replaced still writes here, so a listed
+    /// file may be gone.
     pub fn below(&self, name: &OsStr) -> Result<Option<Self>, StateError> {
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         match as_user(self.owner(), || openat(&self.descriptor, name, flags, Mode::empty())) {
@@ -50,7 +51,7 @@ impl Object {
         }
     }
 
-    /// The names of what lies in this directory.
+    /// The names of the objects in this directory.
     pub fn entries(&self) -> Result<Vec<OsString>, StateError> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let listed = as_user(self.owner(), || Dir::openat(&self.descriptor, ".", flags, Mode::empty()))
@@ -63,7 +64,7 @@ impl Object {
             .collect())
     }
 
-    /// It must be a directory of theirs, in which nobody else may lay or exchange anything.
+    /// Checks that it is a directory of these users in which no other user may create or replace anything.
     pub fn must_be_a_directory(&self, theirs: &[Uid]) -> Result<(), StateError> {
         if self.kind() != SFlag::S_IFDIR {
             return Err(self.untrusted("it is no directory", "look at what put it there, and remove it"));
@@ -80,7 +81,7 @@ impl Object {
         Err(self.untrusted(&self.others_may_write(), &remedy))
     }
 
-    /// It must be a file of theirs that nobody else writes to.
+    /// Checks that it is a file of these users that no other user may write to.
     pub fn must_be_plain(&self, theirs: &[Uid]) -> Result<(), StateError> {
         let what = match self.kind() {
             SFlag::S_IFREG if self.found.st_mode & WRITABLE_BY_OTHERS == 0 => {
@@ -98,7 +99,7 @@ impl Object {
         Err(self.untrusted(what, "look at what put it there, and remove it"))
     }
 
-    /// Makes it theirs.
+    /// Changes the owner to this user and group.
     pub fn give(&self, user: Uid, group: Gid) -> Result<(), StateError> {
         if self.found.st_uid == user.as_raw() && self.found.st_gid == group.as_raw() {
             return Ok(());
@@ -108,13 +109,13 @@ impl Object {
             return Err(self.untrusted("it has more than one name, and belongs to somebody else", remedy));
         }
         match fchownat(&self.descriptor, "", Some(user), Some(group), AtFlags::AT_EMPTY_PATH) {
-            // The journal tells that nothing can be written there.
+            // The journal reports that nothing can be written there.
             Ok(()) | Err(Errno::EROFS) => Ok(()),
             Err(error) => Err(refused(&self.path, error)),
         }
     }
 
-    /// Root may have theirs; anybody else only what is his own.
+    /// Checks the owner: root accepts these users, and any other user accepts itself only.
     fn must_be_theirs(&self, theirs: &[Uid]) -> Result<(), StateError> {
         let (owner, ours) = (self.owner(), geteuid());
         if owner == ours || ours.is_root() && theirs.contains(&owner) {
@@ -127,7 +128,7 @@ impl Object {
             .untrusted(&why, &format!("`chown{all} {ours} {shown}`, if what it holds is what you expect")))
     }
 
-    /// Whose it is.
+    /// The user that owns it.
     pub fn owner(&self) -> Uid {
         Uid::from_raw(self.found.st_uid)
     }

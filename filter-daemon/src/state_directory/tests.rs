@@ -1,4 +1,4 @@
-//! What becomes of a directory that somebody named as the state's.
+//! Tests the checks of a directory that was named as the state directory.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -108,14 +108,14 @@ fn a_file_of_somebody_elses_is_refused() {
     let (place, nobody) = (place(), Some(65534));
     let file = place.path().join("live.redb");
     fs::write(&file, "").unwrap();
-    // Only root can lay it there; anybody else is refused where the directory is not his own.
+    // Only root can put such a file there; another user is refused because of the directory's owner.
     if chown(&file, nobody, nobody).is_err() {
         assert!(inspect(Path::new("/")).is_err());
         return;
     }
     let refused = inspect(place.path()).unwrap_err().to_string();
     assert!(refused.ends_with("it belongs to user 65534, and filterd runs as user 0"), "{refused}");
-    // Nor is it, if the directory is that one's, too: unless filterd becomes that one.
+    // A directory with that owner is refused as well, unless filterd becomes that user.
     chown(place.path(), nobody, nobody).unwrap();
     let refused = inspect(place.path()).unwrap_err();
     let mend = format!("`chown -R 0 {}`", place.path().display());

@@ -28,9 +28,9 @@ impl Report {
             command: "cargo xtask bench filter".to_owned(),
             machine: self.machine.clone(),
             method: format!(
-                "{} IPv4 addresses, each filter made for so many and filled with them. Nanoseconds are the processor's, medians \
-                 over {} round(s), in each of which all took their turn, and the middle half of the rounds in brackets. \
-                 Lookups are two million in random order.",
+                "{} IPv4 addresses: each filter is made for that many, and filled with them. Figures are \
+                 medians of nanoseconds of processor time over {} round(s), in which all filters take turns; \
+                 brackets hold the middle half of the rounds. Lookups are two million in random order.",
                 grouped(self.members.into()),
                 self.rounds
             ),
@@ -58,17 +58,20 @@ impl Report {
         };
         Chapter {
             title: "Times".to_owned(),
-            words: "Static filters are made of all members at once: what that takes for each stands under insert. Lines after std \
-                    HashSet come from a program that was given with --beside; everything else was built for any processor of \
-                    this kind."
-                .to_owned(),
+            words:
+                "Static filters are made from all members at once; their time for each member stands under \
+                    insert. The rows after std HashSet come from a program that was given with --beside. \
+                    Everything else was built for any processor of this kind."
+                    .to_owned(),
             tables: vec![table("Nanoseconds", heads.into(), self.lines.iter().map(row)), self.ratios()],
             plots: vec![plot],
-            remark: "Room costs time: at ten million the exact table is 95 % full, tables of four slots of 8, 12 or 16 bits are \
-                     60 % full. Inserts into the former pay with moves for the memory that it saves. filterd lets lists in as \
-                     in the first line, looking after 64 members at a time; `one at a time` does not know who comes next, \
-                     and nor do the others."
-                .to_owned(),
+            remark:
+                "Memory and time are traded for each other. At ten million the exact table is 95 % full; \
+                     tables of four slots of 8, 12 or 16 bits are 60 % full. Inserts into the exact table \
+                     move entries, which takes time and saves memory. filterd inserts lists as in the first \
+                     row, and looks 64 members ahead. `one at a time` does not know the next members; the \
+                     other filters do not either."
+                    .to_owned(),
         }
     }
 
@@ -109,9 +112,11 @@ impl Report {
         };
         Chapter {
             title: "Space and errors".to_owned(),
-            words: "Bits an item at this number of members, and false positives counted in ten million non-members. The load at the \
-                    first refusal is that of filters made for a million, where they ever refuse any."
-                .to_owned(),
+            words:
+                "Bits for each item at this number of members, and false positives counted in ten million \
+                    non-members. The load at the first refusal is that of filters made for a million; some \
+                    never refuse."
+                    .to_owned(),
             tables: vec![table("Space and errors", heads, self.lines.iter().map(row))],
             ..Chapter::default()
         }
@@ -127,7 +132,7 @@ impl Report {
         };
         Chapter {
             title: "Instructions".to_owned(),
-            words: "Counted by callgrind in filters of 100 000, because counts repeat where times do not."
+            words: "Counted by callgrind in filters of 100 000: counts repeat exactly, times do not."
                 .to_owned(),
             tables: vec![table("Instructions", heads, self.instructions.iter().map(row))],
             ..Chapter::default()

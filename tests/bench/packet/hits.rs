@@ -208,10 +208,10 @@ impl Hits {
         Chapter {
             title: "Listed packets, and which list they count for".to_owned(),
             words: format!(
-                "Nanoseconds above the program that only parses, medians of {} rounds, in brackets their middle half. Half of \
-                 the entries are on one list, half on another. One sender is the same packet again and again; all are all \
-                 that are listed, at random. Watched is `filterd watch --drops`, `filterd top` or `metrics.sources`: some drops \
-                 are told in full meanwhile.",
+                "Nanoseconds above the program that only parses: medians of {} rounds, with their middle half \
+                 in brackets. Half of the entries are on one list, half on another. One sender repeats the \
+                 same packet; all senders are all listed addresses, at random. In the last column `filterd \
+                 watch --drops`, `filterd top` or `metrics.sources` runs, so some drops are reported in full.",
                 self.rounds
             ),
             tables: vec![self.table(), goals::table("Goals of listed packets", self.goals())],

@@ -114,10 +114,11 @@ impl Sent {
         Chapter {
             title: "What is sent, and what a hit costs, with `match: new`".to_owned(),
             words: format!(
-                "The egress program with BPF_PROG_TEST_RUN, one frame {REPEATS} times, medians of {ROUNDS} rounds: all in \
-                 near memory. At most once a second a flow's time is written, which is among these; where one begins, \
-                 each of {NEW} frames is sent once. Without `match: new` there is no such program. A packet of a \
-                 listed source goes through filterd's own programs, the whole of them; an unlisted one pays nothing."
+                "The egress program runs with BPF_PROG_TEST_RUN, one frame {REPEATS} times, with all data in \
+                 near memory. Figures are medians of {ROUNDS} rounds. They include writing a flow's time, at \
+                 most once a second. Where a flow begins, each of {NEW} frames is sent once. Without `match: \
+                 new` this program is not attached. A packet from a listed source goes through all of \
+                 filterd's own programs; a packet from an unlisted source costs nothing more."
             ),
             tables: vec![table, answered],
             ..Chapter::default()

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use filterd_measure::machine;
 use filterd_measure::tables::Table;
 use serde_json::{Value, json};
 
@@ -65,12 +66,15 @@ impl Page {
         json!({"version": 1, "machine": self.machine, "method": self.method, "tables": tables})
     }
 
-    /// Writes it to `page`, and its plots beside it.
+    /// Writes it to `page`, results first, and its plots beside it. `cargo xtask bench` moves the goals to a page of their own.
     pub fn write(&self, page: &Path) -> Result<()> {
         let name = page.file_stem().unwrap_or_default().to_string_lossy();
         let mut text = format!(
-            "# {}\n\nMade by `{}`; do not edit.\n\nMeasured on {}.\n\n{}\n",
-            self.title, self.command, self.machine, self.method
+            "# {}\n\nMeasured on {} on {}.\n\nMade by `{}`; do not edit.\n",
+            self.title,
+            machine::today()?,
+            self.machine,
+            self.command
         );
         for chapter in &self.chapters {
             for plot in &chapter.plots {
@@ -78,6 +82,7 @@ impl Page {
             }
             text += &chapter.markdown(&name);
         }
+        text += &format!("\n## Method\n\n{}\n", self.method);
         fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))
     }
 }

@@ -1,6 +1,8 @@
 //! What it was measured on.
 
 use std::fs;
+use std::io::{Error, Result};
+use std::process::Command;
 
 use nix::sys::utsname::uname;
 
@@ -11,6 +13,13 @@ pub fn describe() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let processors = text.lines().filter(|line| line.starts_with("processor")).count();
     format!("{processors} × {}, {}, Linux {kernel}, load average {}", processor(&text), caches(), load())
+}
+
+/// The date, as in 2026-11-26.
+pub fn today() -> Result<String> {
+    let output = Command::new("date").arg("+%F").output()?;
+    let date = String::from_utf8(output.stdout).map_err(Error::other)?;
+    Ok(date.trim_end().to_owned())
 }
 
 /// How many wanted a processor at a time, in the last five minutes.

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use bpf_build::{ebpf, process, toolchain, workspace};
 use clap::Args;
 
-use super::index;
+use super::overview;
 use crate::build::{self, Profile};
 use crate::tools::{Tool, Tools, asked, helps, tool};
 
@@ -80,6 +80,6 @@ impl Kernel {
         let flags = [("--short", self.short), ("--json", self.json)];
         cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
         cargo.args(part);
-        index::with_page(&mut cargo, name, !self.short && part.is_none())
+        overview::with_page(&mut cargo, name, !self.short && part.is_none())
     }
 }

@@ -1,8 +1,10 @@
 //! `bench`: what filterd costs, side by side with its peers and its limits.
 
+mod bars;
 mod dpdk;
-mod index;
 mod kernel;
+mod overview;
+mod pages;
 mod userspace;
 
 use std::path::PathBuf;
@@ -29,16 +31,18 @@ pub struct Bench {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// What a packet costs in the kernel, without any network; needs root
+    /// The cost of a packet in the kernel, without a network; needs root
     Packet(Parted),
-    /// What a frame on a wire costs, beside whatever else drops packets; needs root
+    /// The cost of a frame on a wire, compared with nftables, ipset and xdp-filter; needs root
     Live(Kernel),
-    /// What it takes to have a list: time, memory, one address more, and changes under a flood; needs root
+    /// Loading a list: time, memory, one more address, and changes under a flood; needs root
     Load(Parted),
-    /// What the filter costs as a library, beside the crates that one would take instead
+    /// The filter as a library, compared with other crates
     Filter(Filter),
-    /// The tables of the cuckoo filter's paper, with the filters that it was measured against
+    /// The tables of the cuckoo filter's paper, with the filters that the paper compares
     Paper(Userspace),
+    /// Measure nothing: write the overview, its bars and the page of goals from the pages
+    Overview,
 }
 
 impl Bench {
@@ -55,6 +59,7 @@ impl What {
             Self::Load(load) => load.run("load"),
             Self::Filter(filter) => filter.run(),
             Self::Paper(paper) => paper.run("paper"),
+            Self::Overview => overview::write(),
         }
     }
 
@@ -67,17 +72,18 @@ impl What {
             Self::Filter(Filter::new(short, beside)),
             Self::Paper(Userspace::new(short)),
         ];
-        for (what, (name, about)) in all.iter().zip(Self::names()) {
+        for (what, (name, about)) in all.iter().zip(Self::benchmarks()) {
             println!("\n== bench {name}: {about}\n");
             what.run()?;
         }
         Ok(())
     }
 
-    /// Their names, and what they measure.
-    fn names() -> Vec<(String, String)> {
+    /// The names of all benchmarks, and what they measure.
+    fn benchmarks() -> Vec<(String, String)> {
         let all = Self::augment_subcommands(Command::new("bench"));
         let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
-        all.get_subcommands().map(|command| (command.get_name().to_owned(), about(command))).collect()
+        let benchmarks = all.get_subcommands().filter(|command| command.get_name() != "overview");
+        benchmarks.map(|command| (command.get_name().to_owned(), about(command))).collect()
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use bpf_build::workspace;
 use clap::Args;
 
-use super::{dpdk, index};
+use super::{dpdk, overview};
 
 /// How thoroughly, and for whom.
 #[derive(Debug, Default, Args)]
@@ -73,6 +73,6 @@ impl Userspace {
         let flags = [("--short", self.short), ("--full", self.full), ("--json", self.json)];
         cargo.args(flags.into_iter().filter_map(|(flag, wanted)| wanted.then_some(flag)));
         cargo.args(more).args(self.rounds.map(|rounds| format!("--rounds={rounds}")));
-        index::with_page(&mut cargo, name, !self.short && is_whole)
+        overview::with_page(&mut cargo, name, !self.short && is_whole)
     }
 }

@@ -3,15 +3,19 @@
 mod cycles;
 mod deny;
 mod dependencies;
+mod exceptions;
 mod faults;
 mod imports;
 mod kubernetes;
+mod names;
+mod product;
+mod prose;
 mod rules;
 mod source;
 mod supply;
 mod unsafe_code;
 
-use std::fs;
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use bpf_build::compiled::{self, Held};
@@ -22,7 +26,12 @@ use rules::Rules;
 
 /// All of it, the quick ones first.
 pub fn all() -> Result<()> {
+    if ["NAMES", "PROSE"].iter().any(|variable| env::var_os(variable).is_some()) {
+        println!("check: names and prose alone, since NAMES or PROSE is set");
+        return words();
+    }
     architecture()?;
+    words()?;
     format()?;
     kubernetes::complain()?;
     deny::complain()?;
@@ -54,6 +63,20 @@ fn architecture() -> Result<()> {
          lie\n       `cargo xtask check --table` prints its section [imports] for the code as it is",
         complaints.len(),
         rules::FILE
+    )
+}
+
+/// Names of functions and types, doc comments, and the prose of docs, help and messages: all complaints at once.
+fn words() -> Result<()> {
+    let complaints = [names::complaints()?, prose::complaints()?].concat();
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
+    bail!(
+        "{} against the rules of names and prose\n       try xtask/src/check/names.rs and xtask/src/check/prose/rules.rs: \
+         they state the rules, and xtask/names.toml and xtask/prose.toml the exceptions",
+        complaints.len()
     )
 }
 

@@ -33,10 +33,21 @@ pub struct Name {
 
 /// All Rust files of the work tree.
 pub fn files(root: &Path) -> Result<Vec<File>> {
+    let read = |path: String| {
+        let text = fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
+        parse(path, &text)
+    };
+    paths(root)?.into_iter().map(read).collect()
+}
+
+/// The paths of all Rust files from the root of the work tree, sorted.
+pub fn paths(root: &Path) -> Result<Vec<String>> {
     let mut paths = Vec::new();
     gather(root, &mut paths)?;
+    let inside = |path: &PathBuf| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+    let mut paths: Vec<_> = paths.iter().map(inside).collect();
     paths.sort();
-    paths.iter().map(|path| read(root, path)).collect()
+    Ok(paths)
 }
 
 fn gather(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
@@ -51,12 +62,6 @@ fn gather(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn read(root: &Path, path: &Path) -> Result<File> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let path = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-    parse(path, &text)
 }
 
 /// Reads `text` as the file at `path`.

@@ -5,6 +5,8 @@ mod bill;
 mod deb;
 mod pack;
 mod places;
+#[cfg(test)]
+mod rehearsal;
 mod sign;
 mod staged;
 pub mod twice;

@@ -12,13 +12,14 @@ use super::{Release, git};
 use crate::processor::Processor;
 
 /// Of the tree, beside the binary.
-const BESIDE: [&str; 9] = [
+const BESIDE: [&str; 10] = [
     "CHANGELOG.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
     "SECURITY.md",
     "configs/filterd.yaml",
+    "configs/reference.yaml",
     "configs/systemd/filterd.service",
     "configs/systemd/filterd.sysusers",
     "configs/systemd/filterd.tmpfiles",

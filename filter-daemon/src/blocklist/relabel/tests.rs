@@ -1,4 +1,4 @@
-//! What each entry is counted for, whatever comes, goes and changes places.
+//! Tests under which list each entry is counted while lists are added, removed and reordered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::blocklist::{
     Applied, Blocklist, Change, From, ListId, Origin, Polarity, Side, Targets, Timestamp, Undo, Want,
 };
 
-/// Few enough that they meet again, wide enough that a new order takes several pages.
+/// Few enough targets that steps collide, wide enough that a new order takes several pages.
 const WORDS: [&str; 9] = [
     "0.0.0.0/0",
     "10.0.0.0/8",
@@ -25,7 +25,7 @@ const WORDS: [&str; 9] = [
     "2001:db8::7",
 ];
 
-/// The first of them are the configuration's.
+/// The first `CONFIGURED` of these belong to the configuration.
 const LISTS: [&str; 6] = ["drop", "bad", "feed", "manual", "ssh", "mail"];
 const CONFIGURED: usize = 3;
 
@@ -48,7 +48,7 @@ enum Step {
     Release(Option<usize>, Vec<usize>),
     Expire(u32),
     UndoLast,
-    /// The configuration has this order of its lists.
+    /// The configuration gives its lists this order.
     Reorder(Vec<usize>),
     Page,
 }
@@ -67,18 +67,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..40)
 }
 
-/// The blocklist, what a kernel would have that carries out its effects, and plain rules to compare with.
+/// The blocklist, the tables of a kernel that applies its effects, and plain rules for comparison.
 struct Story {
     blocklist: Blocklist,
     kernel: BTreeMap<(SetName, Target), Label>,
     configured: Vec<ListId>,
-    /// Who comes first by the order in force, and by the one that is coming: known by their places and ages.
+    /// The lists in the old and in the new order, by position and age.
     orders: [Vec<ListId>; 2],
     last: Option<Undo>,
 }
 
 impl Story {
-    /// Of the configuration's lists those behind this one block on a port only.
+    /// The configured lists from this index on block one port only.
     fn new(on_all_ports: usize) -> Self {
         let mut blocklist = Blocklist::default();
         let configured: Vec<_> = LISTS[..CONFIGURED]
@@ -100,7 +100,7 @@ impl Story {
         self.last = (!matches!(change, Change::Undo(_) | Change::Relabel)).then_some(applied.undo);
     }
 
-    /// A kernel asks the truth for each target that it is told of, and for no other.
+    /// The kernel looks up the label of each target in the effects, and of no other.
     fn carry_out(&mut self, applied: &Applied) {
         for (set, effects) in applied.effects.sets.blocking() {
             let now = |target| self.blocklist.side(set).label_of(target);
@@ -123,14 +123,15 @@ impl Story {
     fn label_by(&self, order: &[ListId], set: SetName, target: Target) -> Label {
         let holders = self.blocklist.side(set).holders(target);
         let place = |list: &ListId| order.iter().position(|other| other == list);
-        // Who is on no order yet has come last, and in turn.
+        // A list without a position comes after the others, by age.
         let age = |list: &ListId| self.blocklist.lists().get(*list).age;
         let first = holders.iter().min_by_key(|list| (place(list).unwrap_or(usize::MAX), age(list)));
         let name = first.map(|list| &*self.blocklist.lists().get(*list).name);
         name.and_then(|name| self.blocklist.number_of(name)).map_or(OTHER, |(label, _)| label)
     }
 
-    /// What the kernel asks, by plain rules: of those around it that are looked up in the same way, the narrowest.
+    /// The kernel's queries, by plain rules: the label of the narrowest covering target of the same kind of
+    /// lookup.
     fn check_questions(&self) {
         self.blocklist.sides(Polarity::Block).for_each(|(_, side)| Self::check_questions_to(side));
     }
@@ -202,7 +203,7 @@ fn length(target: Target) -> u8 {
 }
 
 proptest! {
-    // Each case makes a blocklist, and looks through all of it after every step.
+    // Each case makes a blocklist, and checks all of it after every step.
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
@@ -256,7 +257,7 @@ proptest! {
     }
 }
 
-/// So many lists of the configuration, each with one address of its own.
+/// Lists of the configuration, each with one address of its own.
 fn many(count: u32) -> (Blocklist, Vec<ListId>) {
     let mut blocklist = Blocklist::default();
     let made = (0..count).map(|number| {

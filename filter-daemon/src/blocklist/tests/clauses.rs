@@ -1,4 +1,4 @@
-//! Lists with and without clauses, against the plain question: which lists have it?
+//! Tests lists with and without clauses against a plain list of wants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ fn only(port: u16) -> Clause {
     Clause::new(false, Range::new(port, port)).unwrap()
 }
 
-/// `all` blocks on all ports, two share a clause.
+/// `all` blocks on all ports; two lists share a clause.
 fn with_lists() -> (Blocklist, Vec<ListId>) {
     let mut blocklist = Blocklist::default();
     let made = LISTS.map(|name| {
@@ -41,8 +41,8 @@ fn lists_of_one_clause_share_a_side_and_others_do_not() {
 }
 
 proptest! {
-    /// What enters and leaves each set is what lists of its clause begin and cease to want, in any order; and pages show each
-    /// target once, with all who want it.
+    /// In any order of steps, the effects on each set equal the wants of the lists of its clause. Pages
+    /// show each target once, with all of its lists.
     #[test]
     fn every_set_is_what_its_lists_want(steps in prop::collection::vec((0..5_usize, 0..6_usize, any::<bool>()), 1..60)) {
         let (mut blocklist, made) = with_lists();

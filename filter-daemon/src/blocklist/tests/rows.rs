@@ -1,4 +1,4 @@
-//! /64s that come in a row, of whom nobody is there yet: what becomes of them is what becomes of each that comes by itself.
+//! Tests rows of new /64s: the result must equal that of adding each alone.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::super::targets::of_net64;
 use super::*;
 
-/// A blocklist, and what came of everything that was wanted.
+/// A blocklist, and the results of everything that was wanted.
 #[derive(Default)]
 struct Told {
     blocklist: Blocklist,
@@ -65,13 +65,13 @@ impl Told {
     }
 }
 
-/// These, and such as are not there, forwards and backwards.
+/// These /64s and others that are absent, forwards and backwards.
 fn there_and_back(nets: &[u64]) -> Vec<u64> {
     let with_others = nets.iter().flat_map(|net| [*net - 1, *net, net + (1 << 16)]);
     with_others.clone().chain(with_others.rev()).collect()
 }
 
-/// What is wanted: by which list, from which net on, how many, so far apart, until when.
+/// A row: whether it is for list one, the first net, the count, the step, and the expiry.
 type Row = (bool, u64, u64, u64, Option<u32>);
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// What a list with `ipv6_prefix` wants is kept apart, and so comes one by one.
+/// The targets of a list with `ipv6_prefix` are stored separately, and so are added one by one.
 #[test]
 fn what_reaches_farther_is_no_row() {
     let mut told = Told::default();

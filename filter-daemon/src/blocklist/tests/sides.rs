@@ -1,4 +1,4 @@
-//! Two sides, block and allow: what one says never changes the other, and what overlaps is found.
+//! Tests that blocked and allowed targets do not affect each other, and that overlaps are found.
 
 use super::*;
 
@@ -83,7 +83,7 @@ fn records_of_both_sides_make_both_sides_again() {
     assert_eq!(again.next_deadline(), Some(at(100)));
 }
 
-/// The list was empty in between: that its old entries are still there is what a clock that was set back says.
+/// The list was empty in between. Only a clock that was set back makes its old entries look alive.
 #[test]
 fn a_name_that_blocked_and_allows_now_is_read_from_the_journal_as_it_is_now() {
     let want = |polarity, since, word: &str| Record::Want {
@@ -106,7 +106,7 @@ fn a_name_that_blocked_and_allows_now_is_read_from_the_journal_as_it_is_now() {
 fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
     let mut blocklist = Blocklist::default();
     let want = |list: &str, polarity, word: &str| Change::Want(Want::live(list, polarity, targets(&[word])));
-    // Long before anybody could allow, somebody had called a list so.
+    // A user named this list before `allow` existed.
     apply(&mut blocklist, &want("manual-allow", Polarity::Block, "192.0.2.1"), 1);
     apply(&mut blocklist, &want("drop", Polarity::Allow, "192.0.2.2"), 1);
     apply(&mut blocklist, &want("bad", Polarity::Block, "192.0.2.3"), 1);
@@ -125,7 +125,7 @@ fn live_lists_in_the_way_go_on_where_others_of_their_kind_are() {
     let mut told = names(&blocklist);
     told.sort_by_key(|(name, ..)| name.clone());
     assert_eq!(told, expected);
-    // The journal says the same when it is read again.
+    // A replay of the journal gives the same result.
     let mut again = Blocklist::default();
     for (list, polarity, word) in [
         ("manual-allow", Polarity::Block, "192.0.2.1"),
@@ -154,7 +154,7 @@ fn a_look_at_much_of_both_is_exact_and_takes_pages_until_something_that_overlaps
     assert!(!blocklist.overlaps());
     let page = |blocklist: &mut Blocklist| apply(blocklist, &Change::LookForOverlap, 1).effects.overlaps;
     assert_eq!([page(&mut blocklist), page(&mut blocklist)], [None, None]);
-    // What enters behind the page and overlaps nothing is no matter.
+    // A target behind the page that overlaps nothing does not end the search.
     apply(&mut blocklist, &change(2, &["255.0.0.1"], None), 1);
     assert!(blocklist.is_looking_for_overlap());
     let pages = (0..).find_map(|pages| Some((pages, page(&mut blocklist)?))).unwrap();
@@ -165,12 +165,12 @@ fn a_look_at_much_of_both_is_exact_and_takes_pages_until_something_that_overlaps
     assert_eq!(page(&mut blocklist), Some(true));
 }
 
-/// `cargo test -p filter-daemon --lib --release -- --ignored --nocapture how_long_a_look` tells.
+/// To measure: `cargo test -p filter-daemon --lib --release -- --ignored --nocapture how_long_a_look`.
 #[test]
 #[ignore = "a measurement"]
 fn how_long_a_look_at_100_000_of_both_takes() {
     let mut blocklist = Blocklist::default();
-    // As lists are: one in ten is a prefix, of any length from /12 on.
+    // Like real lists: one in ten is a prefix of /18 to /32.
     let targets = |odd: u32| -> Targets {
         let all = (0..100_000_u32).map(|number| {
             let place = (number * 2 + odd) << 14;
@@ -206,7 +206,7 @@ enum Step {
     UndoLast,
 }
 
-/// Few enough that they overlap in every way: the same, around, within, beside.
+/// Few enough targets that they overlap in every way: equal, wider, narrower, adjacent.
 const WORDS: [&str; 18] = [
     "0.0.0.0/0",
     "10.0.0.0/8",
@@ -240,7 +240,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..60)
 }
 
-/// What is wanted by plain rules: target and list, with the end.
+/// The wants by plain rules: target and list, with the expiry.
 type Oracle = BTreeMap<(usize, usize), Option<u32>>;
 
 fn named(words: &[usize]) -> Vec<&'static str> {
@@ -257,8 +257,9 @@ fn covers(set: &BTreeSet<Target>, address: Target) -> bool {
 }
 
 proptest! {
-    /// The kernel has the two sets that the effects make, and one word that says whether the second is asked at all. What it
-    /// drops is what is blocked and not allowed, and that word never says no wrongly.
+    /// The kernel has the two sets that result from the effects, and a flag that says whether it reads the
+    /// allowed set. It must drop exactly the blocked targets that are not allowed, and the flag must never
+    /// be wrongly off.
     #[test]
     fn dropped_is_what_is_blocked_and_not_allowed(steps in steps()) {
         let (mut blocklist, mut oracle) = (Blocklist::default(), Oracle::new());

@@ -1,8 +1,9 @@
-//! Lists that widen: whatever is done, packets meet what a plain reference says, and people are told what was given.
+//! Tests widening lists against a plain reference: packets meet the widened prefixes, and queries show the
+//! given targets.
 
 use super::*;
 
-/// Two lists, every claim with its end and its reach.
+/// The claims of two lists, each with its expiry and reach.
 #[derive(Clone, Default)]
 struct Reference {
     reaches: [Reach; 2],
@@ -14,7 +15,7 @@ impl Reference {
         self.claims.iter().flat_map(|((_, target), (_, reach))| reach.of(*target)).collect()
     }
 
-    /// What comes newly reaches only as far as it is to in the end.
+    /// A new claim has only the final length.
     fn reach_of(&self, list: usize, target: Target) -> Reach {
         let reach = self.reaches[list];
         if self.claims.contains_key(&(list, target)) { reach } else { reach.settled() }
@@ -36,10 +37,10 @@ enum Step {
     Want(usize, Vec<usize>, Option<u32>, bool),
     Release(usize, Vec<usize>),
     Expire(u32),
-    /// The configuration says another length; then in pages what is on the list reaches so far, too.
+    /// The configuration gives another length. Pages then extend the existing claims to it.
     Begin(usize, u8),
     Page(usize, Vec<usize>),
-    /// And then no longer as far as before.
+    /// The earlier length no longer applies.
     Settle(usize),
     Undo,
 }
@@ -82,7 +83,7 @@ fn id(story: &Story, list: usize) -> ListId {
     story.blocklist.lists.find(story.lists[list]).expect("it is kept by an entry of its own")
 }
 
-/// Does the step to both. Tells what it meant for packets.
+/// Applies the step to both, and returns its effects.
 fn take(
     story: &mut Story,
     reference: &mut Reference,
@@ -115,7 +116,7 @@ fn take(
         }
         Step::Begin(list, to) => {
             let reach = reference.reaches[*list].settled().becoming(*to);
-            // What is on its way to another length comes there first.
+            // A change that is under way is finished first.
             let applied =
                 reach_all(story, reference, *list, reach.settled().becoming(reach.settled().length()));
             reference.reaches[*list] = reach;
@@ -162,7 +163,7 @@ proptest! {
     #[test]
     fn packets_meet_what_is_given_as_far_as_it_reaches_and_people_are_told_what_was_given(steps in steps()) {
         let (mut story, mut reference, mut before) = (Story::new(), Reference::default(), Vec::new());
-        // A list with nothing on it is forgotten, and its reach with it.
+        // An empty list is forgotten, together with its reach.
         for list in 0..2 {
             story.add(list, "192.0.2.1", None);
             reference.want(list, target("192.0.2.1"), None);
@@ -219,7 +220,7 @@ fn is_told_as_given(story: &Story, reference: &Reference) -> Result<(), TestCase
     Ok(())
 }
 
-/// What is written down says what was given, and what is read is widened as the configuration says then.
+/// Records contain the given targets, and a replay widens them by the configuration of that time.
 fn outlives_the_journal(story: &Story, reference: &Reference) -> Result<(), TestCaseError> {
     let mut other = Story::new();
     let reaches = story.lists.iter().zip(reference.reaches);

@@ -1,10 +1,10 @@
-//! filterd.yaml(5): the reference of the configuration, `configs/filterd.yaml`, which tests hold to the defaults and to
-//! every key that there is.
+//! Makes filterd.yaml(5) from the reference of the configuration, `configs/reference.yaml`. Tests hold that file to the
+//! defaults and to every key of the program.
 
 use super::text;
 use crate::config;
 
-const REFERENCE: &str = include_str!("../../../../configs/filterd.yaml");
+const REFERENCE: &str = include_str!("../../../../configs/reference.yaml");
 
 const NAME: &str = "\
 .SH NAME
@@ -17,7 +17,7 @@ filterd.yaml \\- the configuration of filterd(8)
 const SEE_ALSO: &str =
     ".SH \"SEE ALSO\"\nfilterd(8), filterd\\-check(8), filterd\\-diff(8), filterd\\-reload(8)\n";
 
-/// The page.
+/// Writes the whole page, filterd.yaml(5).
 pub fn page() -> String {
     let mut blocks = REFERENCE.trim_end().split("\n\n");
     let about = blocks.next().unwrap();
@@ -25,31 +25,32 @@ pub fn page() -> String {
     format!("{}{NAME}{}.SH KEYS\n{keys}{SEE_ALSO}", text::head("filterd.yaml", "5"), lines(about))
 }
 
-/// A key with its default, what it means, and what it may look like.
+/// A top-level key: its comment, which names the default, and examples.
 fn key(block: &str) -> String {
     let is_default = |line: &&str| !line.starts_with('#');
     let default = block.lines().find(is_default).expect("each part of the reference has a key");
-    let (name, value) = default.split_once(':').expect("a key has a colon");
-    let told = match value.trim() {
-        "" => "Default: nothing.".to_owned(),
-        value => format!("Default: `{value}`."),
-    };
+    let (name, _) = default.split_once(':').expect("a key has a colon");
     let (before, behind) = block.split_once(default).unwrap();
-    format!(".SS {name}\n{}.PP\n{}{}", lines(before), text::prose(&told), lines(behind))
+    format!(".SS {name}\n{}{}", lines(before), lines(behind))
 }
 
-/// Comments are prose; what is a comment only because it is no default is an example.
+/// Comments are prose. Indented comments are tables, and lines that are commented out are examples: both keep their lines.
+/// A comment without text ends a paragraph.
 fn lines(part: &str) -> String {
     let (mut made, mut prose, mut example) = (String::new(), Vec::new(), Vec::new());
     for line in part.lines().filter(|line| !line.is_empty()) {
         match line.strip_prefix("# ") {
-            Some(said) => {
+            Some(said) if !said.starts_with(' ') => {
                 end_example(&mut example, &mut made);
                 prose.push(said);
             }
-            None => {
+            None if line == "#" => {
                 end_prose(&mut prose, &mut made);
-                example.push(line.trim_start_matches('#'));
+                end_example(&mut example, &mut made);
+            }
+            said => {
+                end_prose(&mut prose, &mut made);
+                example.push(said.map_or_else(|| line.trim_start_matches('#'), str::trim_start));
             }
         }
     }
@@ -80,7 +81,7 @@ fn the_reference_shows_every_key() {
         let mut shown = shown.filter(|(at, _)| !REFERENCE[..*at].ends_with(is_word));
         assert!(
             shown.next().is_some(),
-            "configs/filterd.yaml, and so filterd.yaml(5), says nothing of `{key}`"
+            "configs/reference.yaml, and therefore filterd.yaml(5), does not describe `{key}`"
         );
     }
 }

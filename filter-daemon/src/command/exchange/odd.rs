@@ -226,7 +226,7 @@ fn odd_inputs_never_turn_an_allow_into_a_block() {
             let is_held_back =
                 matches!(Limits::default().judge(list.seen(), None, false), Verdict::HoldBack(_));
             let wrong: Vec<_> = list.targets.iter().filter(is_allowed).collect();
-            // A list does not judge the names of sets: see `docs/lists.md`.
+            // A list does not judge the names of sets: see `docs/reference/list-formats.md`.
             if !is_held_back && name != "ipset save" {
                 assert!(wrong.is_empty(), "list of {name} would block {wrong:?}:\n{shown}");
             }

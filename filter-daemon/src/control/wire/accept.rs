@@ -1,4 +1,4 @@
-//! What a reload is to take as it is: lists, however little is left of them, and interfaces that are not there.
+//! What `filterd reload --accept` names: lists that are taken as they are, and interfaces that may be missing.
 
 use std::str::FromStr;
 
@@ -6,11 +6,11 @@ use super::words;
 use crate::config::check_interface_name;
 use crate::text::printable;
 
-/// Everything that is accepted.
+/// All names that the user accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accept(Vec<Accepted>);
 
-/// A name that is accepted. Neither lists nor interfaces have colons in theirs.
+/// One accepted name. Names of lists and interfaces contain no colons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     kind: Option<Kind>,
@@ -23,48 +23,48 @@ enum Kind {
     Interface,
 }
 
-/// The word for every list. It stands for no interface: whoever means one calls it by its name.
+/// The word for all lists. It means no interface: an interface of this name is written with its kind.
 const ALL: &str = "all";
 
 const LIST: &str = "list:";
 const INTERFACE: &str = "interface:";
 
-/// What is wrong with the words for a configuration.
+/// Why a name does not fit the configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wrong<'a> {
-    /// Nothing is called so.
+    /// No list and no interface has this name.
     Unknown(&'a str),
-    /// It may mean a list or an interface.
+    /// A list and an interface have this name.
     Either(&'a str),
 }
 
 impl Accept {
-    /// These.
+    /// Makes it of these names.
     #[must_use]
     pub const fn of(accepted: Vec<Accepted>) -> Self {
         Self(accepted)
     }
 
-    /// Is nothing said of anything?
+    /// Returns whether no name was given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Is this list one of them?
+    /// Returns whether this list is accepted.
     #[must_use]
     pub fn has_list(&self, name: &str) -> bool {
         self.0.iter().any(|one| one.may_be(Kind::List) && (one.name == name || one.is_all()))
     }
 
-    /// Is it accepted that this interface is not there?
+    /// Returns whether this interface may be missing.
     #[must_use]
     pub fn has_interface(&self, name: &str) -> bool {
         self.0.iter().any(|one| one.may_be(Kind::Interface) && one.name == name && !one.is_all())
     }
 
-    /// The first of them that cannot be meant, where these are the lists and the interfaces of the configuration, and those
-    /// of the latter that are filtered.
+    /// Returns the first name that does not fit these lists and interfaces of the configuration. `filtered` are the
+    /// interfaces that are filtered.
     #[must_use]
     pub fn wrong(&self, lists: &[&str], interfaces: &[String], filtered: &[String]) -> Option<Wrong<'_>> {
         let has = |names: &[String], name: &str| names.iter().any(|one| one == name);
@@ -113,7 +113,7 @@ impl FromStr for Accepted {
     }
 }
 
-/// The word that accepts that this interface is not there.
+/// Returns the word with which the user accepts that this interface is missing.
 #[must_use]
 pub fn word_for(interface: &str) -> String {
     if interface == ALL { format!("{INTERFACE}{interface}") } else { interface.to_owned() }

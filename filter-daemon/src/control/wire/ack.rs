@@ -1,28 +1,28 @@
-//! `io.filterd.Ack`: somebody has looked at troubles that filterd cannot end by itself.
+//! `io.filterd.Ack`: acknowledge faults that filterd cannot end by itself.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Counts, Deed, Failure, Fault, Method};
 use crate::text::{Explanation, printable};
 
-/// More troubles than these are never known at once.
+/// The most faults one message names: there are never more at once.
 const MOST: usize = 64;
 
-/// Which of them.
+/// The faults to acknowledge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ack {
-    /// Their ids, as the faults of a status have them; all that have one if none is named.
+    /// Ids of the faults, as in the faults of a status. Without ids, all faults that have one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
 }
 
-/// What `status` does not show any more.
+/// The acknowledged faults, which `status` no longer shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// The troubles that were acknowledged.
+    /// The faults that were acknowledged.
     pub acknowledged: Vec<Fault>,
     /// Why the next start shows them again, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `io.filterd.Add`: block these targets.
+//! `io.filterd.Add`: block targets.
 
 use std::time::Duration;
 
@@ -10,48 +10,48 @@ use super::strings::Strings;
 use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Add {
     /// Addresses, prefixes or `a-b` ranges.
     pub targets: Strings,
-    /// The live list they go to; the default one if none.
+    /// Name of the live list to add to. Default: `manual`, or `manual-allow` for what is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// Seconds until they expire; never if none.
+    /// Seconds until the entries expire. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u64>,
-    /// Why, in the operator's words.
+    /// The reason, in the user's own words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Does what the list blocks for longer end then, too?
+    /// Whether entries that would last longer end after `ttl`, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shorten: bool,
-    /// Is a prefix shorter than /8, or than /16 of IPv6, meant?
+    /// Whether prefixes shorter than /8 (IPv4) or /16 (IPv6) are accepted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wide: bool,
 }
 
-/// As it is carried out.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What to block; may name a target twice.
+    /// The targets; may contain a target twice.
     pub targets: Vec<Target>,
-    /// The live list they go to; the default one if none.
+    /// Name of the live list to add to. Default: `manual`, or `manual-allow` for what is allowed.
     pub list: Option<ListName>,
-    /// How long; permanently if none.
+    /// How long the entries last; `None` is forever.
     pub ttl: Option<Duration>,
-    /// Why.
+    /// The note of each entry.
     pub note: Option<String>,
-    /// What each target says of its own, in place of `ttl` and `note`; nothing if none does.
+    /// The end and the note of each target, instead of `ttl` and `note`; empty if no target has its own.
     pub own: Vec<Own>,
-    /// Does what the list blocks for longer end then, too?
+    /// Whether entries that would last longer end after `ttl`, too.
     pub shorten: bool,
-    /// Is a prefix shorter than /8, or than /16 of IPv6, meant?
+    /// Whether prefixes shorter than /8 (IPv4) or /16 (IPv6) are accepted.
     pub wide: bool,
-    /// Who asks: user and command.
+    /// The user and the command that asked.
     pub by: Option<String>,
 }
 

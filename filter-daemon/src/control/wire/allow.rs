@@ -1,19 +1,19 @@
-//! `io.filterd.Allow` and `io.filterd.Disallow`: let packets of these targets pass whatever is blocked, or no longer.
+//! `io.filterd.Allow` and `io.filterd.Disallow`: let packets of targets pass even if they are blocked, or end that.
 //!
-//! Their parameters are those of an add and a remove. They are methods of their own, so that a daemon of before, which
-//! blocks only, refuses them rather than blocks what was to be allowed.
+//! They have the parameters of `Add` and `Remove`, but are methods of their own. A daemon of an older version, which
+//! can only block, refuses them, and blocks nothing by mistake.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Add, Changed, Counts, Deed, Failure, Method, Remove, add, remove};
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Allow(pub Add);
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]

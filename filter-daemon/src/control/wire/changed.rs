@@ -1,4 +1,4 @@
-//! What an add, a remove or a flush did.
+//! The reply of methods that add or remove entries.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,87 +8,89 @@ use super::held::Held;
 use super::idle::Idle;
 use crate::text::Explanation;
 
-/// Counts are of targets, after ranges became prefixes.
+/// The result of adding or removing entries. Ranges count as the prefixes that they make.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Changed {
-    /// How many targets the request named.
+    /// Number of targets in the request.
     pub named: u64,
-    /// How many of them changed anything for the list they were named for.
+    /// Number of targets whose entry on the list changed.
     pub changed: u64,
-    /// How many targets came to be blocked; of an allow: to be allowed.
+    /// Number of targets that are newly blocked; with `Allow`, newly allowed.
     pub entered: u64,
-    /// How many are so no longer.
+    /// Number of targets that are no longer blocked; with `Disallow`, no longer allowed.
     pub left: u64,
-    /// Why what is listed is dropped nowhere at the moment, if that is so.
+    /// Why no packet of a listed source is dropped at the moment, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
-    /// Of an add: interfaces that are there and not filtered, while others are.
+    /// After an add: interfaces that exist and are not filtered, while others are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// It is done, but not on disk: why, if that is so.
+    /// Why the change is in force but not on disk, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_durable: Option<Explanation>,
-    /// Targets of a remove that are still blocked, as a whole or in part, and by what (the first hundred).
+    /// After a remove: targets that are still blocked, as a whole or in part, and by what (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<Held>,
-    /// Of a remove: until when a reload is on trial, if one is: no other is taken before.
+    /// After a remove: end of the trial of a reload, if one is on trial. No other reload is accepted before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_trial_until: Option<u64>,
-    /// Of an add of few targets: entries that block one of them, or a part of it, on all ports for longer than was asked
+    /// After an add of few targets: entries that block one of them, or a part, on all ports for longer than requested
     /// (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longer: Vec<Entry>,
-    /// Of an add of few targets: how many of them wider entries block anyway, on all ports; of an allow: allow.
+    /// After an add or allow of few targets: number of targets that wider entries already block on all ports, or allow.
     #[serde(default, skip_serializing_if = "is_none")]
     pub covered: u64,
-    /// Those entries, and those that block on some ports only, wider or not (the first hundred).
+    /// These wider entries, and entries that block on some ports only (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covered_by: Vec<Entry>,
-    /// Of an add, and of a remove of what is held: how many of its targets are allowed as a whole, and so are not dropped.
+    /// After an add, or a remove of targets that are still blocked: number of targets that are allowed as a whole, and
+    /// therefore not dropped.
     #[serde(default, skip_serializing_if = "is_none")]
     pub allowed: u64,
-    /// Of an add of few targets: entries that allow one of them, or a part of it (the first hundred).
+    /// After an add of few targets: entries that allow one of them, or a part of it (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_by: Vec<Entry>,
-    /// Of an add: how many of its targets are guarded as a whole, and so were left out. The others are counted above.
+    /// After an add: number of targets that are guarded as a whole and were left out. The other counts do not include
+    /// them.
     #[serde(default, skip_serializing_if = "is_none")]
     pub refused: u64,
-    /// The first of them.
+    /// The first of the guarded targets that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guarded: Vec<Guarded>,
-    /// Of an add: guarded addresses within its targets, which pass all the same (the first hundred).
+    /// After an add: guarded addresses within the targets, which still pass (the first hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub around: Vec<Guarded>,
-    /// Of an add to a list that widens what it blocks of IPv6: how many of its targets.
+    /// After an add to a list with `ipv6_prefix`: number of targets that block a wider prefix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened: Option<Widened>,
-    /// Of an add: what the operator may not have meant.
+    /// After an add: warnings about targets that may be a mistake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Of an add: how many of its targets many hosts need, by whose they are.
+    /// After an add: number of targets that many hosts need, by owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needed: Vec<Needed>,
-    /// Of an allow, and of the end of one, of few targets: entries that block one of them, or a part of it (the first
+    /// After an allow, or the end of one, of few targets: entries that block one of them, or a part of it (the first
     /// hundred).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<Entry>,
-    /// Of a flush: it was a list that allows.
+    /// After a flush: whether the list allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
-    /// Of a flush: prefixes are left, which may cover some of what left.
+    /// After a flush: whether prefixes are left that may cover removed targets.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_covered: bool,
-    /// Of a flush: the lists that were emptied.
+    /// After a flush: the lists that were emptied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<Emptied>,
-    /// The lists in which anything changed: whoever watches is told, and whoever asked knows enough without.
+    /// The lists that changed, for those who watch. The client that asked does not need them.
     #[serde(skip)]
     pub touched: Vec<String>,
 }
 
 impl Changed {
-    /// More was named than this: what many hosts need is counted, and not named one by one.
+    /// Above this number of targets, a reply counts targets that many hosts need, and does not name them.
     pub const MOST_NAMED_ONE_BY_ONE: u64 = 1000;
 }
 
@@ -96,32 +98,32 @@ fn is_none(number: &u64) -> bool {
     *number == 0
 }
 
-/// Targets for the sake of which more than they name is blocked.
+/// Targets on a list with `ipv6_prefix` that block more than they name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Widened {
-    /// How many they are.
+    /// Number of these targets.
     pub count: u64,
-    /// The length of prefix that is blocked for each.
+    /// Length of the prefix that each of them blocks.
     pub length: u8,
 }
 
-/// Targets that many hosts need: public resolvers, networks of CDNs.
+/// Targets that many hosts need, such as public resolvers and networks of CDNs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Needed {
-    /// Whose they are: `of Google's public resolvers`.
+    /// The owner of these targets: `of Google's public resolvers`.
     pub whose: String,
-    /// How many they are.
+    /// Number of these targets.
     pub count: u64,
 }
 
-/// A list that was emptied.
+/// A list that a flush has emptied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Emptied {
-    /// Its name.
+    /// Name of the list.
     pub name: String,
-    /// How many entries it had.
+    /// Number of entries that it had.
     pub entries: u64,
 }

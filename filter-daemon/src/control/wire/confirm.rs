@@ -1,4 +1,4 @@
-//! `io.filterd.Confirm`: what a reload has brought on trial stays.
+//! `io.filterd.Confirm`: keep the changes of a reload on trial.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,37 +6,38 @@ use super::reload::HeldBack;
 use super::{Deed, Failure, Method};
 use crate::text::Explanation;
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Confirm {}
 
-/// Whether anything was on trial.
+/// Whether a reload was on trial, and what happened to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// It was, and stays.
+    /// Whether a reload was on trial and now stays.
     pub confirmed: bool,
-    /// Since when what was before is in force again, if it was confirmed too late.
+    /// If the confirmation came too late: time since which the previous configuration is in force again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rolled_back: Option<u64>,
-    /// It was confirmed too late: its time was over, or somebody did not want it, and what was before is being put back.
+    /// Whether the confirmation came too late and the rollback is running: the time was over, or somebody asked for a
+    /// rollback.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rolling_back: bool,
-    /// Why something else stays than what was on trial, if that is so: its file could not be used at a start since.
+    /// Why something other than the reload on trial stays, if that is so: its file was not valid at a start since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<Explanation>,
-    /// Why the next start may not know of it, if that is so.
+    /// Why the next start may not know of the confirmation, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unnoted: Option<Explanation>,
-    /// Lists that are not what their files say: of these something else stays.
+    /// Lists that are not what their files say: their previous version stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
-    /// A reload that is to be on trial is still at work: it can be confirmed when it has answered.
+    /// Whether the reload is still running. It can be confirmed when it has finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_work: bool,
-    /// What is in force, but has no copy on disk: it would not survive its file.
+    /// Lists and settings in force that have no copy on disk. They would be lost with their file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,
 }

@@ -1,4 +1,4 @@
-//! What a request wants changed and what came of it, in the words of the log.
+//! The action of a request and its result, as the log has them.
 
 use std::time::Duration;
 
@@ -10,49 +10,49 @@ use crate::config::ListName;
 /// A request that changes something.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deed {
-    /// The command that asks for it: `add`.
+    /// The command that sends such a request: `add`.
     pub verb: &'static str,
-    /// How many targets it names, if it names any.
+    /// Number of its targets, if it names any.
     pub targets: u64,
-    /// The first of them.
+    /// The first of its targets.
     pub first: Option<Target>,
-    /// The list it is about, if it says so.
+    /// Name of the list, if the request has one.
     pub list: Option<String>,
-    /// For how long.
+    /// How long it lasts.
     pub ttl: Option<Duration>,
-    /// Why, in the words of whoever asks.
+    /// The note of the user.
     pub note: Option<String>,
 }
 
-/// What came of it.
+/// The result of a request, in counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Entries that were changed.
+    /// Number of entries that changed.
     pub changed: u64,
-    /// Targets that entered the filter.
+    /// Number of targets that are newly blocked.
     pub entered: u64,
-    /// Targets that left it.
+    /// Number of targets that are no longer blocked.
     pub left: u64,
-    /// Of a reload: targets that came to be allowed.
+    /// After a reload: number of targets that are newly allowed.
     pub allowed: u64,
-    /// Those that are allowed no longer.
+    /// After a reload: number of targets that are no longer allowed.
     pub disallowed: u64,
-    /// What else was switched, in the words of its reply.
+    /// Other settings that changed, in the words of the reply.
     pub settings: Vec<String>,
-    /// The lists in which anything changed; of a reload: those that it names for the sake of what became of them as a whole.
+    /// The lists that changed. After a reload: lists that were added, removed or renamed as a whole.
     pub lists: Vec<String>,
-    /// Interfaces that are filtered from then on.
+    /// Interfaces that are newly filtered.
     pub attached: Vec<String>,
-    /// Those that are filtered no longer.
+    /// Interfaces that are no longer filtered.
     pub detached: Vec<String>,
-    /// Troubles that were acknowledged.
+    /// Messages of the faults that were acknowledged.
     pub troubles: Vec<String>,
-    /// It is done, but not on disk.
+    /// Whether the change is in force but not on disk.
     pub is_volatile: bool,
 }
 
 impl Deed {
-    /// One about these targets of that list.
+    /// Describes a request about these targets of this list.
     pub fn about(verb: &'static str, targets: &[Target], list: Option<&ListName>) -> Self {
         let list = list.map(ListName::to_string);
         Self { verb, targets: targets.len() as u64, first: targets.first().copied(), list, ..Self::default() }

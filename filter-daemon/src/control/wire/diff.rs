@@ -1,4 +1,4 @@
-//! `io.filterd.Diff`: what would a reload change, and which live peers of this host would it cut?
+//! `io.filterd.Diff`: show the changes that a reload would make, and which peers of this host it would cut off.
 
 use std::time::Duration;
 
@@ -7,182 +7,184 @@ use serde::{Deserialize, Serialize};
 use super::reload::HeldBack;
 use super::{Failure, Fault, Method, parts};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Diff {}
 
-/// Entries that are told one by one, of all lists together; all are counted.
+/// The most entries that a reply names, of all lists together; all are counted.
 pub const MOST_ENTRIES: usize = 100_000;
 
-/// Peers that are told one by one; all are counted.
+/// The most peers that a reply names; all are counted.
 pub const MOST_CUT: usize = 1000;
 
-/// What a reload would change.
+/// The changes that a reload would make.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// Lists that would be others than they are.
+    /// Lists that would change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<ListDifference>,
-    /// Lists of the configuration that would stay as they are: as `unchanged` of a reload has it.
+    /// Number of lists of the configuration that would not change, as in `unchanged` of a reload.
     pub unchanged: u64,
-    /// What it would be from then on, if it would be switched: does the filter drop, or only count?
+    /// The new value of `enforce`, if it would change: whether the filter drops, or only counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforce: Option<bool>,
-    /// Interfaces that would be attached to. Whether their drivers take the filter is known only when they are asked.
+    /// Interfaces that would be attached. A driver says whether it takes the filter only when it is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attach: Vec<String>,
-    /// How that would be tried, if there are any: `auto` (native, else generic), `native` or `generic`.
+    /// The mode that would be tried for them: `auto` (native, else generic), `native` or `generic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attach_mode: Option<String>,
     /// Interfaces that would no longer be filtered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detach: Vec<String>,
-    /// Other settings that would change, and what they would be.
+    /// Other settings that would change, with their new values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// What of the interfaces would not be as the configuration says: what would not be filtered, and what would be held back.
+    /// Faults of interfaces: those that would not be filtered, and those that filterd would keep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Lists that would not be what their files say.
+    /// Lists of which filterd would keep the previous version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
-    /// Lists of which nothing was fetched yet: what would come of them is not known.
+    /// Lists of which nothing was downloaded yet, so their content is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_fetched: Vec<String>,
-    /// How many live peers were looked at.
+    /// Number of peers that were looked at.
     pub peers: u64,
-    /// How many of them would be cut; while protection is paused, once it is not.
+    /// Number of peers that would be cut off; during a pause, once it ends.
     pub cuts: u64,
-    /// Until when protection is paused, if it is, in seconds since 1970. A reload does not end that.
+    /// End of the pause, if protection is paused, in seconds since 1970. A reload does not end a pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<u64>,
-    /// Until when a reload is on trial, if one is: no other is taken before.
+    /// End of the trial, if a reload is on trial. No other reload is accepted before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_trial_until: Option<u64>,
-    /// The first of these.
+    /// The peers that would be cut off (the first thousand).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut: Vec<Cut>,
-    /// Those who would be cut when what allows them after the reload has ended, each with when that is (the first thousand).
+    /// Peers that would be cut off when the entry that allows them after the reload ends, with that time (the first
+    /// thousand).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_later: Vec<Cut>,
-    /// What the operator may not have meant: lists that would newly block what many hosts need.
+    /// Warnings about lists that would newly block targets that many hosts need.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Guarded addresses that nothing blocks now and something would: they stay (the first thousand).
+    /// Guarded addresses that an entry would newly block. They still pass (the first thousand).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guarded: Vec<Stays>,
-    /// Where peers could not be looked for, and why.
+    /// Places in which peers could not be looked for, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
-    /// The first entries that would come or go.
+    /// Entries that would be added or removed (the first of them).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<EntryDifference>,
 }
 
-/// A list that would be another.
+/// A list that would change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListDifference {
-    /// Its name from then on; of one that would be gone, now.
+    /// New name of the list; if it would be removed, its present name.
     pub name: String,
-    /// What it is called now, if that is another name.
+    /// Present name of the list, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// On which ports it would block, if not on all.
+    /// Ports on which it would block, if not on all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
-    /// On which ports it blocks now, if that is to change: `all`, or as in `ports`.
+    /// Ports on which it blocks now, if that would change: `all`, or as in `ports`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports_before: Option<String>,
-    /// It allows what it names.
+    /// Whether the list would allow instead of block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
-    /// Does it allow now what it names, if that is to change? What goes is what it blocks, or allows, now.
+    /// Whether it allows now, if that would change. Removed entries are those that it blocks, or allows, now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allows_before: Option<bool>,
-    /// It is not there now.
+    /// Whether the list does not exist now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub new: bool,
-    /// It would not be there any more.
+    /// Whether the list would be removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gone: bool,
-    /// How many entries would come onto it.
+    /// Number of entries that would be added.
     pub come: u64,
-    /// How many would go from it.
+    /// Number of entries that would be removed.
     pub go: u64,
 }
 
-/// An entry that would come or go.
+/// An entry that would be added or removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EntryDifference {
-    /// The name of its list: from then on, or, of one that would not be there any more, now.
+    /// New name of its list; if the list would be removed, its present name.
     pub list: String,
-    /// What it blocks, or allows.
+    /// The target that the entry blocks or allows.
     pub target: String,
-    /// It would be allowed, or would not be any more, rather than blocked.
+    /// Whether the entry allows instead of blocks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
-    /// Its list would not be there any more, and another one may have its name.
+    /// Whether its list would be removed. Another list may have the name then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gone: bool,
-    /// Would it come? Else it would go.
+    /// Whether the entry would be added; otherwise it would be removed.
     pub comes: bool,
 }
 
-/// A live peer that would be cut.
+/// A peer that would be cut off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cut {
-    /// Its address.
+    /// Address of the peer.
     pub address: String,
-    /// What it is to this host.
+    /// Relations of the peer to this host.
     pub is: Vec<Role>,
     /// The entry that would block it.
     pub target: String,
-    /// The list of that entry.
+    /// Name of the list of that entry.
     pub list: String,
-    /// Until when it is allowed, if it would be cut then, in seconds since 1970.
+    /// Time until which it is allowed, if it would be cut off then, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_until: Option<u64>,
 }
 
-/// A guarded address that something names.
+/// A guarded address that an entry names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stays {
-    /// The address.
+    /// The address that is guarded.
     pub address: String,
-    /// Why it is guarded.
+    /// The reason why it is guarded.
     pub why: String,
     /// The entry that would block it.
     pub target: String,
-    /// The list of that entry.
+    /// Name of the list of that entry.
     pub list: String,
 }
 
-/// What a peer is to this host.
+/// The relation of a peer to this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Role {
-    /// `name_server`, `gateway`, `client` (it came to a port of ours), or `server` (we went to a port of its).
+    /// `name_server`, `gateway`, `client` (it connected to a port of this host), or `server` (this host connected to
+    /// its port).
     pub role: String,
-    /// `tcp` or `udp`.
+    /// The protocol: `tcp` or `udp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The port: ours of a client, its own of a server.
+    /// The port: of this host for a client, of the peer for a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// How many connections there are.
+    /// Number of connections with the peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
 }
 
 impl Reply {
-    /// Would nothing be as it is?
+    /// Returns whether a reload would change nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let switches = self.enforce.is_some() || !self.settings.is_empty();
@@ -195,14 +197,14 @@ impl Method for Diff {
     const MAY_CUT: bool = true;
     type Request = ();
     type Reply = Reply;
-    /// It reads every list again.
+    /// A reload reads all lists again, which takes time.
     const MAY_TAKE: Duration = Duration::from_secs(600);
 
     fn check(self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Everything but the entries is in the first.
+    /// The first part has everything, the others only entries.
     fn parts(mut reply: Reply) -> Vec<Reply> {
         let mut pages = parts::split(std::mem::take(&mut reply.entries), |_| 1);
         reply.entries = pages.next().unwrap_or_default();

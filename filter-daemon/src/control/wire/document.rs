@@ -1,5 +1,5 @@
-//! docs/control.md and docs/control.schema.json, made from the types that travel. `CONTROL_DOCS=write cargo test -p
-//! filter-daemon --lib control::wire::document` writes them anew.
+//! Makes docs/reference/control.md and its JSON schema from the types of the wire. `CONTROL_DOCS=write cargo test -p
+//! filter-daemon --lib control::wire::document` writes them again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,22 +13,22 @@ use serde_json::{Map, Value, json};
 use super::method::Method;
 use super::{Failure, VERSION, visit_all};
 
-/// Between these lines the document is made.
-const BEGIN: &str = "<!-- made from the types: begin -->\n";
-const END: &str = "<!-- made from the types: end -->\n";
+/// The generated part of the document lies between these lines.
+const BEGIN: &str = "<!-- generated from the types: begin -->\n";
+const END: &str = "<!-- generated from the types: end -->\n";
 
-/// Methods by which a filterd takes the place of another one, and nobody else asks.
+/// Methods that only a new filterd uses when it takes over. They are not documented.
 const BETWEEN_DAEMONS: [&str; 3] = ["io.filterd.HandOver", "io.filterd.TakeOver", "io.filterd.GiveWay"];
 
-/// Whoever is shown every method.
+/// Is called with every method.
 pub trait Visitor {
-    /// One of them.
+    /// Is called once for each method.
     fn visit<M: Method + JsonSchema>(&mut self)
     where
         M::Reply: JsonSchema;
 }
 
-/// All methods, by their names, with the schemas of what travels.
+/// All methods with their names and the schemas of parameters and reply.
 #[derive(Default)]
 struct Methods(Vec<(&'static str, Value, Value)>);
 
@@ -47,7 +47,7 @@ fn the_documents_say_what_the_types_say() {
     visit_all(&mut methods);
     let schemas = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What travels over filterd's control socket",
+        "title": "Messages of filterd's control socket",
         "version": VERSION,
         "error": schema::<Failure>(),
         "methods": methods.0.iter().map(|(name, parameters, reply)| {
@@ -58,8 +58,8 @@ fn the_documents_say_what_the_types_say() {
     must_be(&docs("control.schema.json"), &written);
     let page = docs("control.md");
     let text = fs::read_to_string(&page).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("it says where it is made");
-    let (_, after) = rest.split_once(END).expect("and where no longer");
+    let (before, rest) = text.split_once(BEGIN).expect("the page marks where the generated part begins");
+    let (_, after) = rest.split_once(END).expect("the page marks where it ends");
     must_be(&page, &format!("{before}{BEGIN}{}{END}{after}", told(&methods.0)));
 }
 
@@ -78,10 +78,10 @@ fn every_field_says_what_it_means() {
 }
 
 fn docs(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference").join(name)
 }
 
-/// It is so, or is made so where that is asked for.
+/// Checks that the file has this content, or writes it if `CONTROL_DOCS=write` asks for it.
 fn must_be(path: &Path, wanted: &str) {
     if std::env::var("CONTROL_DOCS").is_ok_and(|word| word == "write") {
         fs::write(path, wanted).unwrap();
@@ -90,13 +90,13 @@ fn must_be(path: &Path, wanted: &str) {
     let differs = found.lines().zip(wanted.lines()).position(|(one, other)| one != other);
     assert!(
         found == wanted,
-        "{} is not what the types say, from line {} on: CONTROL_DOCS=write writes it anew",
+        "{} differs from the types, from line {} on: CONTROL_DOCS=write writes it again",
         path.display(),
         differs.unwrap_or(0) + 1
     );
 }
 
-/// Of one type, with all that it is made of; links of the documentation in it lead nowhere else.
+/// Returns the schema of a type and of all types in it, without links of rustdoc.
 fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -107,9 +107,9 @@ fn schema<T: JsonSchema>() -> Value {
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            // What every parameter says of itself, and sizes of Rust's numbers.
+            // These say nothing to a reader: the formats and lower bounds of Rust's numbers.
             let of_rust = |name: &str, value: &Value| {
-                // A field of a type may be called so, too; what is said of that is no word.
+                // A field may have this name, too; its value is no string then.
                 name == "format" && value.is_string() || name == "minimum" && *value == json!(0)
             };
             fields.retain(|name, value| !of_rust(name, value));
@@ -126,7 +126,7 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// [`X`](y) and [`X`] become `X`.
+/// Turns [`X`](y) and [`X`] into `X`.
 fn without_links(text: &str) -> String {
     let (mut plain, mut rest) = (String::new(), text);
     while let Some((before, link)) = rest.split_once("[`") {
@@ -137,19 +137,22 @@ fn without_links(text: &str) -> String {
     (plain + rest).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The methods, one after the other, and then what their fields are made of, each once.
+/// Writes all methods, then each type that their fields use, once.
 fn told(methods: &[(&str, Value, Value)]) -> String {
     let mut text = String::new();
     let mut parts: BTreeMap<String, Value> = BTreeMap::new();
     for (name, parameters, reply) in methods.iter().filter(|(name, ..)| !BETWEEN_DAEMONS.contains(name)) {
         _ = write!(text, "\n### {name}\n\n{}\n", purpose(name));
         match named(&parameters["$ref"]) {
-            Some(other) => _ = write!(text, "\nParameters: those of io.filterd.{other}.\n"),
+            Some(other) => {
+                let anchor = other.to_lowercase();
+                _ = write!(text, "\nParameters: those of [io.filterd.{other}](#iofilterd{anchor}).\n");
+            }
             None => text += &table("Parameters", parameters),
         }
         let shared = reply["title"].as_str().filter(|title| *title != OWN);
         match shared {
-            Some(title) => _ = write!(text, "\nReply: {title}, below.\n"),
+            Some(title) => _ = write!(text, "\nReply: [{title}](#{}).\n", title.to_lowercase()),
             None => text += &table("Reply", reply),
         }
         let own = shared.map(|title| (title.to_owned(), reply.clone()));
@@ -169,27 +172,27 @@ fn told(methods: &[(&str, Value, Value)]) -> String {
             );
         }
     }
-    text += "\n## What fields are made of\n";
+    text += "\n## Types\n";
     for (title, part) in &parts {
         _ = write!(text, "\n### {title}\n\n{}\n{}{}", meaning(part), table("", part), choices(part));
     }
     text + "\n"
 }
 
-/// What replies are called that only their method has.
+/// The name of a reply type that only one method has.
 const OWN: &str = "Reply";
 
-/// What parameters say of themselves.
-const AS_IT_TRAVELS: &str = "As it travels.";
+/// The description of all parameter types.
+const AS_IT_TRAVELS: &str = "The parameters on the wire.";
 
-/// The words that a field may have.
+/// Writes the values that an enum has on the wire.
 fn choices(part: &Value) -> String {
     let choice = |one: &Value| Some(format!("- `{}`: {}\n", one["const"].as_str()?, meaning(one)));
     let told: String = part["oneOf"].as_array().into_iter().flatten().filter_map(choice).collect();
     if told.is_empty() { told } else { format!("\n{told}") }
 }
 
-/// What the file of a method says that it is for.
+/// Returns the purpose of a method: the first paragraph of its file, without the name.
 fn purpose(method: &str) -> String {
     let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/control/wire")).unwrap();
     let heads = files.flatten().filter_map(|file| fs::read_to_string(file.path()).ok()).map(|text| {
@@ -206,7 +209,7 @@ fn purpose(method: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The fields of a type, if it has any.
+/// Writes a table of the fields of a type, if it has any.
 fn table(title: &str, schema: &Value) -> String {
     let Some(fields) = schema["properties"].as_object().filter(|fields| !fields.is_empty()) else {
         return String::new();
@@ -222,7 +225,7 @@ fn table(title: &str, schema: &Value) -> String {
     text
 }
 
-/// The fields of a type and of all that it is made of, by their names; its own have none.
+/// Returns the fields of a type and of all types in it, by type name; the name of the type itself is empty.
 fn objects(schema: &Value) -> Vec<(String, &Map<String, Value>)> {
     let own = schema.get("properties").and_then(Value::as_object).map(|fields| (String::new(), fields));
     let parts = schema.get("$defs").and_then(Value::as_object).into_iter().flatten();
@@ -230,12 +233,12 @@ fn objects(schema: &Value) -> Vec<(String, &Map<String, Value>)> {
     own.into_iter().chain(parts).collect()
 }
 
-/// What a reference leads to.
+/// Returns the name of the type that a reference means.
 fn named(reference: &Value) -> Option<String> {
     Some(reference.as_str()?.rsplit('/').next()?.to_owned())
 }
 
-/// A type in a word or two.
+/// Returns the type of a field in one or two words.
 fn kind(field: &Value) -> String {
     if let Some(name) = named(&field["$ref"]) {
         return name;

@@ -1,4 +1,4 @@
-//! Why a request was not carried out, in the words of the wire.
+//! The errors of the protocol.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,32 +9,32 @@ use crate::text::Explanation;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "error", content = "parameters")]
 pub enum Failure {
-    /// A target, an address or the name of a list is not written as one.
+    /// A target, an address or the name of a list is not valid.
     #[serde(rename = "io.filterd.Unparsable")]
     Unparsable(Explanation),
-    /// The line is no request of this protocol, or too long.
+    /// The line is not a request of this protocol, or too long.
     #[serde(rename = "io.filterd.InvalidRequest")]
     InvalidRequest(Explanation),
-    /// The configuration is not valid; nothing of it was applied.
+    /// The configuration is not valid, and nothing of it was applied.
     #[serde(rename = "io.filterd.InvalidConfig")]
     InvalidConfig(Explanation),
-    /// The peer's user may not ask for this.
+    /// This user may not ask for this.
     #[serde(rename = "io.filterd.PermissionDenied")]
     PermissionDenied(Explanation),
-    /// It would do what must not be done, such as changing a list that belongs to a file.
+    /// The request is not allowed, such as changing a list that belongs to a file.
     #[serde(rename = "io.filterd.Refused")]
     Refused(Explanation),
-    /// All that was to be blocked is guarded; nothing has changed.
+    /// All targets are guarded, and nothing has changed.
     #[serde(rename = "io.filterd.Guarded")]
     Guarded(Explanation),
-    /// The kernel did not do it; the old set stays.
+    /// The kernel refused; the old state stays in force.
     #[serde(rename = "io.filterd.Kernel")]
     Kernel(Explanation),
-    /// It is done and works, but is not on disk: it would not survive a restart. Older daemons say so in this way;
-    /// newer ones tell what they did, too ([`Changed`](super::Changed)).
+    /// The change is in force, but not on disk, so a restart would lose it. Only older daemons use this error; newer
+    /// ones also say what changed ([`Changed`](super::Changed)).
     #[serde(rename = "io.filterd.NotDurable")]
     NotDurable(Explanation),
-    /// A part of it is done, and stays so.
+    /// A part of the request is done, and stays.
     #[serde(rename = "io.filterd.Partly")]
     Partly(Explanation),
     /// The daemon is stopping or overloaded.
@@ -43,7 +43,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What failed, on what, and what to do next.
+    /// Returns what failed and what to do next.
     #[must_use]
     pub fn explanation(&self) -> &Explanation {
         match self {

@@ -1,24 +1,24 @@
-//! `io.filterd.Flush`: remove everything that was added live.
+//! `io.filterd.Flush`: remove all entries of live lists.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Flush {
-    /// Only this live list; every live list if none.
+    /// Name of the only live list to empty. Default: all live lists that block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
 }
 
-/// As it is carried out.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Only this live list; every live list if none.
+    /// Name of the only live list to empty. Default: all live lists that block.
     pub list: Option<ListName>,
 }
 

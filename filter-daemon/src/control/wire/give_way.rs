@@ -1,11 +1,11 @@
-//! `io.filterd.GiveWay`: stop, hand over, and wait whether it comes to anything. What follows on this connection is no
-//! longer of this protocol: descriptors one way, `done` the other, `bye` back.
+//! `io.filterd.GiveWay`: stop and hand the filter over, and continue if the successor fails. After the reply, the
+//! connection carries another protocol: descriptors one way, `done` the other, `bye` back.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, Method, ping};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

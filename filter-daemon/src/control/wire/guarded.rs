@@ -1,18 +1,18 @@
-//! What a request met that is guarded.
+//! Guarded addresses that a request names.
 
 use serde::{Deserialize, Serialize};
 
-/// A guarded address, and what would have blocked it.
+/// A guarded address, and the target that would have blocked it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Guarded {
-    /// What was to be blocked: the address itself, or a prefix around it.
+    /// The target of the request: the address itself, or a prefix around it.
     pub target: String,
-    /// The address.
+    /// The address that is guarded.
     pub address: String,
-    /// Why it is guarded: `a gateway of this host`, say.
+    /// The reason why it is guarded, such as `a gateway of this host`.
     pub why: String,
 }
 
-/// The most that are told one by one.
+/// The most guarded addresses that a reply names.
 pub const MOST_GUARDED: usize = 100;

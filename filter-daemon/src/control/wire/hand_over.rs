@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 pub use super::ping::Reply;
 use super::{Deed, Failure, Method};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -21,7 +21,7 @@ impl Method for HandOver {
         Ok(())
     }
 
-    /// Nothing of the blocklist; but whoever asks for it is told.
+    /// It changes no list, but the log says who asked for it.
     fn deed((): &()) -> Option<Deed> {
         Some(Deed::about("asked to end and hand over", &[], None))
     }

@@ -1,28 +1,28 @@
-//! What keeps a target blocked, or allowed, that was to be removed.
+//! What still blocks, or allows, a target that was to be removed.
 
 use serde::{Deserialize, Serialize};
 
-/// More entries within a target than this are not counted.
+/// Entries within a target are counted up to this number.
 pub const MOST_WITHIN: u64 = 1000;
 
-/// A target that was to be removed and is still blocked, or of which a part is.
+/// A target that is still blocked after a remove, as a whole or in part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Held {
-    /// The target.
+    /// The target of the request.
     pub target: String,
-    /// The lists that still block it, or a part of it.
+    /// Names of the lists that still block it, or a part of it.
     pub lists: Vec<String>,
-    /// The entries that block it, and the first of those within it. Empty from daemons that only know the lists.
+    /// Entries that block it, and the first entries within it. Older daemons send none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<HeldBy>,
-    /// It is allowed as a whole, and so it is not dropped, whatever blocks it.
+    /// Whether it is allowed as a whole, and therefore not dropped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allowed: bool,
-    /// On which ports, if what blocks it, or a part of it, does so on some only: `on port 22 only`, `on all but port 443`.
+    /// Ports, if an entry blocks it, or a part of it, on some only: `on port 22 only`, `on all but port 443`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
-    /// How many entries within it there are, which block parts of it; no more than [`MOST_WITHIN`] are counted.
+    /// Number of entries within it, which block parts of it. Only [`MOST_WITHIN`] are counted.
     #[serde(default, skip_serializing_if = "is_none")]
     pub within: u64,
 }
@@ -31,20 +31,20 @@ fn is_none(number: &u64) -> bool {
     *number == 0
 }
 
-/// An entry that keeps a target blocked.
+/// An entry that still blocks a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeldBy {
-    /// The entry's target: the one that was to be removed, one around it, or one within it.
+    /// Target of the entry: the removed one, one around it, or one within it.
     pub target: String,
-    /// The entry's list.
+    /// Name of the list of the entry.
     pub list: String,
-    /// Where the list comes from: `config`, `file` or `live`, as in a status.
+    /// Origin of the list: `config`, `file` or `live`, as in a status.
     pub origin: String,
-    /// On which ports the list blocks, if not on all.
+    /// Ports on which the list blocks, if not on all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
-    /// The wider prefix that is blocked for its sake, where its list widens it.
+    /// The wider prefix that is blocked instead, if the list has `ipv6_prefix`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<String>,
 }

@@ -1,28 +1,28 @@
-//! How many packets were counted for a list.
+//! Packets that count for a list.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of packets for the sake of one list, or of several that are counted together.
+/// Packets that count for one list, or for several lists together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hits {
-    /// Packets that were dropped.
+    /// Number of packets that were dropped.
     pub dropped: u64,
-    /// Packets that passed because the filter only counted.
+    /// Number of packets that passed because of `enforce: false`.
     pub would_drop: u64,
-    /// Packets that passed because protection was paused.
+    /// Number of packets that passed during a pause.
     pub paused: u64,
-    /// Packets that passed because they belong to what this host began.
+    /// Number of packets that passed as replies to what this host initiated.
     pub replies: u64,
 }
 
 impl Hits {
-    /// All packets that would be dropped if nothing spared them.
+    /// All packets that would be dropped without a pause and with `enforce: true`.
     pub const fn all(&self) -> u64 {
         self.dropped + self.would_drop + self.paused
     }
 
-    /// Were there none?
+    /// Returns whether no packet counted.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

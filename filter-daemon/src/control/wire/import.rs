@@ -1,4 +1,4 @@
-//! `io.filterd.Import`: put these entries on a live list, each with an end and a note of its own.
+//! `io.filterd.Import`: add entries to a live list, each with its own end and note.
 
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
@@ -7,33 +7,33 @@ use super::own::Own;
 use super::strings::Strings;
 use super::{Changed, Counts, Deed, Failure, Method, add, words};
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Import {
-    /// Addresses or prefixes.
+    /// Addresses or prefixes, but no ranges.
     pub targets: Strings,
-    /// The live list they go to; the default one if none.
+    /// Name of the live list to add to. Default: `manual`, or `manual-allow` for what is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// Is it what is allowed, rather than what is blocked?
+    /// Whether the entries allow instead of block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow: bool,
-    /// What each target says of its own, in the same order; if there is nothing here, none of them says anything.
+    /// The end and note of each target, in the same order. Default: no target has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<Own>,
-    /// Is a prefix shorter than /8, or than /16 of IPv6, meant?
+    /// Whether prefixes shorter than /8 (IPv4) or /16 (IPv6) are accepted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wide: bool,
 }
 
-/// As it is carried out.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// The same as an add of all of them.
+    /// An add of all these entries.
     pub add: add::Request,
-    /// Is it what is allowed, rather than what is blocked?
+    /// Whether the entries allow instead of block.
     pub allow: bool,
 }
 

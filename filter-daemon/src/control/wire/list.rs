@@ -1,4 +1,4 @@
-//! `io.filterd.List`: what is blocked, or what is allowed, page by page.
+//! `io.filterd.List`: show entries that block, or entries that allow, page by page.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::{Entry, Failure, Method, parts, words};
 use crate::config::ListName;
 
-/// How many entries one page is asked for.
+/// Number of entries that a page may have.
 pub const PAGE: usize = 4096;
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -19,56 +19,56 @@ pub struct List {
     /// Only entries of this list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// Only this family: 4 or 6.
+    /// Only this address family: 4 or 6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<u8>,
-    /// Only entries of this target and of those within it.
+    /// Only entries of this target, and of targets within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// Only entries that expire within so many seconds, those that do so first at the beginning.
+    /// Only entries that expire within this many seconds, the earliest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiring: Option<u64>,
-    /// What is allowed, rather than what is blocked.
+    /// Show entries that allow instead of entries that block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow: bool,
 }
 
-/// One page: the entries of the next targets, in ascending order of target, or of their end and then of target; all entries
-/// of a target together, or those that end at the same time. It may have few of them, or none, where many targets have to be
-/// looked at to find them.
+/// One page has the entries of the next targets, in ascending order of target, or of end and then target. All entries
+/// of a target are on one page, or all that end at the same time. A page may have few entries or none, because a page
+/// looks at a limited number of targets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Only entries of this list.
     pub list: Option<ListName>,
-    /// Only this family.
+    /// Only this address family.
     pub family: Option<Family>,
-    /// Only this target and those within it.
+    /// Only this target, and targets within it.
     pub within: Option<Target>,
-    /// Only what expires within that time, in the order of time.
+    /// Only entries that expire within this time, in order of time.
     pub expiring: Option<Duration>,
-    /// What is allowed, rather than what is blocked.
+    /// Show entries that allow instead of entries that block.
     pub allow: bool,
-    /// Only what sorts after this; from the first if none.
+    /// Only entries after this place; `None` starts at the first.
     pub after: Option<Place>,
-    /// How many targets make a page.
+    /// Number of targets in a page.
     pub most: usize,
 }
 
-/// Where a page ends, in the order in which it is asked for.
+/// The end of a page, in the order of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// When the last entry expires, in seconds of the daemon's own time, where that is the order.
+    /// End of the last entry, in seconds of the daemon's own time, if entries are in order of time.
     pub end: Option<u64>,
-    /// Its target.
+    /// Target of the last entry.
     pub target: Target,
 }
 
-/// A family of addresses.
+/// A family of addresses: IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// IPv4.
+    /// The family of IPv4 addresses.
     Four,
-    /// IPv6.
+    /// The family of IPv6 addresses.
     Six,
 }
 
@@ -76,9 +76,9 @@ pub enum Family {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// Its entries.
+    /// Entries of the page.
     pub entries: Vec<Entry>,
-    /// Behind which target the next page begins; for the daemon's end only.
+    /// The end of this page, for the daemon only.
     #[serde(skip)]
     pub next: Option<Place>,
 }
@@ -105,7 +105,7 @@ impl Method for List {
     }
 
     fn next_page(asked: Request, reply: &Reply) -> Option<Request> {
-        // An owner that repeats itself must not be asked for ever.
+        // A place must grow from page to page, so that this ends even if the owner repeats itself.
         let next = reply.next.filter(|next| asked.after.is_none_or(|after| *next > after))?;
         Some(Request { after: Some(next), ..asked })
     }

@@ -1,4 +1,4 @@
-//! `io.filterd.Lists`: every list, and what is known of it.
+//! `io.filterd.Lists`: show all lists with their state.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,135 +6,136 @@ use super::hits::Hits;
 use super::{Failure, Method};
 use crate::text::Explanation;
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Lists {}
 
-/// Every list.
+/// All lists with their state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
-    /// Since when packets are counted for lists, in seconds since 1970; they are not if none.
+    /// Time since which packets are counted for lists, in seconds since 1970. Missing with `counters: total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_since: Option<u64>,
-    /// Over how many seconds rates are.
+    /// Length in seconds of the time over which rates are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_over: Option<f64>,
-    /// Packets for lists that have no counters of their own, because others come before them: of all these together.
+    /// Packets of all lists without counters of their own, because too many other lists come before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Hits>,
-    /// Packets for lists that are gone.
+    /// Packets of lists that no longer exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Hits>,
-    /// In the configuration's order, then those that commands made, the oldest first.
+    /// All lists, in the order of the configuration, then live lists, the oldest first.
     pub lists: Vec<List>,
 }
 
-/// One list.
+/// A list with its state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct List {
-    /// Its name.
+    /// Name of the list.
     pub name: String,
-    /// `config`, `file`, `url` (a file that is fetched), `live` (what commands added), or `host` (what this host needs).
+    /// `config`, `file`, `url` (a downloaded file), `live` (filled by commands), or `host` (what this host depends on).
     pub kind: String,
-    /// Does it allow, rather than block?
+    /// Whether the list allows instead of blocks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
-    /// On which ports it blocks, if not on all.
+    /// Ports on which it blocks, if not on all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
-    /// Guarded addresses that it names, or is around: they pass all the same.
+    /// Number of guarded addresses that it names or that lie within its prefixes. They still pass.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub guarded: u64,
-    /// How many entries it has.
+    /// Number of entries of the list.
     pub entries: u64,
-    /// How many it had at most within the last seven days, if its source has become shorter since.
+    /// Largest number of entries within the last seven days, if the source has become shorter since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest: Option<u64>,
-    /// How many of these another list with the same ports has, too.
+    /// Number of entries that another list with the same ports has, too.
     pub shared: u64,
-    /// Lines that were not understood when it was last read.
+    /// Number of lines that were not understood when it was last read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejected: u64,
-    /// The first of these lines: where each is, and what is wrong with it. What it says `filterd check` shows.
+    /// The first of these lines: its place, and what is wrong with it. `filterd check` shows their content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
-    /// What its file was read as (`plain`, `csv` …), if it was.
+    /// Format of its file (`plain`, `csv` …), if it has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub format: String,
-    /// Entries of it that were left out as a whole or in part: private, loopback and other special ranges.
+    /// Number of entries that were left out as a whole or in part: private, loopback and other special ranges.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub special: u64,
-    /// Entries that its file still names though their time on the list is over.
+    /// Number of entries that its file still has, although their time is over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub expired: u64,
-    /// Packets that are counted for it. Of what several lists have, they are counted for the first of these, those without `ports` before those with.
+    /// Packets that count for it. If several lists have an entry, they count for the first one, and lists without
+    /// `ports` come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<Hits>,
-    /// Since when they are counted for this name, in seconds since 1970.
+    /// Time since which packets count for this name, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// How many of them there were a second of late.
+    /// Packets per second in the last seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// They are among `other`.
+    /// Whether its packets are among `other`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counted_with_others: bool,
-    /// When its file was last written, in seconds since 1970, as far as it was read.
+    /// Time at which its file was last written, in seconds since 1970, as far as filterd read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<u64>,
-    /// When what was last believed of its file was read, in seconds since 1970.
+    /// Time at which the version in force was read, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<u64>,
-    /// Why it is not what its file says, and what to do.
+    /// Why it differs from its file, and the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Trouble>,
-    /// Its file, or where it is fetched from, without what may be a secret.
+    /// Its file, or the `url` without parts that may be secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// How it is fetched, if it is.
+    /// State of its downloads, if it has a `url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetching: Option<Fetching>,
 }
 
-/// How a list is fetched. All times are in seconds since 1970.
+/// State of the downloads of a list. Times are in seconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fetching {
-    /// When what is here came; never if none.
+    /// Time at which this version was downloaded. Missing if nothing was downloaded yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched: Option<u64>,
-    /// When its server last said that this is what there is.
+    /// Time at which its server last confirmed this version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<u64>,
-    /// When it is fetched next.
+    /// Time of the next download.
     pub next: u64,
-    /// It is being fetched.
+    /// Whether a download is running.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub now: bool,
-    /// Why it could not be fetched last, and what to do.
+    /// Why the last download failed, and the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Trouble>,
 }
 
-/// Why a list is not what its file says, since when, and what to do.
+/// Why a list differs from its file, since when, and the remedy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trouble {
-    /// In seconds since 1970.
+    /// Time of its beginning, in seconds since 1970.
     pub since: u64,
-    /// What is wrong, and what to do about it.
+    /// The problem and its remedy.
     #[serde(flatten)]
     pub told: Explanation,
 }
 
-/// A list takes less than twenty kilobytes on the line, if its faults name a path as long as may be and every byte of it has
-/// to be escaped.
+/// The most lists on one line. A list takes less than twenty kilobytes, even if its faults name the longest path and
+/// every byte is escaped.
 pub const MOST_LISTS: usize = 32;
 
 fn is_zero(number: &u64) -> bool {
@@ -163,7 +164,7 @@ impl Method for Lists {
     }
 }
 
-/// All but the lists.
+/// The first part has everything but most lists.
 fn head(reply: &Reply) -> Reply {
     let Reply { version, counted_since, rate_over, other, gone, .. } = *reply;
     Reply { version, counted_since, rate_over, other, gone, lists: Vec::new() }

@@ -1,4 +1,4 @@
-//! A request as a line: the name of a method, and its parameters.
+//! Reads and writes a request as a line: the name of a method, and its parameters.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::Message;
 
-/// Makes the two enums that have a variant for each method, and all that has to know every one of them.
+/// Makes the two enums that have a variant for each method, and the code that must know every method.
 macro_rules! methods {
     ($($method:ident),*) => {
-        /// A request as it travels: the parameters of its method, not checked yet.
+        /// A request on the wire: the parameters of its method, not checked yet.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Message {
             $(
@@ -20,7 +20,7 @@ macro_rules! methods {
             )*
         }
 
-        /// A request for the owner of state, checked, with the way back to whoever asked.
+        /// A checked request for the owner of state, with the way back to the client.
         #[derive(Debug)]
         pub enum Call {
             $(
@@ -37,14 +37,14 @@ macro_rules! methods {
             }
         )*
 
-        /// Shows every method to somebody.
+        /// Calls the visitor with every method.
         #[cfg(test)]
         pub fn visit_all(visitor: &mut impl document::Visitor) {
             $(visitor.visit::<$method>();)*
         }
 
         impl Message {
-            /// The parameters of the method of this name.
+            /// Reads the parameters of the method of this name.
             fn of<'de, D: serde::Deserializer<'de>>(method: &str, parameters: D) -> Result<Self, D::Error> {
                 match method {
                     $(<$method as Method>::NAME => $method::deserialize(parameters).map(Self::$method),)*
@@ -52,7 +52,7 @@ macro_rules! methods {
                 }
             }
 
-            /// Hands the parameters to whoever answers methods of any kind.
+            /// Hands the parameters to the code that answers any method.
             pub async fn give(self, to: &mut impl Answers) -> std::io::Result<()> {
                 match self {
                     $(Self::$method(parameters) => to.answer(parameters).await,)*
@@ -63,24 +63,24 @@ macro_rules! methods {
 }
 pub(super) use methods;
 
-/// A request as it is written.
+/// A request that is written to the wire.
 #[derive(Serialize)]
 pub struct Envelope<'a, M> {
-    /// The name of the method.
+    /// Name of the method.
     pub method: &'static str,
-    /// By which SSH connection whoever asks has come: address and port of the other end, and ours.
+    /// The SSH connection of the user who asks: address and port of the other end, and of this host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came_by: Option<&'a str>,
-    /// Its parameters.
+    /// Parameters of the method.
     pub parameters: &'a M,
 }
 
-/// A request as it is read.
+/// A request that was read from the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What is asked.
+    /// The method and parameters of the request.
     pub message: Message,
-    /// By which SSH connection whoever asks says to have come.
+    /// The SSH connection that the client claims to have come by.
     pub came_by: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// A JSON object that is to be a message.
+/// A JSON object that should be a message.
 struct Object;
 
 impl<'de> Visitor<'de> for Object {
@@ -106,8 +106,8 @@ impl<'de> Visitor<'de> for Object {
         formatter.write_str("an object with a method and its parameters")
     }
 
-    /// The name nearly always comes first; then the parameters are read straight into what they are to be. Varlink
-    /// lets a message leave them out where all are optional, and may add fields of its own, which are passed over.
+    /// The name nearly always comes first, and the parameters are then read straight into their type. Varlink allows a
+    /// message to omit parameters if all are optional, and to have fields of its own, which are ignored.
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Line, A::Error> {
         let mut came_by = None;
         let (mut method, mut early, mut message) = (None::<String>, None::<Value>, None);
@@ -134,7 +134,7 @@ impl<'de> Visitor<'de> for Object {
     }
 }
 
-/// Parameters of the method of this name.
+/// Reads the parameters of the method of this name.
 struct Parameters<'a> {
     method: &'a str,
 }

@@ -1,4 +1,4 @@
-//! What ties a method's name, parameters and reply together.
+//! A method of the protocol: its name, parameters and reply.
 
 use std::fmt::Debug;
 use std::io;
@@ -10,80 +10,81 @@ use tokio::sync::oneshot;
 
 use super::{Call, Counts, Deed, Failure};
 
-/// A method; the type that implements it is its parameters, as they travel.
+/// A method. The type that implements it is its parameters on the wire.
 pub trait Method: Listed + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Its name on the wire.
+    /// Name of the method on the wire.
     const NAME: &'static str;
 
-    /// Its parameters, checked: what the owner of state is handed.
+    /// The checked parameters, which the owner of state gets.
     type Request: Debug + Send + Sync + 'static;
 
-    /// What is answered.
+    /// The reply of the method.
     type Reply: Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// How long a client waits for a line of the answer.
+    /// Time that a client waits for a line of the answer.
     const MAY_TAKE: Duration = Duration::from_secs(60);
 
-    /// May only root ask for it, and whoever else could have started this filterd?
+    /// Whether only root, and the user who started this filterd, may ask for it.
     const IS_ROOTS: bool = false;
 
-    /// May it cut this host off from whoever asks? Then filterd is told by what they have come.
+    /// Whether it may cut off the user who asks. The client then sends the SSH connection of the user.
     const MAY_CUT: bool = false;
 
-    /// Makes sure that the parameters can be carried out.
+    /// Checks that the parameters can be carried out.
     fn check(self) -> Result<Self::Request, Failure>;
 
-    /// Notes who asks in a request of which that is kept. `who` is told the verb.
+    /// Stores who asks, if the request keeps that. `who` gets the verb.
     fn sign(_: &mut Self::Request, _who: impl FnOnce(&str) -> String) {}
 
-    /// What a request that changes something is in the log; nothing for one that only asks.
+    /// Describes a request that changes something for the log; `None` for one that only asks.
     fn deed(_: &Self::Request) -> Option<Deed> {
         None
     }
 
-    /// What came of it.
+    /// The result of a request, in counts.
     fn counts(_: &Self::Reply) -> Counts {
         Counts::default()
     }
 
-    /// Cuts a reply into parts that fit one line each; at least one.
+    /// Splits a reply into parts that fit one line each; at least one.
     fn parts(reply: Self::Reply) -> Vec<Self::Reply> {
         vec![reply]
     }
 
-    /// Puts one more of these parts behind those that have come. Of a reply that has one part there is none.
+    /// Joins a further part to those that have arrived. A reply of one part needs nothing.
     fn join(_come: &mut Self::Reply, _part: Self::Reply) {}
 
-    /// What [`next_page`](Self::next_page) has to know of a request, if its answer may have several pages.
+    /// Returns what [`next_page`](Self::next_page) must know of a request, if its answer may have several pages.
     fn bookmark(_: &Self::Request) -> Option<Self::Request> {
         None
     }
 
-    /// The request for the page after this one, if there can be one. So neither side ever holds a whole list.
+    /// Returns the request for the page after this one, if there can be one. This way, neither side ever holds a whole
+    /// list.
     fn next_page(_asked: Self::Request, _page: &Self::Reply) -> Option<Self::Request> {
         None
     }
 }
 
-/// A method that is in the list of all methods.
+/// A method in the list of all methods.
 pub trait Listed: Sized {
-    /// The request as one of all those there are.
+    /// Turns the request into a variant of all calls.
     fn call(asked: Asked<Self>) -> Call
     where
         Self: Method;
 }
 
-/// Somebody who answers methods of any kind.
+/// Code that answers any method.
 pub trait Answers {
-    /// Answers one.
+    /// Answers one request of any method.
     fn answer<M: Method>(&mut self, parameters: M) -> impl Future<Output = io::Result<()>> + Send;
 }
 
-/// A request on its way to the owner of state, and where the answer goes.
+/// A request on its way to the owner of state, and the way back for its answer.
 #[derive(Debug)]
 pub struct Asked<M: Method> {
-    /// What is asked.
+    /// The method and parameters of the request.
     pub request: M::Request,
-    /// Dropped unanswered, it tells the client that the daemon is stopping.
+    /// If this is dropped without an answer, the client learns that the daemon is stopping.
     pub reply: oneshot::Sender<Result<M::Reply, Failure>>,
 }

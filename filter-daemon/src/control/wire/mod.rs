@@ -1,11 +1,11 @@
-//! What travels over the control socket: one JSON object a line, shaped like Varlink's messages.
+//! The protocol of the control socket: one JSON object per line, in the shape of Varlink's messages.
 //!
-//! A request is `{"method":"io.filterd.Add","parameters":{…}}`, a reply `{"parameters":{…}}`, with
-//! `"continues":true` where more follow, or `{"error":"io.filterd.Refused","parameters":{"message":…,"remedy":…}}`.
-//! Targets travel as text; whoever receives them parses them.
+//! A request is `{"method":"io.filterd.Add","parameters":{…}}`. A reply is `{"parameters":{…}}`, with
+//! `"continues":true` if more follow, or `{"error":"io.filterd.Refused","parameters":{"message":…,"remedy":…}}`.
+//! Targets are text, and the receiver parses them.
 //!
-//! A method is one file here: its parameters, what they are when checked, its reply and its name. [`methods!`] lists
-//! them all.
+//! Each method is one file: its parameters, the checked parameters, its reply and its name. [`methods!`] lists all of
+//! them.
 
 pub mod accept;
 pub mod ack;
@@ -93,27 +93,27 @@ pub use watch::Watch;
 
 message::methods! { Add, Remove, Allow, Disallow, Import, Test, List, Lists, Flush, Status, Ack, Stats, Snapshot, Refresh, Reload, Confirm, Rollback, Diff, Pause, Resume, Watch, Ping, HandOver, TakeOver, GiveWay }
 
-/// Raised when a field changes its meaning; new fields may come without it.
+/// Is raised when a field changes its meaning. New fields may appear without that.
 pub const VERSION: u32 = 1;
 
-/// The longest line either side accepts, and so the most that one client can make the daemon hold.
+/// The longest line that either side accepts. It limits what one client can make the daemon hold.
 pub const LONGEST_LINE: usize = 1 << 20;
 
-/// The most targets one message carries: a full one stays far below [`LONGEST_LINE`].
+/// The most targets of one message: a full one stays far below [`LONGEST_LINE`].
 pub const MOST_TARGETS: usize = 8192;
 
-/// Whoever adds more targets than this reads no more than how many they were.
+/// For more targets than this, a reply only counts, and names no details.
 pub const MOST_LOOKED_AT: usize = 100;
 
-/// The most addresses one test carries, so that their answers fit the daemon's memory too.
+/// The most addresses of one `Test`, so that the answers fit the daemon's memory.
 pub const MOST_ADDRESSES: usize = 1024;
 
 /// One line of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer<T> {
-    /// What was asked for, or a part of it.
+    /// The reply, or a part of it.
     pub parameters: T,
-    /// Do more parts follow, each on its own line?
+    /// Whether more parts follow, each on its own line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continues: bool,
 }

@@ -1,20 +1,20 @@
-//! What an entry that comes with others says of its own.
+//! The end and note of an entry in an `Import`.
 
 use serde::{Deserialize, Serialize};
 
-/// The most entries one message carries: with the longest notes, every byte of them escaped, it stays below
+/// The most entries of one message. With the longest notes, every byte of them escaped, it stays below
 /// [`LONGEST_LINE`](super::LONGEST_LINE).
 pub const MOST_ENTRIES: usize = 1024;
 
-/// What an entry says beside its target.
+/// The end and note of an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Own {
-    /// When it expires, in seconds since 1970; never if none.
+    /// Time at which it expires, in seconds since 1970. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// Why it is there.
+    /// The note of the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

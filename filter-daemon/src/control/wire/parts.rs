@@ -1,10 +1,11 @@
-//! A long answer comes apart into several lines.
+//! Splits a long answer into several lines.
 
-/// The most entries on one line. An entry takes at most 700 bytes (its note 512, if every byte of it has to
-/// be escaped), so that even the worst line stays below [`LONGEST_LINE`](super::LONGEST_LINE).
+/// The most entries on one line. An entry takes at most 700 bytes (512 for its note, if every byte is escaped), so that
+/// even the worst line stays below [`LONGEST_LINE`](super::LONGEST_LINE).
 const MOST_ENTRIES: usize = 1024;
 
-/// Cuts where the weight of a part, in entries, would exceed what one line carries; at least one part.
+/// Starts a new part when the weight of a part, in entries, would exceed what one line carries; returns at least one
+/// part.
 pub fn split<T>(items: Vec<T>, weight: impl Fn(&T) -> usize) -> impl Iterator<Item = Vec<T>> {
     let mut parts = vec![Vec::new()];
     let mut total = 0;

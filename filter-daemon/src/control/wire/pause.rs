@@ -1,4 +1,4 @@
-//! `io.filterd.Pause`: only count what is blocked, for a while.
+//! `io.filterd.Pause`: only count listed packets for a while.
 
 use std::time::Duration;
 
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use super::{Deed, Failure, Idle, Method, words};
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// For how many seconds from now on.
+    /// Length of the pause in seconds, from now on.
     pub seconds: u64,
 }
 
-/// As it is carried out.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// For how long.
+    /// How long it lasts.
     pub length: Duration,
-    /// Who asks.
+    /// The user who asks.
     pub by: String,
 }
 
-/// What is paused from now on.
+/// The pause that begins now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// Until when, in seconds since 1970.
+    /// Time of its end, in seconds since 1970.
     pub until: u64,
-    /// Until when it was paused before, if it was.
+    /// End of the pause before this one, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// Why nothing would be dropped anyway, if that is so.
+    /// Why nothing would be dropped without the pause either, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
 }

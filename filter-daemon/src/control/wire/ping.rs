@@ -1,4 +1,4 @@
-//! `io.filterd.Ping`: is anybody there?
+//! `io.filterd.Ping`: check whether the daemon answers.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Failure, Method};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ping {}
 
-/// A sign of life.
+/// The answer of a running daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
@@ -26,7 +26,7 @@ impl Method for Ping {
     const NAME: &'static str = "io.filterd.Ping";
     type Request = ();
     type Reply = Reply;
-    /// Whoever is there says so at once.
+    /// A running daemon answers this at once.
     const MAY_TAKE: Duration = Duration::from_secs(5);
 
     fn check(self) -> Result<(), Failure> {

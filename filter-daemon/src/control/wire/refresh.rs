@@ -1,4 +1,4 @@
-//! `io.filterd.Refresh`: fetch lists now, and read them.
+//! `io.filterd.Refresh`: download lists now, and read them.
 
 use std::time::Duration;
 
@@ -8,91 +8,92 @@ use super::{Counts, Deed, Failure, Method, words};
 use crate::config::{ListName, MOST_LISTS};
 use crate::text::Explanation;
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Refresh {
-    /// Which lists; all that are fetched if none.
+    /// Names of the lists. Default: all that have a `url`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<String>,
 }
 
-/// What has come of it.
+/// The changes that the downloads made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// Targets that entered the filter, of all these lists together.
+    /// Number of targets that are newly blocked, for all these lists together.
     pub entered: u64,
-    /// Targets that left it.
+    /// Number of targets that are no longer blocked.
     pub left: u64,
-    /// Targets that came to be allowed.
+    /// Number of targets that are newly allowed.
     #[serde(default, skip_serializing_if = "is_none")]
     pub allowed: u64,
-    /// Targets that are allowed no longer.
+    /// Number of targets that are no longer allowed.
     #[serde(default, skip_serializing_if = "is_none")]
     pub disallowed: u64,
-    /// What the operator should know, such as lines not understood.
+    /// Warnings for the user, such as lines that were not understood.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The lists, in the configuration's order.
+    /// The lists, in the order of the configuration.
     pub lists: Vec<Refreshed>,
-    /// What is in force, but has no copy on disk: it would not survive what was fetched.
+    /// Lists in force that have no copy on disk. They would be lost with the download.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,
 }
 
-/// What has become of a list.
+/// What happened to a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refreshed {
-    /// Its name.
+    /// Name of the list.
     pub list: String,
-    /// What has become of it.
+    /// What happened to the list.
     pub outcome: Outcome,
-    /// How many entries are on it now.
+    /// Number of entries on it now.
     pub entries: u64,
-    /// Where it is fetched from, without what a query says; none of a list that is a file.
+    /// Address of the download, without a query. Missing if the list is a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What was sent when it was last fetched; none where that failed, or it is a file.
+    /// The last download. Missing if it failed, or the list is a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<Transfer>,
-    /// Why it is not what its source has, and what to do.
+    /// Why it differs from its source, and the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Explanation>,
 }
 
-/// What a server has sent.
+/// A download from a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Transfer {
-    /// How it answered: 200, or 304 where nothing has changed.
+    /// Status of the answer: 200, or 304 if nothing has changed.
     pub status: u16,
-    /// How many bytes came, unpacked.
+    /// Number of bytes that arrived, unpacked.
     pub bytes: u64,
-    /// How long it took from the first question to the last byte, redirects among it, in milliseconds.
+    /// Time from the first request to the last byte, with redirects, in milliseconds.
     pub milliseconds: u64,
 }
 
-/// What has become of a list.
+/// What happened to a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is another from now on.
+    /// The list has changed.
     Changed,
-    /// It is as it was.
+    /// The list has not changed.
     Unchanged,
-    /// What has come is not believed.
+    /// The new version is not accepted, and the previous version stays in force.
     HeldBack,
-    /// It could not be fetched.
+    /// The download of the list failed.
     NotFetched,
-    /// It is fetched, and comes into force when what is on trial is confirmed; after a rollback, when it is fetched next.
+    /// The list is downloaded, and takes effect when the reload on trial is confirmed; after a rollback, at the next
+    /// download.
     Waits,
-    /// It could not be put in force.
+    /// The new version could not be put in force.
     NotInForce,
-    /// It went out of the configuration meanwhile.
+    /// The list was removed from the configuration in the meantime.
     Gone,
 }
 
@@ -103,7 +104,7 @@ fn is_none(number: &u64) -> bool {
 impl Method for Refresh {
     const NAME: &'static str = "io.filterd.Refresh";
     const MAY_CUT: bool = true;
-    /// As long as a fetch may take, and some time to read it.
+    /// A download may take an hour, and reading takes some time.
     const MAY_TAKE: Duration = Duration::from_secs(2 * 60 * 60);
     type Request = Vec<ListName>;
     type Reply = Reply;

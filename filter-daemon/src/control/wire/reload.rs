@@ -1,4 +1,4 @@
-//! `io.filterd.Reload`: read the configuration again.
+//! `io.filterd.Reload`: read the configuration and the lists again, and apply the difference.
 
 use std::time::Duration;
 
@@ -9,110 +9,109 @@ use super::{Counts, Deed, Failure, Fault, Method, words};
 use crate::config::MOST_LISTS;
 use crate::text::Explanation;
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reload {
-    /// Lists that are to be taken as they are (`all` stands for every one), and interfaces that need not be there.
+    /// Names of lists to accept as they are (`all` means every list), and of interfaces that may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
-    /// What it brings is on trial for so many seconds, and then rolled back, unless it is confirmed.
+    /// Seconds for which the reload is on trial. It is rolled back then, unless it is confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm: Option<u64>,
 }
 
-/// As it is carried out.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Which lists are to be taken as they are.
+    /// Lists and interfaces that are accepted.
     pub accept: Accept,
-    /// For how long what it brings is on trial, if it is.
+    /// How long the reload is on trial, if it is.
     pub confirm: Option<Duration>,
-    /// Who asks.
+    /// The user who asks.
     pub by: String,
 }
 
-/// What a reload changed.
+/// The changes that a reload made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// Targets that entered the filter.
+    /// Number of targets that are newly blocked.
     pub entered: u64,
-    /// Targets that left it.
+    /// Number of targets that are no longer blocked.
     pub left: u64,
-    /// Targets that came to be allowed.
+    /// Number of targets that are newly allowed.
     #[serde(default, skip_serializing_if = "is_none")]
     pub allowed: u64,
-    /// Targets that are allowed no longer.
+    /// Number of targets that are no longer allowed.
     #[serde(default, skip_serializing_if = "is_none")]
     pub disallowed: u64,
-    /// Lists of the configuration that are as they were: by name, by what is on them, and by what that means and how long it stays.
+    /// Number of lists that did not change: neither name and entries, nor their meaning and their `ttl`.
     pub unchanged: u64,
-    /// How long it took, in milliseconds, until there were copies of its lists on disk; what is on trial does not wait for them.
+    /// Time it took until all lists had copies on disk, in milliseconds. A reload on trial does not wait for copies.
     pub milliseconds: u64,
-    /// What the operator should know, such as lines not understood.
+    /// Warnings for the user, such as lines that were not understood.
     pub warnings: Vec<String>,
-    /// What it is from now on, if it was switched: does it drop, or only count?
+    /// The new value of `enforce`, if it changed: whether the filter drops, or only counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforce: Option<bool>,
-    /// Other settings that have changed, and what they are now.
+    /// Other settings that changed, with their new values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// Lists that are called otherwise from now on, and go on as they were.
+    /// Lists that have a new name and continue as before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<Renamed>,
-    /// Lists that the configuration did not name before.
+    /// Names of lists that are new in the configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new: Vec<String>,
-    /// Lists that it names no longer.
+    /// Names of lists that are no longer in the configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
-    /// Interfaces that are filtered from now on.
+    /// Names of interfaces that are newly filtered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<String>,
-    /// Interfaces that are no longer filtered.
+    /// Names of interfaces that are no longer filtered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detached: Vec<String>,
-    /// What of the interfaces is not as the configuration says.
+    /// Faults of interfaces that are not as the configuration says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Lists that are not what their files say.
+    /// Lists of which the previous version stays in force.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldBack>,
-    /// Until when it is on trial, if it is: then it is rolled back, unless it was confirmed.
+    /// End of the trial, if the reload is on trial. It is rolled back then, unless it is confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_until: Option<u64>,
-    /// What is in force, but has no copy on disk: it would not survive its file.
+    /// Lists and settings in force that have no copy on disk. They would be lost with their file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<Explanation>,
 }
 
-/// A list with another name.
+/// A list that has a new name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Renamed {
-    /// What it was called.
+    /// Previous name of the list.
     pub from: String,
-    /// What it is called now.
+    /// New name of the list.
     pub to: String,
 }
 
-/// A list that is not what its file says.
+/// A list of which the previous version stays in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeldBack {
-    /// Its name.
+    /// Name of the list.
     pub list: String,
-    /// Since when it is so, in seconds since 1970.
+    /// Time since which that is so, in seconds since 1970.
     pub since: u64,
-    /// Why, what is in force instead, and what to do.
+    /// The reason, the version in force, and the remedy.
     #[serde(flatten)]
     pub told: Explanation,
 }
 
-/// What takes what was changed in the configuration, as a remedy says it behind that: while a reload is on trial, no other is
-/// taken.
+/// The end of a remedy that asks for a reload. During a trial, no other reload is accepted.
 #[must_use]
 pub const fn then_reload(is_on_trial: bool) -> &'static str {
     match is_on_trial {
@@ -124,7 +123,7 @@ pub const fn then_reload(is_on_trial: bool) -> &'static str {
 }
 
 impl Reply {
-    /// What was switched, in words.
+    /// Returns the settings and lists that changed, in words.
     #[must_use]
     pub fn switched(&self) -> Vec<String> {
         let enforce = self.enforce.map(|enforce| match enforce {
@@ -132,14 +131,14 @@ impl Reply {
             false => "enforce: false now, packets are only counted, NONE IS DROPPED",
         });
         let renamed = self.renamed.iter().map(|Renamed { from, to }| format!("list {from}: called {to} now"));
-        // One that goes is told before another may be said to have its name.
+        // A removed list comes first, because another list may have its name now.
         let gone = some(&self.gone, "no longer in the configuration");
         let switched = enforce.into_iter().map(str::to_owned).chain(gone).chain(renamed);
         let switched = switched.chain(some(&self.new, "new"));
         switched.chain(self.settings.iter().cloned()).collect()
     }
 
-    /// The lists that have come, gone, or got other names.
+    /// Returns the lists that are new, removed or renamed.
     #[must_use]
     pub fn lists(&self) -> Vec<String> {
         let renamed = self.renamed.iter().flat_map(|Renamed { from, to }| [from, to]);
@@ -147,7 +146,7 @@ impl Reply {
     }
 }
 
-/// Lists that are told by name in one line; more are counted.
+/// The most lists that one line names; others are counted.
 const MOST_NAMED: usize = 10;
 
 fn some(lists: &[String], what: &str) -> Option<String> {
@@ -166,7 +165,7 @@ impl Method for Reload {
     const MAY_CUT: bool = true;
     type Request = Request;
     type Reply = Reply;
-    /// It reads every list again.
+    /// A reload reads all lists again, which takes time.
     const MAY_TAKE: Duration = Duration::from_secs(600);
 
     fn check(self) -> Result<Request, Failure> {

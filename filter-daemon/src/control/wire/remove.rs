@@ -1,4 +1,4 @@
-//! `io.filterd.Remove`: block these targets no longer.
+//! `io.filterd.Remove`: remove targets from live lists.
 
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
@@ -7,24 +7,24 @@ use super::strings::Strings;
 use super::{Changed, Counts, Deed, Failure, Method, words};
 use crate::config::ListName;
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Remove {
     /// Addresses, prefixes or `a-b` ranges.
     pub targets: Strings,
-    /// Only out of this live list; out of every live list if none.
+    /// Name of the only live list to remove from. Default: all live lists that block, or with `Disallow` allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
 }
 
-/// As it is carried out.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What to remove; may name a target twice.
+    /// The targets; may contain a target twice.
     pub targets: Vec<Target>,
-    /// Only out of this live list; out of every live list if none.
+    /// Name of the only live list to remove from. Default: all live lists that block, or with `Disallow` allow.
     pub list: Option<ListName>,
 }
 

@@ -1,23 +1,23 @@
-//! `io.filterd.Resume`: drop again what is blocked.
+//! `io.filterd.Resume`: end a pause.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Deed, Failure, Idle, Method};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Resume {}
 
-/// What was paused until now.
+/// The pause that ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// Until when it would have been paused; none if it was not.
+    /// Time at which the pause would have ended, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
-    /// Why nothing is dropped all the same, if that is so.
+    /// Why nothing is dropped without the pause either, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
 }

@@ -1,4 +1,4 @@
-//! `io.filterd.Rollback`: what was before a reload on trial is in force again, at once.
+//! `io.filterd.Rollback`: restore at once the state before a reload on trial.
 
 use std::time::Duration;
 
@@ -6,22 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Counts, Deed, Failure, Method, reload};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rollback {}
 
-/// Whether anything was on trial.
+/// Whether a reload was on trial, and what happened to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// It was, and what was before is in force again. A reload that was still at work was let come to its end before.
+    /// Whether a reload was on trial, and the previous state is in force again. A reload that was still running was
+    /// finished first.
     pub rolled_back: bool,
-    /// Since when what was before is in force again, if it was before this was asked.
+    /// Time since which the previous state is in force again, if it was already rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub already: Option<u64>,
-    /// What that changed, in the words of a reload.
+    /// The changes of the rollback, in the form of a reload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone: Option<reload::Reply>,
 }
@@ -31,7 +32,7 @@ impl Method for Rollback {
     const MAY_CUT: bool = true;
     type Request = ();
     type Reply = Reply;
-    /// As long as a reload, which it may have to wait for.
+    /// A rollback takes as long as a reload, and may have to wait for one.
     const MAY_TAKE: Duration = Duration::from_secs(600);
 
     fn check(self) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `io.filterd.Snapshot`: everything there is to see, as it is at one moment. Status, Stats and Lists are told out of the same.
+//! `io.filterd.Snapshot`: show the whole state at one moment. Status, Stats and Lists are made from the same data.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,154 +8,156 @@ use super::status::{Flows, Interface, OnTrial, Paused, Table, is_protected};
 use super::{Failure, Fault, Hits, Method};
 use crate::text::Explanation;
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {}
 
-/// Everything there is to see. Where nothing else is said, times are in seconds since 1970.
+/// The whole state. Times are in seconds since 1970, unless a field says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
-    /// When this was so, in milliseconds since 1970.
+    /// Time of the snapshot, in milliseconds since 1970.
     pub taken: u64,
-    /// The same in milliseconds since this machine began, which nobody sets: rates between two snapshots are over these.
+    /// Time of the snapshot in milliseconds since the machine started. Setting the clock does not change it, so use it
+    /// for rates between two snapshots.
     pub uptime: u64,
-    /// Version of the program.
+    /// Version of the running filterd.
     pub filterd: String,
     /// Process id of the daemon.
     pub pid: u32,
-    /// When it started.
+    /// Time at which the daemon started.
     pub started: u64,
-    /// The user it runs as.
+    /// User of the daemon.
     pub user: String,
-    /// The version of Landlock that confines it, if any does.
+    /// Version of Landlock that confines the daemon, if any does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landlock_version: Option<u32>,
-    /// The configuration file, if any.
+    /// Path of the configuration, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// Its state directory; a daemon from before does not say.
+    /// Path of the state directory. Older daemons do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_dir: Option<String>,
-    /// What is not as the configuration says, the worst first.
+    /// Everything that is not as the configuration says, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Does it drop, or only count?
+    /// Whether the filter drops, or only counts.
     pub enforce: bool,
-    /// What is as the configuration says, and somebody should know all the same.
+    /// Remarks: as the configuration says, but worth knowing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Explanation>,
-    /// Until when that is paused, if it is.
+    /// The pause, if protection is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Paused>,
-    /// Until when what a reload has brought is on trial, if it is.
+    /// The trial, if a reload is on trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<OnTrial>,
-    /// What is going on with its configuration, if anything.
+    /// A reload or rollback that is running, if one is: `reloading` or `rolling back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reload: Option<String>,
-    /// Where it is attached, or should be.
+    /// The interfaces, attached or not.
     pub interfaces: Vec<Interface>,
-    /// How many targets are blocked: what several lists have is one.
+    /// Number of blocked targets. A target of several lists counts once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<u64>,
-    /// How full each table is.
+    /// Tables in the kernel, and how full they are.
     pub tables: Vec<Table>,
-    /// How long changes took.
+    /// Time that changes took.
     #[serde(default)]
     pub changes: Changes,
-    /// What is remembered of what this host began, with `match: new`.
+    /// Flows that this host initiated, with `match: new`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Flows>,
-    /// Since when packets are counted: since the filter was first attached, whoever has run since.
+    /// Time since which packets are counted: since the filter was first attached, over restarts of filterd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets_since: Option<u64>,
-    /// What became of how many packets, a row for each outcome there can be; none where the kernel could not be asked.
+    /// Packets by reason and verdict, one row each. Empty if the kernel did not answer.
     pub reasons: Vec<Counted>,
-    /// The same by interface, of what was to be dropped. The rows of `reasons` are the sums of these.
+    /// Packets to be dropped, by interface. Their sums are the rows of `reasons`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_interface: Vec<OnInterface>,
-    /// Since when packets are counted for lists; they are not if none.
+    /// Time since which packets are counted for lists. Missing with `counters: total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_since: Option<u64>,
-    /// Over how many seconds the rates of lists are.
+    /// Length in seconds of the time over which the rates of lists are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_over: Option<f64>,
-    /// Packets for lists that have no counters of their own.
+    /// Packets of all lists without counters of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Hits>,
-    /// Packets for lists that are gone.
+    /// Packets of lists that no longer exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Hits>,
-    /// Who is dropped most of late, where `metrics.sources` asks for it.
+    /// Sources that send the most dropped packets, if `metrics.sources` asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_sources: Option<TopSources>,
-    /// In the configuration's order, then those that commands made, the oldest first. Of a long answer each line has some.
+    /// All lists, in the order of the configuration, then live lists, the oldest first. Each line of a long answer has
+    /// some.
     pub lists: Vec<List>,
 }
 
-/// Who is dropped most of late. All figures are estimates out of samples.
+/// Sources that send the most dropped packets. All figures are estimates from samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TopSources {
-    /// Over how many seconds.
+    /// Length in seconds of the time that the samples cover.
     pub over: f64,
-    /// From how many samples all of that is known.
+    /// Number of samples in total.
     pub samples: u64,
-    /// Why nothing is known, if that is so.
+    /// Why there are no samples, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Explanation>,
-    /// Those of which most packets were to be dropped, the most first: so many as `metrics.sources` says.
+    /// The sources, those with the most packets first, as many as `metrics.sources` says.
     pub rows: Vec<Sampled>,
 }
 
-/// What samples tell of one source.
+/// Estimates about one source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sampled {
-    /// Its address; `(none)` of frames with too many VLAN tags.
+    /// Address of the source; `(none)` for frames with too many VLAN tags.
     #[serde(rename = "source")]
     pub name: String,
-    /// The list that its drops count for; of several, the last one that was seen.
+    /// Name of the list that its drops count for; if there are several, the last one seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// How many drops the samples stand for.
+    /// Number of drops that the samples stand for.
     pub packets: u64,
-    /// How many bytes these had.
+    /// Number of bytes of these drops.
     pub bytes: u64,
-    /// From how many samples that is known.
+    /// Number of samples of this source.
     pub samples: u64,
 }
 
-/// How long changes took until the next packet was judged by them, since this filterd started: what was added, removed or has run
-/// out, and each part of a reload.
+/// Time until changes were in force for the next packet, since filterd started. Changes are additions, removals,
+/// expiries, and parts of a reload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Changes {
-    /// How many there were.
+    /// Number of these changes.
     pub count: u64,
-    /// How many seconds all of them took together.
+    /// Seconds that all of them took together.
     pub seconds: f64,
-    /// How many of them took no longer than so much, for some times.
+    /// Number of changes that took no longer than certain times.
     pub within: Vec<Within>,
 }
 
-/// How many changes took no longer than that.
+/// Number of changes that took no longer than a certain time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Within {
-    /// How long, in seconds.
+    /// The time in seconds.
     pub seconds: f64,
-    /// How many.
+    /// Number of these changes.
     pub changes: u64,
 }
 
 impl Reply {
-    /// Is protection what the configuration says? What is wrong beside it does not matter.
+    /// Returns whether protection is as the configuration says. Other faults do not matter.
     pub fn is_protected(&self) -> bool {
         is_protected(&self.interfaces, &self.faults, self.enforce && self.paused.is_some())
     }
@@ -170,7 +172,7 @@ impl Method for Snapshot {
         Ok(())
     }
 
-    /// All but lists is on the first line alone.
+    /// Only the first line has anything but lists.
     fn parts(mut reply: Reply) -> Vec<Reply> {
         let rest = reply.lists.split_off(reply.lists.len().min(MOST_LISTS));
         let more = rest.chunks(MOST_LISTS).map(|lists| Reply {

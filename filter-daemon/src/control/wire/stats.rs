@@ -1,91 +1,91 @@
-//! `io.filterd.Stats`: what became of how many packets.
+//! `io.filterd.Stats`: show how many packets were dropped and passed, and why.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, Hits, Method};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stats {}
 
-/// What became of how many packets, since the filter was attached.
+/// Packets by reason and verdict, since the filter was attached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
-    /// Does it drop, or only count?
+    /// Whether the filter drops, or only counts.
     pub enforce: bool,
-    /// Since when packets are counted, in seconds since 1970: since the filter was first attached, whoever has run since.
+    /// Time since which packets are counted, in seconds since 1970: since the filter was first attached, over restarts
+    /// of filterd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets_since: Option<u64>,
-    /// One row for each reason, and one more for each that may drop: what it would have dropped without `enforce`,
-    /// and while protection was paused.
+    /// A row for each reason. A reason to drop has two more rows: for `enforce: false`, and for a pause.
     pub reasons: Vec<Counted>,
-    /// Of those to be dropped, what was counted on each interface: their sum is that of `reasons`.
+    /// Packets to be dropped, by interface. Their sums are the rows of `reasons`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<OnInterface>,
-    /// Since when packets are counted for lists, in seconds since 1970; they are not if none.
+    /// Time since which packets are counted for lists, in seconds since 1970. Missing with `counters: total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_since: Option<u64>,
-    /// What was counted for each list that blocks and has counters of its own, in the configuration's order.
+    /// Packets of each list that blocks and has counters of its own, in the order of the configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<OfList>,
-    /// For lists without, all together.
+    /// Packets of all lists without counters of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Hits>,
-    /// For lists that are gone.
+    /// Packets of lists that no longer exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<Hits>,
 }
 
-/// One list's packets.
+/// Packets that count for one list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OfList {
-    /// Its name.
+    /// Name of the list.
     pub list: String,
-    /// Since when they are counted for this name, in seconds since 1970.
+    /// Time since which packets count for this name, in seconds since 1970.
     pub since: u64,
-    /// What became of them.
+    /// Packets of the list by verdict.
     #[serde(flatten)]
     pub hits: Hits,
 }
 
-/// What was to be dropped on one interface, by reason.
+/// Packets to be dropped on one interface, for one reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OnInterface {
-    /// Its name; nothing of those that have no counters of their own, and of those that are gone, together.
+    /// Name of the interface. Missing for all interfaces without counters of their own and those that no longer exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// The reason's stable name.
+    /// Stable name of the reason.
     pub reason: String,
-    /// `drop`, `would_drop` or `paused`.
+    /// The verdict: `drop`, `would_drop` or `paused`.
     pub verdict: String,
-    /// How many packets.
+    /// Number of these packets.
     pub packets: u64,
-    /// How many bytes they had.
+    /// Number of bytes of these packets.
     pub bytes: u64,
 }
 
-/// One reason's packets.
+/// Packets of one reason and verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counted {
-    /// The reason's stable name.
+    /// Stable name of the reason.
     pub reason: String,
-    /// `pass`, `drop`, `would_drop` (it passed while the filter only counted), or `paused` (it passed while protection was
-    /// paused): what became of these packets.
+    /// The verdict: `pass`, `drop`, `would_drop` (it passed because of `enforce: false`), or `paused` (it passed during
+    /// a pause).
     pub verdict: String,
-    /// How many packets.
+    /// Number of these packets.
     pub packets: u64,
-    /// How many bytes they had, of those from listed sources: of each frame its length without the checksum behind it.
+    /// Number of bytes, for packets from listed sources. A frame counts without its checksum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// What the reason says of a packet, in words.
+    /// The meaning of the reason, in words.
     #[serde(default)]
     pub meaning: String,
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write as _};
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Strings in a row, behind one another; an array of strings on the wire.
+/// Strings that lie one behind the other; on the wire, an array of strings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Strings {
     text: String,
@@ -13,25 +13,25 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// How many there are.
+    /// Returns the number of strings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Are there none?
+    /// Returns whether there are no strings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// One more.
+    /// Adds one string at the end.
     pub fn push(&mut self, string: impl Display) {
         write!(self.text, "{string}").expect("a string takes whatever is written into it");
         self.end();
     }
 
-    /// All of them.
+    /// Returns all strings in their order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let mut begin = 0;
         self.ends.iter().map(move |&end| &self.text[std::mem::replace(&mut begin, end)..end])
@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for Strings {
     }
 }
 
-/// An array of strings.
+/// Reads an array of strings.
 struct Array;
 
 impl<'de> Visitor<'de> for Array {
@@ -79,7 +79,7 @@ impl<'de> Visitor<'de> for Array {
     }
 }
 
-/// One of them, which goes behind these.
+/// Reads one string and adds it to the others.
 struct One<'a>(&'a mut Strings);
 
 impl<'de> DeserializeSeed<'de> for One<'_> {

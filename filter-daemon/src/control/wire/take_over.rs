@@ -1,4 +1,4 @@
-//! `io.filterd.TakeOver`: where the daemon has its things, for one that is about to take its place.
+//! `io.filterd.TakeOver`: say where the daemon keeps its files, for a filterd that is about to take over.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{Deed, Failure, Method};
 
-/// It has no parameters.
+/// This method has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TakeOver {}
 
-/// Whose place it is, and which.
+/// The daemon that is to be replaced, and its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
@@ -20,13 +20,13 @@ pub struct Reply {
     pub version: u32,
     /// Process id of the daemon.
     pub pid: u32,
-    /// Its user.
+    /// User of the daemon.
     pub user: u32,
-    /// Its state directory.
+    /// Path of its state directory.
     pub state_dir: PathBuf,
-    /// Its pins.
+    /// Path of its pins.
     pub pin_dir: PathBuf,
-    /// Memory that it takes, the kernel's for its tables included, in bytes: as much is needed once more.
+    /// Memory of the daemon and of its tables in the kernel, in bytes. A successor needs as much again.
     pub memory: u64,
 }
 
@@ -40,7 +40,7 @@ impl Method for TakeOver {
         Ok(())
     }
 
-    /// Nothing of the blocklist, and it may come to nothing; but whoever asks for it is told.
+    /// It changes no list and may come to nothing, but the log says who asked for it.
     fn deed((): &()) -> Option<Deed> {
         Some(Deed::about("asked for its place to take over", &[], None))
     }

@@ -1,4 +1,4 @@
-//! `io.filterd.Test`: are these addresses and prefixes dropped, and why?
+//! `io.filterd.Test`: show whether addresses and prefixes are dropped, and why.
 
 use filter_common::target::Target;
 use serde::{Deserialize, Serialize};
@@ -6,35 +6,36 @@ use serde::{Deserialize, Serialize};
 use super::strings::Strings;
 use super::{Entry, Failure, Idle, Method, parts, words};
 
-/// As it travels.
+/// The parameters on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// Addresses and prefixes.
+    /// Addresses and prefixes to look up.
     pub addresses: Strings,
 }
 
-/// As it is carried out.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// None of them IPv4-mapped.
+    /// The targets; none is IPv4-mapped.
     pub targets: Vec<Target>,
 }
 
-/// All answers.
+/// The answers for all addresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// One for each address asked, in that order.
+    /// One answer for each address of the request, in that order.
     pub tested: Vec<Tested>,
-    /// Until when protection is paused, if it is, in seconds since 1970.
+    /// End of the pause, if protection is paused, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<u64>,
-    /// Until when a reload is on trial, if one is: no other is taken before.
+    /// End of the trial, if a reload is on trial. No other reload is accepted before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_trial_until: Option<u64>,
-    /// Answers to what this host began pass, whoever sends them (`match: new`), though the rest of what he sends is dropped.
+    /// Whether replies to what this host initiated pass (`match: new`), although everything else of a dropped source is
+    /// dropped.
     #[serde(default, skip_serializing_if = "is_false")]
     pub replies_pass: bool,
 }
@@ -43,72 +44,73 @@ pub struct Reply {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tested {
-    /// The address or prefix asked for.
+    /// The address or prefix of the request.
     pub address: String,
-    /// Is every packet from there dropped now? Where `replies_pass`, every one but answers to what this host began.
+    /// Whether every packet from there is dropped now; with `replies_pass`, all but replies to what this host
+    /// initiated.
     pub dropped: bool,
-    /// Of a prefix: are packets from a part of it dropped?
+    /// For a prefix: whether packets from a part of it are dropped.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partly: bool,
-    /// Why what is listed is dropped nowhere at the moment, if that is so.
+    /// Why no packet of a listed source is dropped at the moment, if that is so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
-    /// Of what is dropped: interfaces that are there and not filtered, while others are.
+    /// If it is dropped: interfaces that exist and are not filtered, while others are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
-    /// On which ports, if not on all: what it is dropped for is `on port 22 only`, or `on all but port 443`; before that, `a
-    /// part of it`, where more of a prefix is dropped on others.
+    /// Ports, if it is not dropped on all: `on port 22 only`, or `on all but port 443`. `a part of it` comes first if
+    /// more of a prefix is dropped on others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<String>,
-    /// Every entry that blocks it, the longest prefix first.
+    /// All entries that block it, the longest prefix first.
     pub because: Vec<Entry>,
-    /// Every entry that allows it, whatever blocks it, the longest prefix first.
+    /// All entries that allow it, the longest prefix first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_by: Vec<Entry>,
-    /// Of a prefix: the first entries that block a part of it.
+    /// For a prefix: the first entries that block a part of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Entry>,
-    /// The first entries that allow a part of it.
+    /// For a prefix: the first entries that allow a part of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_within: Vec<Entry>,
-    /// There are more entries within it than these, or than were looked at.
+    /// Whether there are more entries within it than these, or than were looked at.
     #[serde(default, skip_serializing_if = "is_false")]
     pub more: bool,
-    /// An address of which the kernel and the blocklist do not say the same, and that the kernel is right about.
+    /// An address on which the kernel and the block list differ. The kernel's answer is what happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disagrees: Option<String>,
-    /// Files that name it still though its time on their lists is over: on those that block, and then on those that allow.
+    /// Files that still have it, although its time on their lists is over: first lists that block, then lists that
+    /// allow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expired: Vec<Expired>,
-    /// The files of the lists among `because`.
+    /// Files of the lists in `because`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<File>,
-    /// What would have to be done that it passes: the commands, and what else. The client writes them, so that they are
-    /// its own commands.
+    /// Commands and other steps that would make it pass. The client writes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
 }
 
-/// What a list's file names though its time there is over.
+/// A target that a file still has, although its time on the list is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Expired {
     /// The address or prefix.
     pub target: String,
-    /// The list.
+    /// Name of the list.
     pub list: String,
-    /// Does the list allow? What blocks the target then blocks it again.
+    /// Whether the list allows. Entries that block the target then block it again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub allows: bool,
 }
 
-/// Where a list of the configuration is read.
+/// The file of a list of the configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct File {
-    /// The list.
+    /// Name of the list.
     pub list: String,
-    /// Its file.
+    /// Path of the file.
     pub path: String,
 }
 

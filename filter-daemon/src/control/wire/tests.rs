@@ -1,4 +1,4 @@
-//! What passes the edge, what is told about the rest, and what it looks like on the wire.
+//! Tests of what the protocol accepts, what it refuses, and its exact form on the wire.
 
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ fn there_are_two_families() {
     assert!(refusal(list(5)).contains("there are 4 and 6"));
 }
 
-/// Requests as the landed version (aabf86b) wrote and read them, letter by letter.
+/// Requests exactly as an early version (aabf86b) wrote and read them.
 #[test]
 fn requests_are_those_of_the_version_that_landed() {
     fn written<M: Method>(parameters: &M) -> String {
@@ -220,7 +220,7 @@ fn requests_are_those_of_the_version_that_landed() {
     }
 }
 
-/// Replies as the landed version (aabf86b) wrote and read them, letter by letter.
+/// Replies exactly as an early version (aabf86b) wrote and read them.
 #[test]
 fn replies_are_those_of_the_version_that_landed() {
     fn is_written_and_read<M: Method<Reply: PartialEq>>(parameters: M::Reply, continues: bool, landed: &str) {
@@ -391,7 +391,7 @@ fn replies_are_those_of_the_version_that_landed() {
     is_written_and_read::<HandOver>(pong, false, r#"{"parameters":{"version":1,"pid":12}}"#);
 }
 
-/// What is new stands beside what was there, so that the landed version (aabf86b) reads it all the same.
+/// New fields stand beside the old ones, so that the early version (aabf86b) can still read every reply.
 #[test]
 fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
     let landed = r#"{"error":"io.filterd.Refused","parameters":{"message":"no"}}"#;
@@ -421,7 +421,7 @@ fn refusals_and_held_targets_have_more_fields_than_the_version_that_landed() {
     assert_eq!(serde_json::to_value(&held).unwrap(), expected);
 }
 
-/// A daemon of before refuses the method, rather than blocks what was to be allowed.
+/// An older daemon refuses the method, and does not block what was to be allowed.
 #[test]
 fn to_allow_is_a_method_of_its_own() {
     let allow = Allow(add(&["192.0.2.1"]));

@@ -1,4 +1,5 @@
-//! `io.filterd.Watch`: what filterd does and is asked to do, and what it drops, as it happens. The only answer that goes on: a line an event.
+//! `io.filterd.Watch`: show changes and drops as they happen. This is the only answer without an end: one line per
+//! event.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,151 +12,152 @@ use super::{Failure, Method};
 use crate::config::ListName;
 use crate::text::Explanation;
 
-/// What is watched, and for how long. Without an end it goes on until the client leaves.
+/// What to watch, and for how long. Without a limit, it continues until the client leaves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// Changes: what filterd does and is asked to do. Where neither is said, both are watched.
+    /// Watch changes: what filterd does and is asked to do. With neither this nor `drops`, both are watched.
     #[serde(default, skip_serializing_if = "is_no")]
     pub changes: bool,
-    /// Drops, some of them told in full, each for as many as its `weight` says.
+    /// Watch drops. If there are many, they are a sample, and each stands for as many as its `weight` says.
     #[serde(default, skip_serializing_if = "is_no")]
     pub drops: bool,
-    /// With the first bytes of the frame of each packet that is dropped. Only root is shown what is behind its headers.
+    /// Include the first bytes of the frame of each dropped packet. Only root gets bytes after the last header.
     #[serde(default, skip_serializing_if = "is_no")]
     pub frames: bool,
-    /// Only what names this list, or was dropped for its sake.
+    /// Only events that name this list, and drops that count for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// For so many seconds.
+    /// End after this many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
-    /// So many events and drops.
+    /// End after this many events and drops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
-/// The same, checked.
+/// The parameters after they were checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What is done.
+    /// Whether changes are watched.
     pub changes: bool,
-    /// What is dropped.
+    /// Whether drops are watched.
     pub drops: bool,
-    /// And its first bytes.
+    /// Whether frames are included.
     pub frames: bool,
-    /// Only what names this list.
+    /// Only events and drops of this list.
     pub list: Option<ListName>,
-    /// For so long.
+    /// How long the watch lasts.
     pub length: Option<Duration>,
-    /// So many events.
+    /// Number of events after which it ends.
     pub count: Option<u64>,
 }
 
-/// One line. The first has no event and no drop: it says that what happens from here on is told. Nor has the last.
+/// One line of the answer. The first and the last have no event and no drop. The first says that nothing is missed from
+/// here on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reply {
     /// [`VERSION`](super::VERSION) of this shape.
     pub version: u32,
-    /// How many events or drops before this one are lost, because they were not read in time.
+    /// Number of events or drops that were lost before this one, because the client did not read them in time.
     #[serde(default, skip_serializing_if = "is_none_lost")]
     pub lost: u64,
-    /// What has happened.
+    /// A change, if this line has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Event>,
-    /// What was dropped.
+    /// A dropped packet, if this line has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<Drop>,
-    /// Why no drops can be told, where they were to be: only on the first line.
+    /// Why drops cannot be watched, if they were asked for. Only on the first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_drops: Option<Explanation>,
 }
 
-/// A packet that was to be dropped, which stands for others.
+/// A packet that was to be dropped, and that may stand for others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Drop {
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at: u64,
-    /// How many nanoseconds behind that.
+    /// Nanoseconds after the time in `at`.
     pub nanoseconds: u32,
-    /// How many drops it stands for: sums over weights are estimates without bias. While few packets are dropped, it is 1.
+    /// Number of drops that it stands for. Sums of weights are unbiased estimates. While few packets are dropped, it is
+    /// 1.
     pub weight: u64,
-    /// So many drops before it nobody stands for, because they came faster than they were read.
+    /// Number of drops before it that are not represented, because they came faster than they were read.
     #[serde(default, skip_serializing_if = "is_none_lost")]
     pub lost: u64,
-    /// The address that it came from; none where it has too many VLAN tags.
+    /// Source address. Missing if the frame has too many VLAN tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The protocol: `tcp`, `udp`, `icmp`, `icmpv6` and others, or its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The port that it came from, of a protocol with ports.
+    /// Source port, for protocols with ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_port: Option<u16>,
-    /// The port that it was sent to.
+    /// Destination port, for protocols with ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// The interface that it came in by.
+    /// Interface on which it arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// The list that it is counted for; none with `counters: total`, or where no list has a number left for it.
+    /// Name of the list that it counts for. Missing with `counters: total`, or if no list has counters for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
-    /// Why, by the name of the reason as `Stats` tells it.
+    /// Name of the reason, as in `Stats`.
     pub reason: String,
-    /// What became of it: `drop`, or `would_drop` with `enforce: false`, or `paused`.
+    /// The verdict: `drop`, `would_drop` with `enforce: false`, or `paused`.
     pub outcome: String,
-    /// Bytes of the whole frame.
+    /// Length of the whole frame in bytes.
     pub bytes: u32,
-    /// The first bytes of the frame, at most 128, in hexadecimal: for root; for others they end behind its last header. None of
-    /// packets that pass, because protection is paused or `enforce` is false.
+    /// First bytes of the frame in hexadecimal, at most 128. For users other than root they end after the last header.
+    /// Missing for packets that pass because of a pause or `enforce: false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,
 }
 
-/// Something that has happened.
+/// A change: something that filterd did or was asked to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Event {
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at: u64,
-    /// `info`, `warn` or `error`.
+    /// Level of the log line: `info`, `warn` or `error`.
     pub level: String,
-    /// What was done, in one word, where there is one: a command (`add`, `remove`, `pause`), or `expire`, `refresh`, `fetch`,
-    /// `read`, `reload`, or `attach` and `detach` where the filter came onto an interface or went from it.
+    /// The action in one word, if there is one. It is a command (`add`, `remove`, `pause`), or one of `expire`, `refresh`,
+    /// `fetch`, `read`, `reload`, `attach` and `detach`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verb: Option<String>,
-    /// The address or prefix that it is about; of several the first.
+    /// The address or prefix that it concerns; if there are several, the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The lists that it is about, or in which it changed anything, where there are any: as many as have room in 1,500
-    /// characters.
+    /// Lists that it concerns or has changed, as many as fit in 1,500 characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lists: Vec<String>,
-    /// What, in the words of the log: `add 203.0.113.7`.
+    /// Text of the log line: `add 203.0.113.7`.
     pub what: String,
-    /// The log's fields: `user`, `process`, `list`, `changed` and others.
+    /// Fields of the log line: `user`, `process`, `list`, `changed` and others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, Value>,
 }
 
 impl Reply {
-    /// A line of which nothing is told yet.
+    /// Makes a line without an event.
     pub fn new() -> Self {
         Self { version: super::VERSION, ..Self::default() }
     }
 }
 
 impl Request {
-    /// Is it to be told?
+    /// Returns whether this event is asked for.
     pub fn wants(&self, event: &Event) -> bool {
         self.list.as_ref().is_none_or(|list| event.lists.iter().any(|name| name == list.as_str()))
     }
 
-    /// Is this drop to be told?
+    /// Returns whether this drop is asked for.
     pub fn wants_drop(&self, drop: &Drop) -> bool {
         self.list.as_ref().is_none_or(|list| drop.list.as_deref() == Some(list.as_str()))
     }
@@ -175,7 +177,7 @@ impl Method for Watch {
     const NAME: &'static str = "io.filterd.Watch";
     type Request = Request;
     type Reply = Reply;
-    /// Nothing may happen for very long.
+    /// A watch may be silent for a very long time.
     const MAY_TAKE: Duration = Duration::MAX;
 
     fn check(self) -> Result<Request, Failure> {

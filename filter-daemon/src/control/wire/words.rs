@@ -1,4 +1,4 @@
-//! What the words of a message must be. Whoever holds the values made of them may use them without looking twice.
+//! Checks the words of a message. The values made here need no further checks.
 
 use std::time::Duration;
 
@@ -11,38 +11,38 @@ use crate::clock;
 use crate::config::ListName;
 use crate::text::printable;
 
-/// What one message may name once its ranges have become prefixes; a range makes up to 254 of them.
+/// The most prefixes of one message, once ranges are split. A range makes up to 254 of them.
 pub const MOST_PREFIXES: usize = 8 * MOST_TARGETS;
 
-/// The longest time to live: longer than any ban is meant, short enough for any arithmetic on clocks.
+/// The longest time to live: longer than any ban needs, and short enough for any arithmetic on clocks.
 pub const LONGEST_TTL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// The longest that a reload may be on trial.
+/// The longest trial of a reload.
 pub const LONGEST_TRIAL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The longest pause: what is to be off for longer belongs into the configuration, where it is seen.
+/// The longest pause. A longer one belongs in the configuration, where it is seen.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest note, in bytes.
 pub const LONGEST_NOTE: usize = 256;
 
-/// More words than this are not told one by one.
+/// The most invalid words that an error names.
 const MOST_TOLD: usize = 10;
 
-/// A range, prefix or address; the error names the word.
+/// Reads a range, prefix or address; the error names the word.
 pub fn span(word: &str) -> Result<Span, String> {
     word.parse::<Span>()
         .map_err(|error| format!("{} {}: {}", printable::word(word), error.fault(), error.hint()))
 }
 
-/// A single address or prefix; the error names the word.
+/// Reads a single address or prefix; the error names the word.
 pub fn target(word: &str) -> Result<Target, String> {
     span(word)?;
     let range = |_| format!("{} is a range: give one address or prefix", printable::word(word));
     word.parse().map_err(range)
 }
 
-/// Why such a target is blocked only where somebody says that it is meant.
+/// Returns why such a target needs a confirmation by the user.
 pub fn too_wide(target: &Target) -> Option<String> {
     let shorter = match target {
         Target::V4(_) => "/8",
@@ -51,12 +51,12 @@ pub fn too_wide(target: &Target) -> Option<String> {
     target.is_wide().then(|| format!("{target} is wider than a {shorter}"))
 }
 
-/// The name of a list; the error names the word.
+/// Reads the name of a list; the error names the word.
 pub fn list_name(name: &str) -> Result<ListName, String> {
     name.parse().map_err(|error| format!("{}: {error}", printable::word(name)))
 }
 
-/// Why something is blocked, in one line.
+/// Checks a note: it is one line.
 pub fn note(text: &str) -> Result<String, String> {
     if text.len() > LONGEST_NOTE {
         return Err(format!("the note has {} bytes: write at most {LONGEST_NOTE}", text.len()));
@@ -70,12 +70,12 @@ pub fn note(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A word that may be left out.
+/// Checks a word that may be missing.
 pub fn optional<T>(text: Option<String>, check: fn(&str) -> Result<T, String>) -> Result<Option<T>, Failure> {
     text.map(|text| check(&text)).transpose().map_err(|error| Failure::Unparsable(error.into()))
 }
 
-/// What a message names, ranges as the prefixes they make.
+/// Reads the targets of a message, and splits ranges into prefixes.
 pub fn targets(words: &Strings) -> Result<Vec<Target>, Failure> {
     at_most(words, MOST_TARGETS, "targets")?;
     let spans = every(words, span)?;
@@ -92,15 +92,15 @@ pub fn targets(words: &Strings) -> Result<Vec<Target>, Failure> {
     Ok(targets)
 }
 
-/// What an import names.
+/// Reads the targets of an import.
 pub fn imported(words: &Strings) -> Result<Vec<Target>, Failure> {
     at_most(words, MOST_ENTRIES, "entries")?;
     every(words, target)
 }
 
-/// When an entry is to end, in seconds since 1970. What is over by now is no error: it was on its way.
+/// Checks the end of an entry, in seconds since 1970. An end in the past is no error: it may have passed on the way.
 pub fn end(until: u64) -> Result<u64, Failure> {
-    // Whoever counted from ten years on has read the clock a little earlier, or later.
+    // The client may have read the clock a little earlier or later.
     let latest = clock::since_1970() + LONGEST_TTL + Duration::from_secs(60);
     if until <= latest.as_secs() {
         return Ok(until);
@@ -110,7 +110,7 @@ pub fn end(until: u64) -> Result<u64, Failure> {
     ))
 }
 
-/// What a test asks for.
+/// Reads the addresses of a test.
 pub fn tested(words: &Strings) -> Result<Vec<Target>, Failure> {
     at_most(words, MOST_ADDRESSES, "addresses")?;
     every(words, target)
@@ -124,7 +124,7 @@ fn at_most(words: &Strings, most: usize, what: &str) -> Result<(), Failure> {
     Err(Failure::InvalidRequest(message.into()))
 }
 
-/// Checks every word, and tells of all that are wrong at once.
+/// Checks every word, and reports all invalid words at once.
 fn every<T>(words: &Strings, check: fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
     let mut good = Vec::with_capacity(words.len());
     let mut told = Vec::new();
@@ -148,22 +148,22 @@ fn every<T>(words: &Strings, check: fn(&str) -> Result<T, String>) -> Result<Vec
     Err(Failure::Unparsable(told.join("\n").into()))
 }
 
-/// For how long a reload is to be on trial.
+/// Checks the length of a trial.
 pub fn trial(seconds: u64) -> Result<Duration, Failure> {
     at_most_long("a trial of", seconds, LONGEST_TRIAL, "a day")
 }
 
-/// For how long nothing is to be dropped.
+/// Checks the length of a pause.
 pub fn pause(seconds: u64) -> Result<Duration, Failure> {
     at_most_long("a pause of", seconds, LONGEST_PAUSE, "a day")
 }
 
-/// How long something is to be blocked.
+/// Checks a time to live.
 pub fn ttl(seconds: u64) -> Result<Duration, Failure> {
     at_most_long("a ttl of", seconds, LONGEST_TTL, "ten years")
 }
 
-/// How soon something is to end that is asked for; nothing ends later than a ttl may.
+/// Checks the time for entries that expire soon; no entry ends later than a time to live may.
 pub fn expiring(seconds: u64) -> Result<Duration, Failure> {
     at_most_long("expiring within", seconds, LONGEST_TTL, "ten years")
 }

@@ -1,15 +1,15 @@
-//! Landlock, where the kernel has it: which files are read, and which ports are asked. An older one does of it what it can;
-//! what it leaves open, users and system calls close for the most part.
+//! Landlock rules, where the kernel has Landlock: which files can be read, and which ports asked. An older
+//! kernel applies the rules that it knows. User IDs and seccomp cover most of the rest.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, LandlockStatus, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 
-/// What is asked for.
+/// The newest version whose rules are requested.
 const NEWEST: ABI = ABI::V6;
 
-/// By these the C library turns names into addresses. Nothing else is read.
+/// The files from which the C library resolves names. Nothing else is readable.
 const READ: [&str; 7] = [
     "/etc/resolv.conf",
     "/etc/hosts",
@@ -20,13 +20,13 @@ const READ: [&str; 7] = [
     "/etc/protocols",
 ];
 
-/// Lists are at http's and https' ports. A name server is asked over TCP what is too long for a datagram.
+/// The ports of HTTP and HTTPS, and of name servers, which answer over TCP if a datagram is too short.
 const PORTS: [u16; 3] = [80, 443, 53];
 
-/// Landlock knows of ports from this version on.
+/// The first version of Landlock with rules for ports.
 const WITH_PORTS: u32 = ABI::V4 as u32;
 
-/// Nothing is written, and nobody listened to. Does the kernel know of ports?
+/// Forbids writing files and listening. Returns whether the kernel can restrict ports.
 pub fn spawner() -> Result<bool, RulesetError> {
     let restricted = Ruleset::default()
         .handle_access(AccessFs::from_write(NEWEST))?
@@ -40,7 +40,7 @@ pub fn spawner() -> Result<bool, RulesetError> {
     })
 }
 
-/// Names are looked up, and these ports asked, and `port`.
+/// Permits name resolution, and connections to these ports and to `port`.
 pub fn child(port: u16) -> Result<(), RulesetError> {
     let ruleset = Ruleset::default()
         .handle_access(AccessFs::from_all(NEWEST))?
@@ -54,7 +54,7 @@ pub fn child(port: u16) -> Result<(), RulesetError> {
     Ok(())
 }
 
-/// What is not there cannot be read either.
+/// A missing file needs no rule.
 fn may_read(ruleset: RulesetCreated, path: &str) -> Result<RulesetCreated, RulesetError> {
     match PathFd::new(path) {
         Ok(file) => ruleset.add_rule(PathBeneath::new(file, AccessFs::ReadFile)),

@@ -1,4 +1,4 @@
-//! What a fetching process is refused: tried on a thread that is restricted as such a process is.
+//! Tests what a fetching process is refused, on a thread with the same restrictions.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -17,7 +17,7 @@ use rustix::thread::set_name;
 
 use super::*;
 
-/// Tries all of it on a restricted thread, whose panics could not even be told.
+/// Runs the attempts on a restricted thread. A panic there could not be reported.
 fn restricted<T: Send>(port: u16, attempts: impl FnOnce() -> T + Send) -> T {
     thread::scope(|threads| {
         let tried = threads.spawn(|| {

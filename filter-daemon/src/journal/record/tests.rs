@@ -1,4 +1,4 @@
-//! Rows of both formats, and of formats to come.
+//! Tests rows of both formats, and of future ones.
 
 use proptest::prelude::*;
 
@@ -9,10 +9,10 @@ const AT: Moment = {
     Moment { boot: Boot([7; 16]), offset: 1_799_999_000_000, begun: time, own: time, wall: time }
 };
 
-/// What a row takes to say when it was written: kind, length and fields.
+/// The length of the moment in a row: kind, length and fields.
 const MOMENT_LENGTH: usize = 1 + 4 + 16 + 8 + 3 * 4;
 
-/// The row of these changes as commit aabf86b wrote it.
+/// Encodes these changes as commit aabf86b did.
 fn encode_format_1(changes: &[Record]) -> Vec<u8> {
     let mut row = vec![0; 4];
     for change in changes {
@@ -30,7 +30,7 @@ fn encode_format_1(changes: &[Record]) -> Vec<u8> {
     row
 }
 
-/// The same without who added it, which older filterds did not write.
+/// The change without its author, which older versions did not write.
 fn unsigned(change: Record) -> Record {
     match change {
         Record::Want { list, polarity, since, until, note, targets, .. } => {
@@ -40,7 +40,7 @@ fn unsigned(change: Record) -> Record {
     }
 }
 
-/// The row of these records, each a kind and its fields.
+/// A row of these records, each a kind and its fields.
 fn row_of(records: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let mut row = vec![0; 4];
     for (kind, fields) in records {
@@ -58,7 +58,7 @@ fn fields_of(change: &Record) -> (u8, Vec<u8>) {
     (row[0], row[5..].to_vec())
 }
 
-/// Without what a row says of itself.
+/// Decodes a row without its moment.
 fn decode_changes(row: &[u8]) -> Result<(Vec<Record>, u64), Damaged> {
     decode(row).map(|row| (row.changes, row.skipped))
 }
@@ -142,7 +142,7 @@ proptest! {
     fn fields_that_are_missing_are_damage(change in any_change(), cut in any::<prop::sample::Index>()) {
         let (kind, mut fields) = fields_of(&change);
         fields.truncate(cut.index(fields.len()));
-        // That of who added it is missing where an older filterd wrote it.
+        // A record without an author is valid, because older versions wrote such ones.
         prop_assume!(kind != WANT || decode_changes(&row_of(&[(kind, fields.clone())])) != all(vec![unsigned(change)]));
         prop_assert_eq!(decode(&row_of(&[(kind, fields)])), Err(Damaged));
     }
@@ -173,7 +173,7 @@ proptest! {
     #[test]
     fn no_bytes_make_it_panic(rest in prop::collection::vec(any::<u8>(), 0..200)) {
         _ = decode(&rest);
-        // The same behind a checksum that fits.
+        // The same bytes with a valid checksum.
         let mut row = [vec![0; 4], rest].concat();
         seal(&mut row);
         _ = decode(&row);
@@ -197,7 +197,7 @@ fn a_kind_without_length_that_nobody_wrote_is_damage() {
     }
 }
 
-/// A filterd from before anything could be allowed skips the record, rather than block what it names.
+/// A version from before allow lists skips the record, rather than block its targets.
 #[test]
 fn what_is_allowed_is_of_a_kind_of_its_own() {
     let targets: Targets = ["192.0.2.1".parse().unwrap()].into_iter().collect();

@@ -1,4 +1,4 @@
-//! What the next start learns of how the last one ended.
+//! Tests what the next start learns about the end of the last run.
 
 use std::fs;
 
@@ -39,9 +39,9 @@ fn where_the_state_directory_takes_nothing_it_is_said_beside_and_taken_back_ther
     let file = place.path().join(FILE);
     let (mut sign, _) = Sign::find(place.path());
     fs::remove_file(&file).unwrap();
-    // Nothing can be written to it, by root neither.
+    // A directory in its place refuses writes even by root.
     fs::create_dir(&file).unwrap();
-    // What is behind before there is another place is said there once there is one.
+    // A loss from before the second place was known is noted there once it is.
     sign.begin(THEN);
     let (say, said) = std::sync::mpsc::channel();
     let beside = |say: &std::sync::mpsc::Sender<_>| -> Beside {
@@ -125,7 +125,8 @@ fn where_it_cannot_be_written_the_journal_goes_on() {
     sign.end();
 }
 
-/// Neither by the one that lets go, nor by a newcomer that lost something and did not take over.
+/// Neither the filterd that closed the file, nor a successor that lost something and did not take over,
+/// causes a loss.
 #[test]
 fn a_hand_over_that_comes_to_nothing_is_no_loss() {
     let place = place();

@@ -1,4 +1,4 @@
-//! Files that are not what was written.
+//! Tests files that differ from what was written.
 
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ fn files(directory: &TempDir) -> Vec<String> {
     names
 }
 
-/// Copies are made on the side.
+/// Copies are made by another thread.
 fn wait_for_copy(journal: &mut Journal, directory: &TempDir) {
     let copy = directory.path().join("live.redb.old");
     let before = fs::metadata(&copy).and_then(|file| file.modified()).ok();
@@ -27,7 +27,7 @@ fn wait_for_copy(journal: &mut Journal, directory: &TempDir) {
     }
 }
 
-/// A journal of so many rows, one host each, with a copy of all of them.
+/// A journal with one row for each host, and with a copy of all rows.
 fn copied(directory: &TempDir, hosts: u32) -> Vec<Record> {
     let mut journal = open(directory).0;
     let changes: Vec<_> = (0..hosts).map(|host| want("manual", &[&format!("192.0.2.{host}")])).collect();
@@ -148,8 +148,8 @@ fn a_copy_that_has_become_old_is_made_anew_if_there_is_something_new() {
     assert_eq!(journal.copied, Some(LATER), "nothing is new");
 }
 
-/// As a kill within the first milliseconds leaves it: its first bytes are written last. A file in which anything ever was has
-/// a mark beside it.
+/// The state after a kill within the first milliseconds: the first bytes of a file are written last. A file
+/// that ever had contents has a note beside it.
 #[test]
 fn a_file_whose_making_was_cut_short_is_made_anew_without_a_word_of_damage() {
     let cut_short = |directory: &TempDir| {
@@ -167,7 +167,7 @@ fn a_file_whose_making_was_cut_short_is_made_anew_without_a_word_of_damage() {
     assert!(open(&directory).2.damage.is_some(), "something was in it");
 }
 
-/// What a filterd that was killed while it copied leaves.
+/// The leftover of a filterd that was killed while it copied.
 #[test]
 fn half_a_copy_is_not_in_the_way() {
     let directory = TempDir::new().unwrap();
@@ -177,7 +177,7 @@ fn half_a_copy_is_not_in_the_way() {
     assert_eq!(open_later(&directory).1, changes);
 }
 
-/// However the file is mangled, everything is there: what a row says, at worst, only as far as the copy has it.
+/// Rows are lost at worst as far as the copy lacks them, whichever way the file is mangled.
 #[test]
 fn with_a_copy_no_mangled_file_loses_all() {
     let original = TempDir::new().unwrap();
@@ -221,7 +221,8 @@ fn with_a_copy_no_mangled_file_loses_all() {
     assert!(whole > 0 && from_copy > 0, "{whole} whole, {from_copy} read from the copy");
 }
 
-/// As a kill leaves it: nothing of the database is closed, and what was written last stands in one of its two places only.
+/// The state after a kill: the database was not closed, and the latest commit is in one of its two places
+/// only.
 #[test]
 fn a_newest_row_that_its_page_took_along_is_told() {
     let original = TempDir::new().unwrap();
@@ -245,7 +246,7 @@ fn a_newest_row_that_its_page_took_along_is_told() {
             let is_whole = read == written[..=index];
             let is_told = found.is_a_commit_behind || found.damage.is_some() || found.damaged_rows > 0;
             assert!(!(is_whole && found.is_a_commit_behind), "nothing is missing of {} rows", index + 1);
-            // Of a file that is empty or gone nothing is left to tell of.
+            // An empty or missing file gives no hint of its contents.
             untold += usize::from(!is_whole && !is_told && !mangled.is_empty());
             told += usize::from(found.is_a_commit_behind);
         }
@@ -254,7 +255,7 @@ fn a_newest_row_that_its_page_took_along_is_told() {
     assert!(told > 0);
 }
 
-/// Whatever another program did to the journal: an older one writes rows and no marks.
+/// Another program may have changed the journal: an older version writes rows, but no notes.
 #[test]
 fn a_mark_that_does_not_fit_tells_nothing() {
     let directory = TempDir::new().unwrap();
@@ -270,7 +271,7 @@ fn a_mark_that_does_not_fit_tells_nothing() {
     }
 }
 
-/// Bytes overwritten one by one, sectors zeroed, tails cut off.
+/// Overwrites single bytes, zeroes sectors, and truncates the file.
 fn mangled(bytes: &[u8]) -> Vec<Vec<u8>> {
     let with = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut mangled = bytes.to_vec();
@@ -306,8 +307,8 @@ fn a_damaged_file_is_set_aside_and_a_new_one_begun() {
     }
 }
 
-/// Whatever byte is overwritten, what is read is a part of what was written, or the file is set aside; none of it is
-/// made up, and nothing panics.
+/// For every overwritten byte, either the result is a part of what was written, or the file is set aside.
+/// Nothing is invented, and nothing panics.
 #[test]
 fn no_damaged_byte_is_believed() {
     let original = TempDir::new().unwrap();

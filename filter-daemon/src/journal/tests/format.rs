@@ -1,13 +1,13 @@
-//! Files of every format that there has been, and of those to come.
+//! Tests files of every past format, and of future ones.
 
 use redb::{Database, ReadableDatabase};
 
 use super::super::store::{ABOUT, FORMAT};
 use super::*;
 
-/// What commit aabf86b wrote: tests/fixtures/journal-1.sh tells how it came about.
+/// Written by commit aabf86b; tests/fixtures/journal-1.sh shows how.
 const OF_FORMAT_1: &[u8] = include_bytes!("../../../../tests/fixtures/journal-1.redb");
-/// What a filterd will write that is not written yet, and the format that it will name.
+/// A file of a future version, with the format that it will name.
 const OF_A_NEWER: &[u8] = include_bytes!("../../../../tests/fixtures/journal-of-a-newer.redb");
 const NEWER: u64 = 1000;
 const SINCE: u64 = 1_795_310_746;
@@ -18,7 +18,7 @@ fn format_of(directory: &TempDir) -> Option<u64> {
     about.get("format").unwrap().map(|format| format.value())
 }
 
-/// Entries as lists want them once all changes were made: list, target, seconds since `SINCE` when it ends, note.
+/// The entries after all changes: list, target, expiry in seconds after `SINCE`, and note.
 fn entries(changes: &[Record]) -> Vec<(String, String, Option<u64>, String)> {
     let mut entries = std::collections::BTreeMap::new();
     for change in changes {
@@ -138,7 +138,8 @@ fn a_file_of_a_newer_format_is_left_alone() {
     assert_eq!(format_of(&directory), Some(NEWER));
 }
 
-/// Writes tests/fixtures/journal-of-a-newer.redb anew: `cargo test -p filter-daemon --lib -- --ignored of_a_newer`.
+/// Writes tests/fixtures/journal-of-a-newer.redb again: `cargo test -p filter-daemon --lib -- --ignored
+/// of_a_newer`.
 #[test]
 #[ignore = "it writes a fixture"]
 fn of_a_newer() {
@@ -147,13 +148,14 @@ fn of_a_newer() {
     let mut database = Database::create(&path).unwrap();
     let transaction = database.begin_write().unwrap();
     transaction.open_table(ABOUT).unwrap().insert("format", NEWER).unwrap();
-    // Rows that nobody here can read, and that would be told as damaged.
+    // Rows that this version cannot read, and would report as damaged.
     transaction.open_table(super::super::store::ROWS).unwrap().insert(0, &b"another format"[..]).unwrap();
     transaction.commit().unwrap();
     database.compact().unwrap();
 }
 
-/// Writes tests/fixtures/journal-of-2100.redb anew: `cargo test -p filter-daemon --lib -- --ignored of_2100`.
+/// Writes tests/fixtures/journal-of-2100.redb again: `cargo test -p filter-daemon --lib -- --ignored
+/// of_2100`.
 #[test]
 #[ignore = "it writes a fixture"]
 fn of_2100() {
@@ -183,6 +185,6 @@ fn of_2100() {
     store.append(&[want("2001:db8:bad::7", 2, Some(1860))], &moment(2)).unwrap();
     store.append(&[want("198.51.100.7", 60, None)], &moment(60)).unwrap();
     drop(store);
-    // What nobody needs of it need not lie in the repository.
+    // Unused space need not be in the repository.
     Database::open(&path).unwrap().compact().unwrap();
 }

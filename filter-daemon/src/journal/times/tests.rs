@@ -1,4 +1,4 @@
-//! Clocks that jump, machines that are off for a while, and filterds that come one after another.
+//! Tests clocks that jump, machines that are off for a while, and successive filterds.
 
 use proptest::prelude::*;
 
@@ -9,19 +9,20 @@ use crate::clock::Boot;
 const HOUR: i64 = 3600;
 const YEAR: i64 = 365 * 24 * HOUR;
 
-/// When all this begins, in the world's own time.
+/// When the tests begin, in true time.
 const START: i64 = 1_800_000_000;
 
-/// A machine, whose clock may be wrong, and what happens to it. Times are in seconds; the world's cannot be wrong.
+/// A machine whose clock may be wrong, and the events on it. Times are in seconds, and true time is never
+/// wrong.
 struct World {
     now: i64,
     boot: u8,
     booted: i64,
-    /// By how much the clock on the wall is ahead of the world.
+    /// How far the wall clock is ahead of true time.
     wrong: i64,
     times: Times,
     changes: Vec<Record>,
-    /// The filterd that runs.
+    /// The running filterd.
     offset: i64,
     begun: i64,
     is_read: bool,
@@ -50,7 +51,7 @@ impl World {
         self.now + self.wrong
     }
 
-    /// What the filterd that runs leaves as soon as it has read the journal, before anything else happens.
+    /// The row that the running filterd writes after it has read the journal, before anything else happens.
     fn has_read(&mut self) -> &mut Self {
         if !std::mem::replace(&mut self.is_read, true) && self.times.end_in_another_time(&self.moment()) {
             self.times.add(Some(self.moment()), 0);
@@ -78,7 +79,7 @@ impl World {
         }
     }
 
-    /// The filterd that runs is told to block something for so long.
+    /// Adds an entry with this time to live.
     fn add(&mut self, ttl: i64) -> &mut Self {
         let (since, until) = (at(self.own()), Some(at(self.own() + ttl)));
         let (list, targets) = ("manual".into(), Default::default());
@@ -124,7 +125,8 @@ impl World {
         self
     }
 
-    /// What is left of each entry, in seconds, to whoever reads the journal now; and by how much the clock is behind.
+    /// The seconds left of each entry for a filterd that reads the journal now, and how far the clock is
+    /// behind.
     fn left(&self) -> (Vec<i64>, Option<u64>) {
         let mut changes = self.changes.clone();
         let behind = self.times.translate(&mut changes, &self.moment());
@@ -165,7 +167,7 @@ fn after_a_reboot_the_clock_on_the_wall_counts() {
 #[test]
 fn a_clock_that_was_set_right_before_the_reboot_counts_as_it_is_since() {
     let mut world = World::new();
-    // A board without a clock of its own begins in 1970, and is told the time later.
+    // A board without a clock starts in 1970, and learns the time later.
     world.clock_is_set(-START).restart().add(HOUR).passes(60);
     world.clock_is_seen_to_be_set(START).reboot(40);
     assert_eq!(world.left(), (vec![3600 - 101], None));
@@ -177,7 +179,7 @@ fn after_a_reboot_with_a_clock_before_the_last_record_what_was_left_then_is_left
     world.add(HOUR).passes(600).add(HOUR).clock_is_set(-YEAR).reboot(1000);
     let behind = (YEAR - 1001) as u64;
     assert_eq!(world.left(), (vec![3000, 3600], Some(behind)));
-    // That goes on to be so, whoever reads it and however the clock is set meanwhile; it is told by the first only.
+    // This stays so for every reader, even if the clock is set meanwhile. Only the first reader reports it.
     world.passes(100).add(HOUR).passes(10).clock_is_set(YEAR).restart();
     assert_eq!(world.left(), (vec![2890, 3490, 3590], None));
     world.add(HOUR).reboot(9);
@@ -229,7 +231,8 @@ fn what_older_filterds_wrote_is_in_the_time_of_the_wall() {
     times.add(None, 1);
     assert_eq!(times.translate(&mut changes, &world.moment()), None);
     assert_eq!(changes[0], before);
-    // Before rows that say more, while an old one runs, which leaves nothing when it has read them.
+    // Before rows with moments, written by an old version, which writes nothing after it has read the
+    // journal.
     let mut world = World::new();
     (world.times, world.changes, world.is_read) = (times, changes, true);
     world.passes(10).clock_is_set(1000).restart().add(HOUR);
@@ -246,7 +249,7 @@ fn what_was_over_long_ago_is_over_and_not_permanent() {
 }
 
 proptest! {
-    /// While nobody sets the clock, everything ends when it was to end, whoever starts how often and in how many boots.
+    /// If the clock is never set, every entry expires on time, however many starts and boots there are.
     #[test]
     fn a_clock_that_nobody_sets_is_believed(steps in prop::collection::vec((0..4u8, 1..5000i64), 1..30), wrong in -YEAR..YEAR) {
         let mut world = World::new();
@@ -267,7 +270,7 @@ proptest! {
         prop_assert_eq!(world.left(), (left, None));
     }
 
-    /// In one boot the clock may be set at any time.
+    /// Within one boot, the clock may be set at any time.
     #[test]
     fn in_one_boot_no_clock_moves_a_deadline(steps in prop::collection::vec((0..4u8, -5000..5000i64), 1..30)) {
         let mut world = World::new();
@@ -287,8 +290,8 @@ proptest! {
         prop_assert_eq!(world.left(), (left, None));
     }
 
-    /// A reboot never ends anything sooner than the clock on the wall says, and never leaves more than was left when the last
-    /// record was written.
+    /// A reboot never expires an entry sooner than the wall clock says. It never leaves more time than was
+    /// left at the last record.
     #[test]
     fn a_reboot_with_any_clock_leaves_no_more_than_was_left(ttl in 1..100_000i64, ran in 0..5000i64, off in 0..5000i64, set in -YEAR..YEAR) {
         let mut world = World::new();

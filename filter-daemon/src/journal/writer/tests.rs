@@ -1,4 +1,4 @@
-//! Disks that fail at the wrong moment.
+//! Tests disks that fail at the wrong moment.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::clock::Moment;
 
 const NOW: Timestamp = Timestamp::from_secs(1_800_000_000);
 
-/// A store of which the next writes fail, where that is said.
+/// A store whose next writes fail where `fails` says so.
 struct Flaky {
     store: Store,
     fails: VecDeque<bool>,
@@ -65,7 +65,7 @@ enum Step {
 }
 use Step::{Mark as Marks, Trim, Write};
 
-/// Is the journal behind after these steps, of which those with `false` fail?
+/// True if the journal is incomplete after these steps. Steps with `false` fail.
 fn is_behind_after(steps: &[Step]) -> bool {
     let directory = TempDir::new().unwrap();
     let (store, _) = recover::open(directory.path(), &clock::moment(), &mut drop).unwrap();

@@ -154,7 +154,7 @@ fn run(command: &mut Command, input: &str) -> Result<()> {
 impl fmt::Display for Contender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Nobody => "nobody",
+            Self::Nobody => "no filter",
             Self::DropAll => "a program that drops all",
             Self::Filterd => "filterd, native",
             Self::FilterdWatched => "filterd, native, watched",

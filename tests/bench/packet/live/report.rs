@@ -22,12 +22,17 @@ pub struct Method {
 /// What is told.
 pub fn page(outcomes: &[Outcome], method: &Method) -> Page {
     Page {
-        title: "Live frames".to_owned(),
+        title: "Frames on a wire".to_owned(),
         command: "cargo xtask bench live".to_owned(),
         machine: machine::describe(),
         method: said(method),
         chapters: vec![
-            Chapter::of("Frames", "What one takes, until it is dropped or has arrived.", costs(outcomes)),
+            Chapter::of(
+                "Frames",
+                "Nanoseconds of processor time for one frame, until it is dropped or has \
+                                   arrived.",
+                costs(outcomes),
+            ),
             Chapter::of("Goals", "Of medians.", goals::table("Goals", goals(outcomes))),
         ],
     }
@@ -35,10 +40,12 @@ pub fn page(outcomes: &[Outcome], method: &Method) -> Page {
 
 fn said(method: &Method) -> String {
     format!(
-        "{} rounds, in which each host has its turn: {} each of listed sources, of {} of these and of other sources, all at random, \
-         over a veth pair with one queue. {} addresses are listed. Medians of nanoseconds of a processor's time a frame, sending and receiving together, and the \
-         middle half of the rounds. Frames that pass go to where no route leads. While watched, filterd is told drops in full, for \
-         `metrics.sources`.",
+        "Each filter protects a host of its own, and the hosts take turns in {} rounds. In each turn {} \
+         arrive from listed sources at random, as many from {} of these, and as many from other sources. They \
+         come over a veth pair with one queue. {} addresses are listed. A figure is the processor time for \
+         one frame in nanoseconds, sending and receiving together. Figures are medians; brackets hold the \
+         middle half of the rounds. Frames that pass have no route and end there. In the row `watched`, \
+         filterd reports drops in full, for `metrics.sources`.",
         method.rounds,
         method.frames.told("frames"),
         grouped(method.flood.into()),
@@ -58,8 +65,14 @@ fn costs(outcomes: &[Outcome]) -> Table {
             if outcome.of == Contender::DropAll { String::new() } else { cell(outcome.added) },
         ]
     };
-    let heads =
-        ["guarded by", "listed frames", "÷ dropping all", "of a few listed", "other frames", "added to them"];
+    let heads = [
+        "filter",
+        "a listed frame",
+        "÷ dropping all",
+        "one of a few listed",
+        "another frame",
+        "added by the filter",
+    ];
     Table {
         title: "Nanoseconds a frame".to_owned(),
         heads: heads.map(str::to_owned).into(),

@@ -22,7 +22,7 @@ pub struct Fill {
     pub bytes: Option<u64>,
 }
 
-/// One address more.
+/// One more address.
 #[derive(Debug)]
 pub struct Single {
     pub way: &'static str,
@@ -64,9 +64,9 @@ pub fn page(outcome: &Outcome) -> Page {
         chapters: vec![
             Chapter::of("Lists", LISTS, outcome.seconds()),
             Chapter::of("Memory", MEMORY, outcome.bytes()),
-            Chapter::of("One address more", ONE_MORE, outcome.singles()),
+            Chapter::of("One more address", ONE_MORE, outcome.singles()),
             Chapter::of("A million changes", BULK, outcome.bulks()),
-            Chapter::of("Waiting for somebody else's million", WAITS, outcome.waits()),
+            Chapter::of("Answers during a million changes", WAITS, outcome.waits()),
             Chapter::of("All lists at once", SIZE, size::table(outcome.size.as_ref())),
             Chapter::of("Monitoring", SCRAPE, scrape::table(outcome.scrape.as_ref())),
             Chapter::of("IPv6 lists", SIX, six::table(&outcome.six)),
@@ -89,35 +89,43 @@ pub fn page_of_six(outcome: &Outcome) -> Page {
     }
 }
 
-const METHOD: &str = "Times are on the wall, medians. filterd is as shipped, the daemon running.";
+const METHOD: &str = "Times are medians of wall-clock time. filterd is the release build, and its daemon is \
+                      running.";
 
-const LISTS: &str = "From the start of the command to its end; the list is empty before. BPF maps are filled by one system \
-    call an address.";
+const LISTS: &str = "Seconds from the start of the command to its end. The list is empty before. BPF maps are \
+                     filled by one system call for each address.";
 
-const MEMORY: &str = "What the kernel has charged for all maps (BPF), what the tool says (ipset), and by how much the \
-    kernel's own memory grew meanwhile (nft, which says nothing).";
+const MEMORY: &str = "For BPF maps: what the kernel charges for all maps. For ipset: what the tool reports. \
+                      nft reports nothing, so its row is the growth of the kernel's own memory meanwhile.";
 
-const ONE_MORE: &str = "By a command from its start to its end, and over a line to the daemon that is open already: twenty in \
-    a row, and one after a pause, when others have had the processors' caches. The echo waits as long. \
-    A durable one waits for a commit of the journal: seven writes and one fdatasync, which is the disk's own time.";
+const ONE_MORE: &str = "Commands are timed from start to end. The rows of the socket use a connection to the \
+                        daemon that is already open: twenty additions in a row, or one after a pause, when \
+                        other processes have used the processors' caches. The echo waits for the same pause. \
+                        A durable addition waits for a commit of the journal: seven writes and one fdatasync, \
+                        which is the disk's own time.";
 
-const BULK: &str = "From the start of the command to its end. The flood is of frames that the kernel makes and takes in as fast as \
-    it can, in a thread that stays on one processor. Where there are only two, the flood, the daemon and the command compete \
-    for them: frames a second tell what the flood had. Half of them are of the addresses that come and go, the others of \
-    nobody's.";
+const BULK: &str = "From the start of the command to its end. During the flood the kernel makes and receives \
+                    frames as fast as it can, in a thread that stays on one processor. On two processors the \
+                    flood, the daemon and the command compete for them, so the last column shows the frames \
+                    that the flood still had. Half of the frames come from the addresses that are added and \
+                    removed, the other half from unlisted addresses.";
 
 const WAITS: &str =
-    "Single addresses are added over a line of their own, one after the other, until that is answered.";
+    "Meanwhile another connection adds single addresses, one after the other, until the million is answered.";
 
-const SCRAPE: &str = "990 lists of a thousand addresses each (there may be a thousand in all), and whoever monitors filterd asks for all series of them: `/metrics` over HTTP, from the connection to the last byte.";
+const SCRAPE: &str = "990 lists of 1,000 addresses each; a configuration may have 1,000 lists. The client \
+                      asks for all series of them: `/metrics` over HTTP, timed from the connection to the \
+                      last byte.";
 
-const SIZE: &str = "Once each, out of three files. A start is over when it is ready, and packets are dropped before that. While it \
-    reloads, somebody else adds single addresses over a line of his own.";
+const SIZE: &str = "Measured once each, from three files. A start ends when filterd is ready; packets are \
+                    dropped before that. During the reload another connection adds single addresses.";
 
-const SIX: &str = "Once each. From the start of `filterd reload` to its end, while somebody else adds single addresses over a line of his own: \
-    the longest that one of them took is how long the owner of the state was away. The first IPv4 address that a filterd is given \
-    waits for the judge that asks for addresses, and is told apart: others are answered meanwhile. Live ones come by commands, and the \
-    table grows meanwhile. Countries' prefixes are those of `tests/bench/real`.";
+const SIX: &str = "Measured once each, from the start of `filterd reload` to its end. Meanwhile another \
+                   connection adds single addresses: the longest answer shows how long the owner of the state \
+                   was busy. The first IPv4 address that a filterd receives waits for a program that asks for \
+                   addresses, so it has a column of its own; other clients are answered meanwhile. Live \
+                   entries come from commands, while the table grows. The countries' prefixes are those of \
+                   `tests/bench/real`.";
 
 impl Outcome {
     /// The median of a way at a size.
@@ -158,7 +166,7 @@ impl Outcome {
     fn singles(&self) -> Table {
         let mut ways = Vec::new();
         self.singles.iter().for_each(|single| note(&mut ways, single.way));
-        self.table("Microseconds for one address more", ways, |way, entries| {
+        self.table("Microseconds to add one address", ways, |way, entries| {
             let figures = self.single(way, entries)?.microseconds;
             Some(format!("{:.0} ({:.0}…{:.0})", figures.median, figures.low, figures.high))
         })

@@ -77,10 +77,7 @@ pub fn table(scrape: Option<&Scrape>) -> Table {
         vec![
             vec!["the middle one of 101 scrapes".to_owned(), format!("{:.1} ms", scrape.milliseconds.median)],
             vec!["its bytes".to_owned(), grouped(scrape.bytes as u64)],
-            vec![
-                "longest answer to one who adds meanwhile".to_owned(),
-                format!("{:.1} ms", scrape.wait.worst),
-            ],
+            vec!["longest answer to another client".to_owned(), format!("{:.1} ms", scrape.wait.worst)],
         ]
     });
     Table {

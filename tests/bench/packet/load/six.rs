@@ -146,7 +146,7 @@ pub fn table(all: &[Six]) -> Table {
         "and levels",
         "all maps",
         "longest answer, ms",
-        "the first of all before, ms",
+        "first address, ms",
     ];
     Table {
         title: "IPv6 lists".to_owned(),

@@ -106,7 +106,7 @@ pub fn table(size: Option<&Size>) -> Table {
             vec!["started, and filters".to_owned(), seconds(size.starts[0])],
             vec!["started again, with copies of the lists".to_owned(), seconds(size.starts[1])],
             vec!["reloaded, one in a hundred changed".to_owned(), seconds(size.reload)],
-            vec!["longest answer to one who adds meanwhile".to_owned(), format!("{:.1} ms", size.wait.worst)],
+            vec!["longest answer to another client".to_owned(), format!("{:.1} ms", size.wait.worst)],
             vec!["the daemon in memory".to_owned(), format!("{} MB", grouped(size.resident / 1_000_000))],
         ]
     });

@@ -65,10 +65,7 @@ pub fn chapter(outcome: &Outcome) -> Chapter {
     let goals = tries(outcome).chain(lengths(outcome)).chain(nanoseconds(outcome)).chain(beside(outcome));
     Chapter {
         title: "Goals with such lists".to_owned(),
-        words: format!(
-            "Of what a packet costs above parsing. What takes less than {LEAST} ns counts as {LEAST} ns where something is \
-             divided by it."
-        ),
+        words: format!("Nanoseconds above parsing. In ratios, less than {LEAST} ns counts as {LEAST} ns."),
         tables: vec![goals::table("Goals with such lists", goals)],
         ..Chapter::default()
     }

@@ -10,14 +10,15 @@ pub fn chapter(outcome: &Outcome) -> Chapter {
     Chapter {
         title: "Lists shaped like real ones".to_owned(),
         words: format!(
-            "Made from a seed, with as many prefixes of each length as countries' lists have, which nest as those do \
-             (`tests/bench/real` tells what was counted and what is assumed). In {} rounds filterd as shipped, filterd \
-             where it counts drops all together and not for each list, a BPF trie of the same list, for IPv6 a table that \
-             is asked once for each length in use (as filterd's was before), and the program that only parses take their \
-             turns. Sources are made up beforehand, {} of each kind: one after the other, as they come or one packet at a \
-             time; or hot: one source alone, another one in each round. Bans lie in announced space, and with the last \
-             list of IPv6 anywhere, which no list of attackers does. Nanoseconds above parsing, medians, and in brackets \
-             the middle half of the rounds.",
+            "The lists are made from a seed. They have as many prefixes of each length as countries' lists \
+             have, nested in the same way; `tests/bench/real` documents what was counted and what is assumed. \
+             These take turns in {} rounds: filterd as shipped, filterd with one counter for all drops, a BPF \
+             trie of the same list, for IPv6 a table that is asked once for each length in use, and the \
+             program that only parses. {} sources of each kind are made beforehand. They come one after the \
+             other (overlapping), one packet at a time (alone), or as one source only, another one in each \
+             round (hot). Bans lie in announced address space. With the last IPv6 list they lie anywhere, as \
+             on no real list of attackers. Figures are medians of nanoseconds above parsing, with the middle \
+             half of the rounds in brackets.",
             outcome.extent.rounds,
             grouped(super::told::TOLD.into())
         ),

@@ -25,7 +25,7 @@ pub fn chapter(report: &Report<'_>, pace: Pace) -> Chapter {
         ),
         Pace::Alone => (
             "One packet at a time",
-            "Each packet waits until the one before it is done with, so nothing hides how long memory takes.",
+            "Each packet waits until the previous one is finished, so the time that memory takes is visible.",
         ),
     };
     Chapter {

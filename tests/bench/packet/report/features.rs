@@ -18,11 +18,12 @@ pub fn chapter(report: &Report<'_>) -> Chapter {
     Chapter {
         title: "Each feature on and off".to_owned(),
         words: format!(
-            "As shipped is root program, jump, counters, and the question whether the stash is empty. The judges without \
-             counters and without a stash are made for this benchmark: filterd cannot be set up so. IPv4 prefixes are /24s, \
-             IPv6 prefixes as many each of {}. Lists with `ports:` or `except_ports:` that say the same share a clause, and \
-             each clause in use is a lookup more for whoever is not listed. The last four are asked about packets of IPv6, \
-             the others about packets of IPv4.",
+            "The row `as shipped` has the root program, the jump, counters, and the check whether the stash \
+             is empty. filterd cannot be set up without counters or without a stash: those programs are made \
+             for this benchmark. IPv4 prefixes are /24s, and IPv6 prefixes are as many each of {}. Lists with \
+             the same `ports:` or `except_ports:` share a clause. Each clause in use costs a packet from an \
+             unlisted source one more lookup. The last four rows are about IPv6 packets, the others about \
+             IPv4 packets.",
             LENGTHS.map(|length| format!("/{length}")).join(", ")
         ),
         tables: vec![table],

@@ -71,13 +71,14 @@ impl Report<'_> {
     fn method(&self) -> String {
         let Plan { rounds, warm, packets, .. } = self.plan;
         format!(
-            "Programs run with BPF_PROG_TEST_RUN, and every packet has another random source. In each of {rounds} rounds all \
-             of them take their turn, filterd and \"{}\" with tables made anew, up to a million entries, because where in \
-             memory these lie is a matter of chance. Each time {} come first and do not count: the caches have to settle for \
-             the table. Without a pause {} follow, and the sender itself looks at the clock before the first and after the \
-             last of them. So programs that take more than some {} ns for a packet get fewer to warm up, and those that \
-             take more than {} ns are measured with fewer. Figures are medians of nanoseconds above the program that only \
-             parses, and in brackets the middle half of the rounds.",
+            "Programs run with BPF_PROG_TEST_RUN, and every packet has another random source. All programs \
+             take turns in each of {rounds} rounds. filterd and \"{}\" get new tables each time, up to a \
+             million entries, because the place of a table in memory is a matter of chance. {} come first \
+             and do not count, so that the caches settle. Then {} follow without a pause, and the sender \
+             itself reads the clock before the first and after the last of them. Programs that take more than \
+             about {} ns for a packet get fewer packets to warm up, and those that take more than {} ns are \
+             measured with fewer. Figures are medians of nanoseconds above the program that only parses; \
+             brackets hold the middle half of the rounds.",
             Peer::Load,
             warm.told("packets"),
             packets.told("packets"),

@@ -17,8 +17,8 @@ pub fn chapter(report: &Report<'_>) -> Chapter {
     };
     Chapter {
         title: "Programs".to_owned(),
-        words: "As the kernel has them; with other numbers of entries they are the same. Steps are BPF instructions that a packet runs through; where a helper does the \
-                work, nobody sees how many."
+        words: "Programs as the kernel has them; they are the same for other numbers of entries. Steps are \
+                the BPF instructions that a packet runs through. Instructions within helpers are not counted."
             .to_owned(),
         tables: vec![table],
         ..Chapter::default()

@@ -10,9 +10,10 @@ use crate::plan::{Pace, Senders, Spec};
 pub fn chapter(report: &Report<'_>) -> Chapter {
     Chapter {
         title: "Ratios".to_owned(),
-        words: "xdp-filter is Debian's own program with its map made larger: as installed it takes 10,000 addresses and no \
-                more. It looks up source and destination."
-            .to_owned(),
+        words:
+            "xdp-filter is Debian's own program with a larger map: as installed it takes 10,000 addresses \
+                at most. It looks up source and destination."
+                .to_owned(),
         tables: Pace::ALL.map(|pace| table(report, pace)).into(),
         ..Chapter::default()
     }
