@@ -52,9 +52,9 @@ impl Add {
         Ok(self.exit(&outcome))
     }
 
-    /// Adjusts the exit code. If the filter is attached nowhere, it drops nothing, unlike the configuration
-    /// says; counting only is configured and does not change the code. A named target that is allowed still
-    /// passes, which gives code 1. Standard input may well contain allowed targets.
+    /// Adjusts the exit code. A filter that is attached nowhere drops nothing, contrary to the configuration, so
+    /// the code is 7. Counting only is configured, and does not change the code. A named target that is allowed
+    /// still passes, so the code is 1. Standard input may well contain allowed targets.
     fn exit(&self, outcome: &Outcome) -> Exit {
         let Changed { idle, allowed, .. } = outcome.changed;
         match (outcome.exit(self.addition.strict), idle) {

@@ -156,7 +156,7 @@ const fn kind(allows: bool) -> &'static str {
     if allows { "allow list" } else { "list" }
 }
 
-/// What the list is now, to follow its name.
+/// The present state of the list, to follow its name.
 fn about(list: &ListDifference, found: &Reply) -> String {
     let ListDifference { was, ports_before, new, gone, .. } = list;
     match (new, gone) {
@@ -239,7 +239,7 @@ fn later(found: &Reply, clock: &Clock) -> Vec<String> {
     lines
 }
 
-/// Lists the peers that stay connected although an entry covers them.
+/// Lists the guarded peers, which stay connected although an entry covers them.
 fn guarded(found: &Reply) -> Vec<String> {
     let told = found.guarded.iter().take(MOST_CUT).map(|Stays { address, why, target, list }| {
         let why = printable::on_one_line(why);

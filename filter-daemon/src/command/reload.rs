@@ -107,7 +107,7 @@ fn acceptable(word: &str) -> Result<String, String> {
     word.parse::<Accepted>().map(|_| word.to_owned())
 }
 
-/// Describes the changes; `done` is the word for what was done.
+/// Describes the changes; `done` is the word for the action.
 pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
     let moved = match (reloaded.entered, reloaded.left) {
         (0, 0) => "nothing entered or left the filter".to_owned(),

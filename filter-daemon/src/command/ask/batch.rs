@@ -72,7 +72,7 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.messages.await_answers(0)
     }
 
-    /// The sum of what the daemon has changed so far.
+    /// The sum of the daemon's changes so far.
     pub fn done(&mut self, ended: &Result<(), ClientError>) -> Changed {
         self.messages.done(ended)
     }

@@ -34,7 +34,7 @@ pub struct Outcome {
     /// Errors of the first of these lines. In text output they have been printed already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// Commands that achieve what was requested, if not all of it was done.
+    /// Commands that complete the request, if not all of it was done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
     /// The reasons for refused messages, whose targets are all guarded.

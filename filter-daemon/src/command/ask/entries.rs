@@ -10,7 +10,6 @@ use crate::control::wire::{self, Entry};
 ///
 /// The daemon disconnects slow readers. The thread therefore fetches the answer as fast as it arrives, even
 /// if the output goes to a pager that does not move.
-/// comes, whatever becomes of the output.
 pub struct Entries {
     arriving: mpsc::Receiver<Vec<Entry>>,
     fetching: JoinHandle<Result<(), ClientError>>,

@@ -53,7 +53,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         std::mem::take(&mut self.refusals)
     }
 
-    /// The sum of what the daemon has changed so far. After a refusal, the messages behind it are answered
+    /// The sum of the daemon's changes so far. After a refusal, the messages behind it are answered
     /// too.
     pub fn done(&mut self, ended: &Result<(), ClientError>) -> Changed {
         if let Err(ClientError::Failed(_)) = ended {

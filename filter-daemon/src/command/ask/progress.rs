@@ -39,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
+    /// Removes the bar from the terminal.
     pub fn end(self) {
         if let Some(bar) = self.0 {
             bar.finish_and_clear();

@@ -8,7 +8,7 @@ use filter_common::target::Span;
 use crate::control::wire::words;
 use crate::text::printable;
 
-/// A longer command would be hard to read.
+/// The maximum number of targets in a suggested command, so that it stays readable.
 const MOST_REPEATED: usize = 5;
 
 /// Parses the target or targets in a word of `filterd VERB`.

@@ -1,4 +1,4 @@
-//! Checks one list of a configuration, and predicts what the daemon would make of it.
+//! Checks one list of a configuration, and predicts whether the daemon would accept it.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ pub struct CheckedList {
     pub lines: Vec<String>,
 }
 
-/// What the daemon would do with a list that it does not accept.
+/// The result for a list that the daemon would not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {

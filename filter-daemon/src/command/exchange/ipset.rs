@@ -102,7 +102,7 @@ fn halves(target: Target) -> Vec<Target> {
     }
 }
 
-/// Formats a note as a comment of at most `most` bytes, and notes what is lost.
+/// Formats a note as a comment of at most `most` bytes, and notes any loss.
 pub fn comment(note: Option<&str>, most: usize, lost: &mut Lost) -> String {
     let Some(note) = note else { return String::new() };
     let mut text = note.replace('"', "'");

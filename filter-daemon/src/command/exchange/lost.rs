@@ -1,4 +1,4 @@
-//! Counts what a format cannot express, by reason.
+//! Counts the details that a format cannot express, by reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 

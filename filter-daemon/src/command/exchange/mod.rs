@@ -1,8 +1,8 @@
 //! The formats of `filterd export` and `filterd import`: entries with their list, end and note.
 //!
 //! Each format has a file with its writer ([`Writer`]) and its reader for lines ([`Form`]). `json` and
-//! `plain` are filterd's own formats and express everything; for the other formats, `lost` counts what is
-//! missing.
+//! `plain` are filterd's own formats and express everything; for the other formats, `lost` counts the
+//! details that are missing.
 
 mod ending;
 mod foreign;

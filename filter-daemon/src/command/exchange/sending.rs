@@ -40,7 +40,7 @@ impl<'a> Sending<'a> {
         self.messages.progress()
     }
 
-    /// Adds an entry.
+    /// Adds an entry to its list's message.
     pub fn push(&mut self, to: &To, target: Target, own: Own) {
         if !self.gathered.contains_key(to) {
             self.gathered.insert(to.clone(), empty(to));
@@ -79,7 +79,7 @@ impl<'a> Sending<'a> {
         self.allows
     }
 
-    /// The sum of what the daemon has changed so far, and the reasons for refused messages.
+    /// The sum of the daemon's changes so far, and the reasons for refused messages.
     pub fn done(&mut self, ended: &Result<(), ClientError>) -> (Changed, Vec<Explanation>) {
         (self.messages.done(ended), self.messages.refusals())
     }

@@ -94,14 +94,14 @@ struct ForeignSet {
     table: Option<Table>,
     holds: Holds,
     rows: Vec<Row>,
-    /// Entries with `nomatch`.
+    /// The entries with `nomatch`.
     exceptions: Vec<Target>,
     /// The number of elements that are more than addresses.
     others: u64,
     uses: Uses,
 }
 
-/// What the rest of the input does with a set.
+/// How the rest of the input uses a set.
 #[derive(Clone, Debug, Default)]
 struct Uses {
     /// A rule drops every packet whose source is in it.
@@ -142,9 +142,9 @@ impl Uses {
 /// The operator's decisions about sets, by name.
 #[derive(Clone, Debug, Default)]
 pub struct SetChoice {
-    /// Sets that block.
+    /// Sets that are block lists.
     pub block: Vec<String>,
-    /// Sets that allow.
+    /// Sets that are allow lists.
     pub allow: Vec<String>,
     /// If not empty, other sets are not imported.
     pub only: Vec<String>,

@@ -61,9 +61,9 @@ pub enum InlineEntries {
 /// Entries for `block:` and `allow:` of a configuration.
 #[derive(Debug, Default, PartialEq)]
 pub struct Inline {
-    /// For `block:`.
+    /// The entries for `block:`.
     pub block: Vec<Target>,
-    /// For `allow:`.
+    /// The entries for `allow:`.
     pub allow: Vec<Target>,
 }
 
@@ -86,13 +86,13 @@ impl Inline {
 /// Counts of entries that were left out.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Left {
-    /// They had expired.
+    /// Entries that had expired.
     #[serde(skip_serializing_if = "is_zero")]
     pub over: u64,
-    /// They were special ranges, wholly or in part.
+    /// Entries that were special ranges, wholly or in part.
     #[serde(skip_serializing_if = "is_zero")]
     pub special: u64,
-    /// They block on some ports only, which live lists cannot do.
+    /// Entries that block on some ports only, which live lists cannot do.
     #[serde(skip_serializing_if = "is_zero")]
     pub on_ports: u64,
     /// By list: lists of the configuration here, which bring their entries themselves.
@@ -224,7 +224,7 @@ impl Sifting {
         targets
     }
 
-    /// Returns whether commands may fill that list, and whether it does what the entry wants.
+    /// Returns whether commands may fill that list, and whether it blocks or allows like the entry.
     fn is_open(&mut self, list: Option<&ListName>, allow: bool) -> bool {
         // For a list that was named on the command line, the daemon itself explains a refusal.
         let Some(name) = list.filter(|_| allow || self.asked.list.is_none()) else { return true };

@@ -12,10 +12,10 @@ use crate::control::wire::{Changed, Held, HeldBy, MOST_WITHIN};
 /// Further targets that stay blocked are counted, but not shown.
 const MOST_TOLD: usize = 10;
 
-/// A hundred entries may be widened to one prefix.
+/// At most this many entries are named, because a hundred may be widened to one prefix.
 const MOST_NAMED: usize = 10;
 
-/// A longer command would be hard to read.
+/// The maximum number of targets in a suggested command, so that it stays readable.
 const MOST_IN_A_COMMAND: usize = 5;
 
 /// The wording for targets that are still held, and the commands that help.
@@ -24,7 +24,7 @@ pub struct Words {
     state: &'static str,
     remove: &'static str,
     list: &'static str,
-    /// What a command does that removes all entries of the target.
+    /// The effect of a command that removes all entries of the target.
     frees: &'static str,
     /// How a change of the configuration is applied.
     then_reload: &'static str,

@@ -10,7 +10,7 @@ use crate::control::wire::entry::LIVE;
 use crate::control::wire::reload::then_reload;
 use crate::control::wire::test::Tested;
 
-/// A longer command would be hard to read.
+/// The maximum number of targets in a suggested command, so that it stays readable.
 const MOST_IN_A_COMMAND: usize = 20;
 
 /// All remedies, one a line. The one that changes least comes first. The others then end all that blocks

@@ -1,4 +1,5 @@
-//! What commands print, as tables of text: a reply of the daemon goes in, sentences come out. Needs neither root nor a daemon.
+//! Tests the output of commands with tables of text: a reply of the daemon is given, and the printed text is
+//! compared. Needs neither root nor a daemon.
 //!
 //! Each file of `wording` has cases, with a blank line between them:
 //! ```text

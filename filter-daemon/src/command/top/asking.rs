@@ -37,7 +37,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Starts the thread.
+    /// Starts the thread that sends requests.
     pub fn of(socket: &Endpoint) -> Self {
         let (questions, asked) = channel();
         let (answer, answers) = channel();

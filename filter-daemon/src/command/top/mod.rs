@@ -1,4 +1,4 @@
-//! `filterd top`: shows what is dropped now, because of which lists and how fast, and redraws the picture
+//! `filterd top`: shows the current drops, by list and source, and their rates, and redraws the picture
 //! every second.
 
 mod asking;

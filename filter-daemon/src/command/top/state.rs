@@ -204,7 +204,7 @@ impl State {
         lists
     }
 
-    /// Handles a key.
+    /// Handles a key, and returns the resulting action.
     pub fn press(&mut self, key: Key) -> Deed {
         if key == Key::Interrupt {
             return Deed::Leave;
