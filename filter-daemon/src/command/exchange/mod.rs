@@ -90,7 +90,7 @@ pub trait Writer {
     /// Begins an export. `lists` are the lists that entries may belong to.
     fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()>;
 
-    /// Writes one entry.
+    /// Writes one entry to the output.
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()>;
 
     /// Ends an export after the last entry.

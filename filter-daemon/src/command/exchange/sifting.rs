@@ -464,7 +464,7 @@ mod tests {
         }
     }
 
-    /// FAULTS W3-O12.
+    /// FAULTS W3-O12: an export of a machine with `block:` and `allow:` could not be restored on a fresh one.
     #[test]
     fn inline_entries_go_where_they_are_asked() {
         let allowed = Item { allow: true, ..item("192.0.2.2", "config-allow") };
