@@ -47,7 +47,7 @@ unsafe extern "C" {
     static ALLOW_LEVELS: Map;
     static ALLOW_SIX: Map;
 
-    /// One word: 1 if an allowed source may also be blocked.
+    /// One word: nonzero if an allowed source may also be blocked.
     static OVERLAP: Map;
 
     static ADDRESS_LABELS: Map;
@@ -401,8 +401,7 @@ fn block_labels() -> LabelMaps<impl Fn(u32, u64, u32) -> u32> {
     }
 }
 
-/// These are separate functions too, so that packets that are not blocked keep nothing in registers for
-/// them.
+/// These are separate functions too, so that packets that are not blocked keep nothing for them.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
