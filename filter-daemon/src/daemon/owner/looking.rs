@@ -113,7 +113,7 @@ impl Owner {
             self.tampered.set_owner(mended.owner);
             mended.tampered.into_iter().for_each(|tampering| self.tampered.note(tampering, clock::now()));
             if mended.egress {
-                // What was begun while the egress program was off.
+                // Adds flows that began while the egress program was detached.
                 self.flows.seed(self.protection.filter_mut());
             }
         }
