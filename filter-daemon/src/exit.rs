@@ -8,7 +8,7 @@ use crate::control::wire::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done, or yes.
+    /// Done, or the answer is yes.
     Done = 0,
     /// No: the address is not dropped, or it is still blocked after a remove.
     No = 1,
@@ -18,13 +18,12 @@ pub enum Exit {
     Config = 3,
     /// Nothing changed, although `--strict` asked for a change.
     Unchanged = 4,
-    /// The guard refused.
+    /// The daemon refused, for example because of the guard.
     Refused = 5,
     /// The daemon does not run, or this user may not send requests to it.
     Unreachable = 6,
     /// Only a part was done.
     Partly = 7,
-    /// The kernel refused.
     Kernel = 8,
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where cgroups, which may limit memory, are mounted.
+/// The mount point of cgroups, which may limit memory.
 const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Memory that is free for a process.

@@ -19,7 +19,6 @@ pub struct Asker {
     pub login: Option<String>,
     /// The name that the process gives itself.
     pub process: Option<String>,
-    /// Its process id.
     pub pid: Option<i32>,
 }
 

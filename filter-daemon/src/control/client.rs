@@ -43,7 +43,7 @@ pub struct Client {
 /// Why there was no answer, or a wrong one.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// No process listens.
+    /// No process listens at the socket.
     #[error("filterd is not running: nobody listens at {}", printable::path(.0))]
     NotRunning(PathBuf),
     /// No process listens, but a running one holds the place, and its socket was removed.
@@ -64,7 +64,7 @@ pub enum ClientError {
     #[error("cannot connect to filterd at {}: {error}", printable::path(path))]
     Unreachable {
         path: PathBuf,
-        /// The system's error.
+        /// The error of the system.
         error: nix::Error,
     },
     /// No answer in time.

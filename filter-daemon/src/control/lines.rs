@@ -26,7 +26,6 @@ pub enum Broken {
     TooLong,
     /// It began, but did not end in time.
     TooSlow,
-    /// The socket failed.
     Failed(io::Error),
 }
 

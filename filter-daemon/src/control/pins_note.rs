@@ -20,9 +20,10 @@ use nix::fcntl::OFlag;
 
 use crate::lock::Holder;
 
-/// Separates the fields: the path, since when live entries were not on disk (in seconds since 1970), the
-/// state of a trial, and where the filter was attached. All but the path may be empty. No path contains this
-/// character.
+/// Separates the fields. No path contains this character.
+///
+/// The fields are: the path, since when live entries were not on disk (in seconds since 1970), the state of a
+/// trial, and where the filter was attached. All but the path may be empty.
 const END: u8 = b'\0';
 
 /// Room for a path, a number, the state of a trial, and the names of a boot and a network namespace.
@@ -133,7 +134,7 @@ pub fn trial(socket: &Path) -> Option<String> {
     Noted::of(&read_all(socket).ok()??).trial
 }
 
-/// Where the last filterd with these pins had its filter attached, unless it recorded that it was detached.
+/// The place where the last filterd with these pins had its filter attached, unless it was detached since.
 pub fn attached(socket: &Path, pins: &Path) -> Option<String> {
     let noted = Noted::of(&read_all(socket).ok()??);
     let is_there = noted.pins == std::path::absolute(pins).ok()?.into_os_string().into_vec();

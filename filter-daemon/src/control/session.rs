@@ -53,9 +53,9 @@ pub struct Context {
     /// Sends the SSH connections of clients to the owner.
     pub askers: Option<mpsc::Sender<String>>,
     pub patience: Patience,
-    /// Where faults of the client are logged.
+    /// Logs faults of the client.
     pub complaints: Complaints,
-    /// Where its changes are logged.
+    /// Logs changes that the client requests.
     pub audit: Audit,
     /// The source of events for clients that watch.
     pub watching: Watching,
@@ -67,7 +67,7 @@ pub struct Client {
     pub peer: Peer,
     /// Whether it may replace this filterd by another one.
     pub may_replace: bool,
-    /// Logs its changes.
+    /// Logs the changes that it requests.
     pub witness: Witness,
 }
 

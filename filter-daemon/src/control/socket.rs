@@ -37,7 +37,7 @@ pub enum SocketError {
     Failed {
         what: &'static str,
         path: PathBuf,
-        /// The system's error.
+        /// The error of the system.
         error: io::Error,
     },
 }

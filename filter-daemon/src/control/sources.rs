@@ -49,7 +49,7 @@ impl By {
 #[derive(Debug, Default)]
 pub struct Sources {
     seconds: VecDeque<Second>,
-    /// The present time.
+    /// The time of the last `go_on`.
     now: Option<Instant>,
     /// Why there are no samples.
     pub refused: Option<String>,

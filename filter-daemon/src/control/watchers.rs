@@ -9,7 +9,7 @@ use super::watching::Depth;
 use super::wire::watch::Request;
 use crate::clock;
 
-/// A client that watches. Dropping this logs the end, for whatever reason it ends.
+/// A client that watches. Dropping this logs the end, for any reason.
 pub struct WatchLog {
     asker: Asker,
     begun: Instant,

@@ -73,7 +73,7 @@ pub enum State {
     /// No client wants samples.
     #[default]
     Off,
-    /// Samples are written.
+    /// The kernel writes samples.
     On,
     /// Sampling failed to begin.
     Refused(Explanation),

@@ -13,7 +13,7 @@ use crate::blocklist::{Applied, Change, PAGE, Targets, Undo, Want};
 use crate::clock;
 use crate::text::Explain;
 
-/// What a request has changed.
+/// The changes that a request has made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Targets that changed anything.

@@ -201,7 +201,7 @@ impl Protection {
         })
     }
 
-    /// Rebuilds every table, whatever the present tables contain.
+    /// Rebuilds every table, even if the present tables are damaged.
     pub fn make_anew(&mut self) -> Result<(), KernelError> {
         let needs = needs::anew(&self.blocklist);
         self.filter.make_anew(&needs, &self.blocklist.everything(), &self.blocklist)

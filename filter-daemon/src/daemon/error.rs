@@ -89,13 +89,13 @@ pub enum DaemonError {
     /// The name to accept is a list and an interface.
     #[error("{name} is a list, and an interface that is not filtered: which of them is to be accepted?")]
     AcceptsEither {
-        /// The common name.
+        /// The name that both have.
         name: String,
     },
     /// The limit of open files is too low.
     #[error("filterd may have only {few} files open, and needs {least}")]
     FewFiles {
-        /// The limit.
+        /// How many may be open.
         few: u64,
         least: u64,
     },
@@ -109,7 +109,7 @@ pub enum DaemonError {
     #[error("cannot become user {name}: {source}")]
     User {
         name: String,
-        /// The system's error.
+        /// The error of the system.
         source: io::Error,
     },
     #[error("more than 65,535 lists")]

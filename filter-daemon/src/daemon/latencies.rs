@@ -17,7 +17,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Counts one commit.
+    /// Counts one commit that took this long.
     pub fn note(&mut self, took: Duration) {
         self.all += took;
         let at = TIMES.iter().position(|time| took <= Duration::from_micros(*time));

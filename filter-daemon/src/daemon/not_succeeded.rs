@@ -25,7 +25,7 @@ pub enum SuccessionError {
         printable::path(ours)
     )]
     Elsewhere {
-        /// Which kind of path.
+        /// The kind of path: pins or state.
         what: &'static str,
         /// The path of the running one.
         theirs: PathBuf,
@@ -41,7 +41,7 @@ pub enum SuccessionError {
         path = printable::path(path)
     )]
     OtherMounts {
-        /// Which kind of path.
+        /// The kind of path: pins or state.
         what: &'static str,
         path: PathBuf,
         pid: u32,
@@ -80,7 +80,7 @@ pub enum SuccessionError {
          for the other"
     )]
     NoInterface {
-        /// The missing interface.
+        /// The name of the missing interface.
         missing: String,
         /// The interface that would be released.
         unnamed: String,
@@ -88,7 +88,7 @@ pub enum SuccessionError {
     /// An interface is missing, and the running filterd does not wait for it.
     #[error("there is no interface {missing}, and the filterd that runs does not wait for one")]
     NotThere {
-        /// The missing interface.
+        /// The name of the missing interface.
         missing: String,
     },
     /// The running filterd failed to make way, or took its place again.

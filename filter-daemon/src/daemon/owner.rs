@@ -88,7 +88,6 @@ pub struct Owner {
     pub(super) rolling_back: Vec<ReplyTo<rollback::Reply>>,
     /// Another filterd, which takes over as soon as no work is under way.
     successor: Option<UnixStream>,
-    /// The service manager.
     pub notify: Notify,
     alarm: Alarm,
     turns: Turns,
@@ -166,7 +165,7 @@ impl Owner {
         }
     }
 
-    /// What happens to the filter when the daemon stops.
+    /// Whether the filter stays when the daemon stops.
     pub fn on_exit(&self) -> OnExit {
         self.run.on_exit.unwrap_or(self.config.on_exit)
     }

@@ -20,7 +20,7 @@ pub struct Parts<'a> {
 /// The result of a turn.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Work remains.
+    /// There is more work to do.
     More,
     /// Nothing can be done before another event.
     Wait,
@@ -43,7 +43,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Adds work.
+    /// Adds work at the end of the queue.
     pub fn push(&mut self, work: impl Work + 'static) {
         self.works.push_back(Box::new(work));
         self.waiting = 0;
@@ -90,7 +90,6 @@ impl<W: Work> Slot<W> {
         Self { work: None, waits: false }
     }
 
-    /// Begins this work.
     pub fn begin(&mut self, work: W) {
         *self = Self { work: Some(work), waits: false };
     }

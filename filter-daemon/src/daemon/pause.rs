@@ -32,7 +32,7 @@ pub struct Pause {
     now: Option<Now>,
 }
 
-/// The present pause.
+/// The pause that was begun last.
 struct Now {
     since: Timestamp,
     until: Timestamp,

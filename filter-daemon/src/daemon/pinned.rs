@@ -28,7 +28,7 @@ pub struct Pinned {
     private: Option<Timestamp>,
     /// When this filterd found that the filter of the one before was gone.
     were_gone: Option<Timestamp>,
-    /// Where to record for the next filterd whether a filter is attached.
+    /// The file that tells the next filterd whether a filter is attached.
     beside: Option<Handle>,
     /// The value recorded there last.
     noted: Option<bool>,
@@ -125,7 +125,7 @@ fn private() -> Explanation {
     Explanation::new(message, mount_namespace::cure())
 }
 
-/// Where the filter is attached. A reboot detaches it.
+/// The boot and the network namespace in which the filter is attached. A reboot detaches it.
 pub struct Attached {
     boot: String,
     /// The network namespace, if known.

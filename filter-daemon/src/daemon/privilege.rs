@@ -33,7 +33,7 @@ pub struct Privileges {
     pub root_since: Option<Timestamp>,
     /// Its user is a number that /etc/passwd does not list.
     pub is_unlisted: bool,
-    /// Where it may write.
+    /// The confinement of its writes.
     pub confinement: Confinement,
     /// Whether unneeded system calls are refused.
     pub has_seccomp: bool,
@@ -100,8 +100,8 @@ pub fn state_directory(run: &Run) -> StateDirectory<'_> {
 /// Becomes the configured user, after passing state and socket to that user. Gives up all capabilities
 /// forever, and confines writes to filterd's own places.
 ///
-/// Root without capabilities may not read files of other users, so that files of an earlier daemon are passed
-/// first. Call this before there are other threads, which would keep their privileges.
+/// Root without capabilities may not read files of other users. The files of an earlier daemon therefore get
+/// their new owner first. Call this before there are other threads, which would keep their privileges.
 pub fn drop_privileges(run: &Run, state: &StateDirectory<'_>) -> Result<Privileges, DaemonError> {
     // Files that are created from here on are accessible to this user only.
     umask(Mode::S_IRWXG | Mode::S_IRWXO);

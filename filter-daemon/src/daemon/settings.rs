@@ -126,7 +126,8 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
     let is_told = reload.mood == Mood::Is;
     let since = reload.since();
     let is_moved = before.feed.is_some() != after.feed.is_some();
-    // A list from a URL has `is_fetched` set and may begin empty. These two are not compared as limits.
+    // A list from a URL has `is_fetched` set and may begin empty. Both follow from its source, so they are
+    // ignored.
     let limits = |list: &List| {
         let may_begin_empty = list.limits.may_begin_empty || is_moved;
         Limits { may_begin_empty, is_fetched: false, ..list.limits }

@@ -62,7 +62,7 @@ impl Tampered {
         }
     }
 
-    /// Forgets acknowledged changes.
+    /// Forgets the changes that an operator acknowledged.
     pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool) {
         let mut seen = std::mem::take(&mut self.seen);
         seen.retain(|seen| !is_meant(&self.fault(seen)));

@@ -11,7 +11,7 @@ pub struct Turns {
     was_own: bool,
 }
 
-/// The next event.
+/// The event that is handled next.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<C, O> {
     Call(C),

@@ -155,7 +155,7 @@ fn told_of_ipset(sets: &[(String, String, u32)]) -> Option<Said> {
     ))
 }
 
-/// Finds ConfigServer Firewall.
+/// Finds ConfigServer Firewall (CSF), unless it is disabled.
 fn csf(subject: &Subject) -> Option<Said> {
     if !subject.file("etc/csf/csf.conf").exists() || subject.file("etc/csf/csf.disable").exists() {
         return None;

@@ -41,7 +41,7 @@ impl Device {
     }
 }
 
-/// Reads all interfaces.
+/// Reads all interfaces of this namespace.
 pub fn all() -> io::Result<Vec<Device>> {
     let question = RouteNetlinkMessage::GetLink(LinkMessage::default());
     let answers = netlink::list(NETLINK_ROUTE, question)?;

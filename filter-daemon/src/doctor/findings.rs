@@ -8,7 +8,6 @@ use crate::text::Explanation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// No problem.
     Ok,
     /// filterd works, but slower, for a shorter time or for fewer packets than possible. Also used for facts
     /// worth knowing.
@@ -17,7 +16,6 @@ pub enum Health {
     Fail,
 }
 
-/// One result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub check: &'static str,
@@ -35,22 +33,19 @@ pub struct Finding {
 #[derive(Debug, Default)]
 pub struct Findings {
     told: Vec<Finding>,
-    /// What this user may not see.
+    /// Facts that this user may not see.
     unseen: Vec<String>,
 }
 
 impl Findings {
-    /// Adds a result without problems.
     pub fn ok(&mut self, check: &'static str, message: impl Into<String>) {
         self.say(check, None, Health::Ok, message.into(), None);
     }
 
-    /// Adds a warning.
     pub fn warn(&mut self, check: &'static str, message: impl Into<String>, remedy: Option<String>) {
         self.say(check, None, Health::Warn, message.into(), remedy);
     }
 
-    /// Adds a failure.
     pub fn fail(&mut self, check: &'static str, message: impl Into<String>, remedy: Option<String>) {
         self.say(check, None, Health::Fail, message.into(), remedy);
     }

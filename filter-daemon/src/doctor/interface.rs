@@ -138,7 +138,7 @@ fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: 
     }
 }
 
-/// One line with driver or kind, MTU, and what it is part of.
+/// One line with driver or kind, MTU, and the bridge that it is part of.
 fn described(device: &Device, master: Option<&Device>) -> String {
     let made_of = match (&device.driver, &device.kind) {
         (Some(driver), _) => format!("driver {driver}"),

@@ -65,7 +65,6 @@ impl Subject {
     }
 }
 
-/// Runs all checks.
 pub fn examine(subject: &Subject) -> Findings {
     let mut findings = Findings::default();
     let wanted = configuration::check(subject, &mut findings);

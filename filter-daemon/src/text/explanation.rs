@@ -1,4 +1,4 @@
-//! What went wrong and how to fix it, kept apart until they are laid out.
+//! The description of a fault and its remedy, kept apart until they are laid out.
 
 use std::fmt::{self, Display};
 
@@ -10,16 +10,16 @@ use super::printable;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// What failed, and on what. It may have several lines, none of them indented for layout.
+    /// The failed action and its object. It may have several lines, none of them indented for layout.
     pub message: String,
-    /// What to do next, in one sentence or several lines.
+    /// The next step for the reader, in one sentence or several lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
 /// An error that may know its remedy.
 pub trait Explain: Display {
-    /// What to do next, if known.
+    /// The next step for the reader, if known.
     fn remedy(&self) -> Option<String> {
         None
     }

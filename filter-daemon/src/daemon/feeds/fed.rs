@@ -1,4 +1,4 @@
-//! One feed and its state: what was fetched, what failed, and when it is fetched next.
+//! One feed and its state: the last fetch, its failures, and the time of the next fetch.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct Fed {
     /// The lists that use this feed.
     pub lists: BTreeSet<Arc<str>>,
     pub note: Option<Note>,
-    /// Where its lists were last fetched from, possibly under an earlier definition.
+    /// The servers that its lists were last fetched from, possibly under an earlier definition.
     pub reached: Option<Reached>,
     /// When it is fetched next.
     pub next: Timestamp,
@@ -40,7 +40,7 @@ pub struct Fed {
     pub doubted: u32,
 }
 
-/// A failed fetch.
+/// A fetch that failed, possibly several times in a row.
 pub struct Failed {
     pub since: Timestamp,
     /// How many times in a row it failed.
@@ -48,7 +48,7 @@ pub struct Failed {
     pub told: Explanation,
     /// The failure is from an earlier process, so the log of this one does not contain it.
     pub is_from_before: bool,
-    /// Retrying cannot help.
+    /// Set if a retry cannot help.
     pub is_for_good: bool,
 }
 

@@ -65,7 +65,7 @@ pub struct Job {
     pub most: u64,
     /// The note about the stored content.
     pub note: Option<Note>,
-    /// Where its lists were fetched from before.
+    /// The servers that its lists were fetched from before.
     pub reached: Option<Reached>,
     /// The stored content is held back, so the server must send it again even if it is unchanged.
     pub is_doubted: bool,

@@ -1,5 +1,5 @@
 //! Fetches lists. A fetched list is stored in the state directory, and a *refresh* then reads it like any
-//! other list file, so that neither a start nor a reload waits for the network.
+//! other list file. Neither a start nor a reload therefore waits for the network.
 //!
 //! `fed` is one feed, and `schedule` decides when it is fetched. `fetching` does that on a separate thread,
 //! and `told` reports the state to users. Only the filterd that is in charge fetches.
@@ -36,11 +36,12 @@ use reached::Reached;
 /// How many fetches run at once. More would share the bandwidth and hold threads.
 const MOST_AT_ONCE: usize = 4;
 
-/// How long the addresses that a feed was last fetched from are guarded.
+/// How long the addresses that a feed was last fetched from are guarded, and how many of them.
 const GUARDED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST_GUARDED: usize = 8;
 
-/// How to fetch. Both are found before the daemon gives up its privileges.
+/// The fetcher, and the credentials that systemd handed over. Both are found before the daemon gives up its
+/// privileges.
 #[derive(Clone, Default)]
 pub struct Means {
     fetch: Option<Arc<Fetch>>,

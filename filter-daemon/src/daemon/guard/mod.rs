@@ -300,7 +300,7 @@ impl Guard {
                 self.in_force = wanted;
                 self.undone = None;
             }
-            // The change may be done in part. That does no harm, because all of it is tried again.
+            // A partial change does no harm, because all of it is tried again.
             Err(error) => {
                 let message = format!("what this host needs cannot be allowed: {}", error.explain());
                 let remedy = "filterd tries again every 5 s; until then it may be blocked".to_owned();

@@ -10,14 +10,14 @@ use crate::control::wire::Fault;
 use crate::kernel::{Filter, KernelError, interface};
 use crate::source::trouble::Mood;
 
-/// The predicted effect.
+/// The effect that a reload would have on interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreseen {
     /// Interfaces that would be filtered, if their drivers accept the filter.
     pub attach: Vec<String>,
     /// Interfaces that would no longer be filtered.
     pub detach: Vec<String>,
-    /// Where the result would differ from the configuration, in the conditional form.
+    /// Differences between the result and the configuration, in the conditional form.
     pub faults: Vec<Fault>,
 }
 

@@ -1,7 +1,7 @@
 //! Keeps links apart when interfaces are renamed. A link is known by the name that its interface had when it
 //! was attached.
 //!
-//! If another interface takes that name, both are filtered: the link goes by the present name of its
+//! If another interface takes that name, both are filtered. The link goes by the present name of its
 //! interface, and filterd attaches to the name again. The renamed interface stays filtered until a reload
 //! decides. The pins store the name it was requested by, for a filterd that starts meanwhile. If an interface
 //! is requested by its present name, its link takes that name, too.

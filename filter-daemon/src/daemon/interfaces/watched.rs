@@ -50,7 +50,6 @@ enum Unnamed {
 enum State {
     /// Attached. The interface may have been renamed or moved since.
     Attached(Attached, Where),
-    /// Not attached.
     Waiting(Waiting),
 }
 

@@ -22,7 +22,7 @@ use crate::text::printable;
 /// bytes at once.
 const LONGEST: usize = 1500;
 
-/// Who reads the log.
+/// The reader of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Text {

@@ -72,7 +72,7 @@ impl Owner {
         self.interfaces.let_go(self.protection.filter_mut());
     }
 
-    /// Checks that the tables hold what was written. If not, all are rebuilt from the blocklist.
+    /// Checks the content of the tables. If it is damaged, all tables are rebuilt from the blocklist.
     fn look_at_tables(&mut self) {
         let Some(damage) = self.protection.damage(self.tampered.next_look()) else { return };
         match self.protection.make_anew() {

@@ -1,4 +1,4 @@
-//! The main loop: the events that wake it, what it does for each, and why it ends.
+//! The main loop: the events that wake it, its work for each event, and why it ends.
 
 use tokio::net::UnixStream;
 use tokio::signal::unix::Signal;
@@ -20,7 +20,6 @@ use crate::kernel::KernelError;
 
 /// The external events that wake the loop.
 pub struct Signals {
-    /// Requests of clients.
     pub calls: mpsc::Receiver<Call>,
     pub hangup: Signal,
     /// An interface has changed.

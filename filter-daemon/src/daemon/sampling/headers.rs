@@ -14,7 +14,7 @@ pub struct Headers {
     pub length: usize,
 }
 
-/// Where the IP headers end, counted from the start of IP.
+/// The end of the IP headers, counted from the start of IP.
 struct Ip<'a> {
     protocol: u8,
     end: usize,

@@ -194,7 +194,7 @@ impl Owner {
     }
 }
 
-/// What the list blocks for these targets, if it widens any of them.
+/// How the list widens these targets, if it does.
 fn widened(targets: &Targets, reach: Reach) -> Option<Widened> {
     // While a reload changes the length, the new length is reported.
     let is_widened = |target: &Target| reach.of(*target).next() != Some(*target);

@@ -25,7 +25,7 @@ pub struct Guarding {
     pub around: Vec<Guarded>,
     /// Targets that the operator may not have intended.
     pub warnings: Vec<String>,
-    /// How many targets are needed by many hosts, by their operators.
+    /// How many targets belong to services that many hosts need, by the owner of the service.
     pub needed: Vec<Needed>,
 }
 

@@ -74,8 +74,8 @@ impl Owner {
     }
 }
 
-/// The targets that are still blocked or allowed, and by which entries: by the same target on other lists, by
-/// wider entries, or in part by narrower ones.
+/// The targets that are still blocked or allowed, and the entries that cause this: the same target on other
+/// lists, wider entries, or narrower ones for a part.
 pub(super) fn held(blocklist: &Blocklist, polarity: Polarity, targets: &Targets, left: u64) -> Vec<Held> {
     let is_on_one_side = blocklist.sides(polarity).count() == 1;
     let has_prefixes = blocklist.sides(polarity).any(|(_, side)| side.has_prefixes());

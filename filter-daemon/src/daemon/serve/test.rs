@@ -26,7 +26,7 @@ const MOST_ASKED: usize = 256;
 /// The most entries within a prefix that are returned.
 const MOST_WITHIN: usize = 10;
 
-/// Which packets from a target are dropped.
+/// The answer for a target: whether its packets are dropped.
 struct Met {
     whole: bool,
     partly: bool,

@@ -30,11 +30,11 @@ pub enum Protocol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     pub protocol: Protocol,
-    /// The local port.
+    /// The port of this host.
     pub ours: u16,
-    /// The peer's address.
+    /// The address of the peer.
     pub peer: IpAddr,
-    /// The peer's port.
+    /// The port of the peer.
     pub theirs: u16,
     /// Whether this host began it.
     pub is_own: bool,

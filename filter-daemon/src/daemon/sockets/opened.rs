@@ -16,11 +16,11 @@ use netlink_packet_sock_diag::inet::nlas::Nla;
 /// The end that opened a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// This host.
+    /// This host opened the connection.
     Here,
-    /// The peer.
+    /// The peer opened the connection.
     There,
-    /// Unknown.
+    /// The kernel's counters do not show it.
     Untold,
 }
 

@@ -30,7 +30,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// The longest refusal: two sentences with one or two paths.
 const LONGEST_REFUSAL: u64 = 16 * 1024;
 
-/// The filterd to replace. The connection was made as root, whatever user this process has now.
+/// The filterd to replace. The connection was made as root, even if this process has another user now.
 pub struct Predecessor {
     client: Client,
     place: take_over::Reply,
@@ -160,7 +160,7 @@ fn must_have_memory(needed: u64, available: Option<u64>) -> Result<(), Successio
     Err(SuccessionError::NoMemory { needed: mebibytes(needed), available: mebibytes(available) })
 }
 
-/// Requires that both paths lead to the same file, whatever they are.
+/// Requires that both paths, which may differ, lead to the same file.
 fn must_be_the_same(
     what: &'static str,
     flag: &'static str,

@@ -1,5 +1,5 @@
-//! What happens to an interface: it is renamed, moved or removed, or someone detaches the filter, and filterd
-//! attaches again.
+//! Follows an interface that is renamed, moved or removed, or from which others detach the filter, and
+//! attaches to it again.
 
 use std::time::{Duration, Instant};
 

@@ -57,9 +57,9 @@ impl Watched {
 /// How filterd attaches to interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Modes {
-    /// Before the reload.
+    /// The mode before the reload.
     pub now: Mode,
-    /// After the reload.
+    /// The mode after the reload.
     pub then: Mode,
 }
 

@@ -23,7 +23,7 @@ pub struct Missed<'a> {
 }
 
 impl Missed<'_> {
-    /// What to do about it, and when `other` is released.
+    /// The remedy, which says when `other` is released.
     fn remedy(&self, other: &str) -> String {
         let Self { name, is_absent, is_alone, protects } = *self;
         let then = match (protects, is_alone) {
