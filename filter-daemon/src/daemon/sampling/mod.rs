@@ -70,7 +70,7 @@ impl Sampling {
         self.mind(protection);
     }
 
-    /// The sources that were dropped most recently and most often, if they are reported.
+    /// The sources dropped most in the last seconds, if they are reported.
     pub fn top(&mut self) -> Option<TopSources> {
         if self.told == 0 {
             return None;
