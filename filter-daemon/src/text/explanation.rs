@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::printable;
 
-/// An error message with its remedy.
+/// A fault as people are told it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// The failed action and its object. It may have several lines, none of them indented for layout.
+    /// What failed, on what. May have several lines, none of them indented for looks.
     pub message: String,
-    /// The next step for the reader, in one sentence or several lines.
+    /// What to do next, in one sentence or several lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
