@@ -1,18 +1,22 @@
-//! Where packets are counted: the layout of the one map of counters, in words of 64 bits.
+//! The layout of the one map of packet counters, in 64-bit words. The judge counts there and the daemon reads
+//! it.
 //!
-//! Of each processor there is a row. It begins with a counter for each outcome, of which those of packets that pass are used.
-//! Then come the slots: of what is to be dropped, packets and bytes of each outcome. An interface has a slot, whose number
-//! stands behind the rows in a byte at the interface's own number. Behind these is a directory: whose each slot is.
+//! Each processor has a row. A row begins with one counter for each outcome, of which only those for passed
+//! packets are used. The slots follow: packets and bytes for each outcome that is a drop or would be one.
+//! Each interface has a slot. After the rows comes one byte per interface number, which holds the number of
+//! its slot. The directory comes last and says which interface each slot belongs to.
 //!
-//! So a packet that passes is counted as if there were no slots, and the sum over all slots is what was to be dropped.
+//! Passed packets are therefore counted as if there were no slots, and the sum over all slots is the number
+//! of packets to drop.
 
 use crate::reason::{COUNTERS, Outcome, Reason, UNUSED, Verdict};
 use crate::sampling;
 
-/// The words of a processor's row: a power of two, so that finding it is a shift.
+/// The words of a processor's row: a power of two, so that finding a row is a shift.
 pub const ROW: u32 = 1 << 11;
 
-/// Where in a row the state of sampling is ([`sampling::at`](crate::sampling::at)): in counters of which there are no outcomes.
+/// The place of the sampling state in a row ([`sampling::at`](crate::sampling::at)), in counters that belong
+/// to no outcome.
 pub const SAMPLING: u32 = COUNTERS - 16;
 
 const _: () = assert!(
@@ -20,37 +24,38 @@ const _: () = assert!(
     "the state of sampling would share the counters of outcomes"
 );
 
-/// How many slots there are.
+/// The number of slots in a row.
 pub const SLOTS: u32 = 30;
 
-/// The slot of every interface that has none of its own.
+/// The slot that all interfaces without their own slot share.
 pub const OTHER: u32 = 0;
 
-/// The slot in which is kept what was counted for interfaces whose slots others have by now. No packet counts here.
+/// The slot that keeps the counts of interfaces whose own slots were given to others. No packet counts here.
 pub const GONE: u32 = SLOTS - 1;
 
-/// Interfaces with numbers below this may have a slot of their own.
+/// Only interfaces with numbers below this can have their own slot.
 pub const NUMBERED: u32 = 1 << 16;
 
-/// The words in which the slot of each of them is a byte.
+/// The words in which each of these interfaces has a byte for its slot.
 pub const NUMBERS: u32 = NUMBERED / 8;
 
-/// The words of a slot in the directory: the number of its interface, two of its name, and since when it has counted.
+/// The words of a slot in the directory: the interface number, two words of its name, and when it began to
+/// count.
 pub const ENTRY: u32 = 4;
 
-/// The words of the directory.
+/// The number of words in the directory.
 pub const DIRECTORY: u32 = SLOTS * ENTRY;
 
-/// The words of a slot: packets and bytes of each outcome that is a drop, or would be one.
+/// The words of a slot: packets and bytes for each outcome that is a drop or would be one.
 pub const SLOT: u32 = (ROW - COUNTERS) / SLOTS;
 
-/// A slot has counters for reasons to drop with the numbers from [`FIRST`] on, so many of them.
+/// The number of reasons to drop that a slot has counters for, starting at number [`FIRST`].
 const REASONS: u32 = 8;
 
-/// The lowest number of a reason to drop.
+/// The lowest number of any reason to drop.
 const FIRST: u32 = 3;
 
-/// Each reason to drop has counters for as many [enforcements](crate::reason::Enforcement).
+/// The number of [enforcements](crate::reason::Enforcement) that each reason to drop has counters for.
 const ENFORCEMENTS: u32 = 3;
 
 const _: () = {
@@ -65,7 +70,7 @@ const _: () = {
     assert!(2 * ENFORCEMENTS * REASONS <= SLOT, "a slot has too few words for so many reasons to drop");
 };
 
-/// Packets that pass need no counters in a slot.
+/// True if the slot has counters for this reason. Packets that pass need none.
 const fn has_room(reason: Reason) -> bool {
     match reason.verdict() {
         Verdict::Pass(_) => true,
@@ -73,13 +78,13 @@ const fn has_room(reason: Reason) -> bool {
     }
 }
 
-/// How many words the map has, with so many rows.
+/// The number of words in a map with this many rows.
 #[must_use]
 pub const fn words(rows: u32) -> u32 {
     rows * ROW + NUMBERS + DIRECTORY
 }
 
-/// Which counters of a slot are those of this outcome; none of a packet that passes as it should.
+/// The counters of a slot that belong to this outcome. None for a packet that passes as usual.
 #[inline(always)]
 #[must_use]
 pub const fn drop_number(outcome: Outcome) -> Option<u32> {
@@ -92,7 +97,8 @@ pub const fn drop_number(outcome: Outcome) -> Option<u32> {
     Some(enforcement * REASONS + (outcome.reason() as u32).wrapping_sub(FIRST) % REASONS)
 }
 
-/// Where in a row the packets of a drop are counted; its bytes are behind them. Whatever the numbers are, it is in the row.
+/// The word of a row that counts the packets of a drop. The next word counts its bytes. The place is inside
+/// the row for any numbers.
 #[inline(always)]
 #[must_use]
 pub const fn place(slot: u32, drop_number: u32) -> u32 {
@@ -126,7 +132,7 @@ mod tests {
         assert_eq!((SLOT, COUNTERS + SLOTS * SLOT), (64, ROW));
     }
 
-    /// The program counts where it is told, and must be refused by no verifier for it.
+    /// The program counts at the place that it is given, and every verifier must accept that.
     #[test]
     fn no_number_leads_out_of_a_row() {
         for slot in 0..=255 {

@@ -1,32 +1,34 @@
 //! A keyed hash of IPv6 prefixes: pair-multiply-shift, three parts of 32 bits.
 //!
-//! Strongly universal (Thorup, "High speed hashing for integers and strings", section 3.5): for any two different
-//! prefixes the chance, over keys, of 32 equal bits is 2⁻³². It needs no 128-bit multiplication, which BPF lacks.
+//! The hash is strongly universal (Thorup, "High speed hashing for integers and strings", section 3.5). For
+//! any two different prefixes, 32 bits are equal with a chance of 2⁻³² over all keys. It needs no 128-bit
+//! multiplication, which BPF lacks.
 //!
-//! Each part is a sum: of the products of an address's halves with the key's pairs, and of a salt for the length. What
-//! depends on the length alone is calculated by whoever loads the judge, once, and not for each packet.
+//! Each part is a sum of the products of an address's halves with the key's pairs, and of a salt for the
+//! length. The salts depend on the length alone, so the loader of the judge computes them once instead of
+//! once for each packet.
 
-/// How many parts one hash has.
+/// The number of parts in a hash.
 pub const PARTS: usize = 3;
-/// Key words that a part takes for the address.
+/// The key words that a part takes for the address.
 pub const PAIR_WORDS: usize = 4;
-/// Key words that a part takes for the length.
+/// The key words that a part takes for the length.
 const SALT_WORDS: usize = 2;
-/// Key words that one hash takes.
+/// The key words that a whole hash takes.
 pub const KEY_WORDS: usize = PARTS * (PAIR_WORDS + SALT_WORDS);
 
-/// What a part multiplies an address with.
+/// The factors of a part for an address.
 pub type Pairs = [u64; PAIR_WORDS];
 
-/// What the parts add for one length.
+/// The values that the parts add for one length.
 pub type Salts = [u64; PARTS];
 
-/// An IPv6 address as the program handles it, in two words of host order.
+/// An IPv6 address as the program handles it: two words in host byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address6 {
-    /// The network half.
+    /// The network half of the address.
     pub high: u64,
-    /// The interface half.
+    /// The interface half of the address.
     pub low: u64,
 }
 
@@ -44,7 +46,7 @@ impl Address6 {
     }
 }
 
-/// The hash functions that one key chooses.
+/// The hash functions that one key selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hash {
     pairs: [Pairs; PARTS],
@@ -52,7 +54,7 @@ pub struct Hash {
 }
 
 impl Hash {
-    /// The hash of `key`.
+    /// The hash functions of `key`.
     pub fn new(key: [u64; KEY_WORDS]) -> Self {
         let (parts, _) = key.as_chunks::<{ PAIR_WORDS + SALT_WORDS }>();
         let word = |part: usize, at: usize| parts[part][at];
@@ -62,12 +64,12 @@ impl Hash {
         }
     }
 
-    /// What all lengths share.
+    /// The factors, which are the same for all lengths.
     pub const fn pairs(&self) -> [Pairs; PARTS] {
         self.pairs
     }
 
-    /// What is added for prefixes of this length.
+    /// The values that are added for prefixes of this length.
     pub fn salts(&self, length: u64) -> Salts {
         self.salts.map(|[factor, addend]| factor.wrapping_mul(length).wrapping_add(addend))
     }

@@ -1,4 +1,5 @@
-//! The whole decision about a packet: who sent it, is that source in the set to block, and what follows from a hit.
+//! The whole decision about a packet: find its source, look it up in the sets, and decide what follows from a
+//! hit.
 
 use crate::hash::Address6;
 use crate::labels::Counted;
@@ -8,38 +9,39 @@ use crate::reason::{Enforcement, Reason, Told, Verdict};
 use crate::set::{self, Found4, Found6, Set};
 use crate::sets::{SLOTS, Slot};
 
-/// Everything a judge looks things up in: a view for each set, and what holds for all of them.
+/// The tables that a judge looks things up in: a view for each set, and the settings that apply to all of
+/// them.
 ///
-/// What blocks and what allows are two sets of the same type, each with a block of settings and maps of its own.
+/// The blocked and the allowed sources are two sets of the same type, each with its own settings and maps.
 pub trait Tables {
-    /// Are packets dropped, or only counted as those that would be?
+    /// Whether packets are dropped, or only counted as packets that would be.
     fn enforcement(&self) -> Enforcement;
 
     /// The sources to block.
     fn block(&self) -> impl Set;
 
-    /// The sources to allow, whatever blocks them.
+    /// The sources to allow even if another set blocks them.
     fn allow(&self) -> impl Set;
 
-    /// Why the clause of this slot blocks this IPv4 address on some ports, if it does.
+    /// The reason for which the clause in this slot blocks this IPv4 address on some ports, or `UNLISTED`.
     #[inline(always)]
     fn holds4(&self, _slot: Slot, _address: u32) -> Told {
         Told::UNLISTED
     }
 
-    /// The same of an IPv6 address.
+    /// The reason for which the clause in this slot blocks this IPv6 address on some ports, or `UNLISTED`.
     #[inline(always)]
     fn holds6(&self, _slot: Slot, _address: Address6) -> Told {
         Told::UNLISTED
     }
 
-    /// Does the clause of this slot want a packet dropped that is sent to this port?
+    /// Whether the clause in this slot wants packets to this port dropped.
     #[inline(always)]
     fn wants(&self, _slot: Slot, _port: Port) -> Wants {
         Wants::Pass
     }
 
-    /// What the clauses make of `frame`, which no list drops on all ports.
+    /// Decides by the clauses about `frame`, which no list blocks on all ports.
     #[inline(always)]
     fn judge_by_port(&self, frame: &(impl Frame + ?Sized)) -> Told
     where
@@ -48,7 +50,7 @@ pub trait Tables {
         judge_by_port(frame, self)
     }
 
-    /// The same of an IPv4 packet from this address.
+    /// Decides by the clauses about an IPv4 packet from this address.
     #[inline(always)]
     fn judge4_by_port(&self, frame: &(impl Frame + ?Sized), address: u32) -> Told
     where
@@ -57,7 +59,7 @@ pub trait Tables {
         judge4_by_port(frame, address, self)
     }
 
-    /// The same of an IPv6 packet.
+    /// Decides by the clauses about an IPv6 packet from this address.
     #[inline(always)]
     fn judge6_by_port(&self, frame: &(impl Frame + ?Sized), address: Address6) -> Told
     where
@@ -66,35 +68,36 @@ pub trait Tables {
         judge6_by_port(frame, address, self)
     }
 
-    /// May a source be in both? One word tells, so that a hit pays for the other lookup only where there is reason to.
+    /// True if a source may be in both sets. This is one word, so a hit pays for the second lookup only if it
+    /// may matter.
     fn may_overlap(&self) -> bool;
 
-    /// Is this IPv4 address allowed? Asked of one that is blocked.
+    /// True if this blocked IPv4 address is allowed.
     #[inline(always)]
     fn allows4(&self, address: u32) -> bool {
         set::find4(&self.allow(), address).is_some()
     }
 
-    /// The same of an IPv6 address.
+    /// True if this blocked IPv6 address is allowed.
     #[inline(always)]
     fn allows6(&self, address: Address6) -> bool {
         set::find6(&self.allow(), address).is_some()
     }
 
-    /// Counts a packet from a source that is held so for its list. No verdict depends on it.
+    /// Counts a packet from an IPv4 source for the list that the hit belongs to. No verdict depends on it.
     #[inline(always)]
     fn count4(&self, _found: Found4, _counted: Counted) {}
 
-    /// The same of an IPv6 address.
+    /// Counts a packet from an IPv6 source for the list that the hit belongs to.
     #[inline(always)]
     fn count6(&self, _address: Address6, _found: Found6, _counted: Counted) {}
 
-    /// The same of one that cannot be read any more.
+    /// Counts a packet from a source that can no longer be read.
     #[inline(always)]
     fn count_other(&self, _counted: Counted) {}
 
-    /// What follows when the set to block holds an IPv4 source so. A program does it in a function of its own, which its verifier
-    /// walks once, whatever led to it.
+    /// Decides what follows from a hit on an IPv4 source. A program does this in a separate function, which
+    /// its verifier checks once instead of once for each path that leads there.
     #[inline(always)]
     fn follow4(&self, found: Found4) -> Reason
     where
@@ -103,7 +106,7 @@ pub trait Tables {
         follow4(found, self)
     }
 
-    /// The same of an IPv6 source. What else is in its packet is asked only here.
+    /// Decides what follows from a hit on an IPv6 source. The rest of the packet is read only here.
     #[inline(always)]
     fn follow6(&self, found: Found6, packet: impl FnOnce() -> Option<Again6>) -> Reason
     where
@@ -112,27 +115,28 @@ pub trait Tables {
         follow6(found, packet(), self)
     }
 
-    /// Counts a packet from an IPv4 source for its list, which a clause holds and drops as it has been told.
+    /// Counts a packet from an IPv4 source for its list, after a clause dropped it for the reason `found`.
     #[inline(always)]
     fn count4_by_clause(&self, _address: u32, _found: Told, _counted: Counted) {}
 
-    /// The same of an IPv6 source.
+    /// Counts a packet from an IPv6 source for its list, after a clause dropped it.
     #[inline(always)]
     fn count6_by_clause(&self, _address: Address6, _found: Told, _counted: Counted) {}
 
-    /// Does the frame that is judged pass because this host began what it is part of? Asked of one that is to be dropped
-    /// for its source. Only a program in the kernel knows; whoever asks elsewhere asks about a source alone.
+    /// True if the frame passes because it is part of a flow that this host began. Called only for a frame
+    /// that would be dropped because of its source. Only a program in the kernel knows flows; other callers
+    /// ask about a source alone.
     #[inline(always)]
     fn is_reply(&self) -> bool {
         false
     }
 }
 
-/// What becomes of `frame`? What else is in it is asked after a hit only.
+/// Decides about `frame`. Anything but its source is read only after a hit.
 #[inline(always)]
 pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     match packet::source(frame) {
-        // What a hit needs is read once more, so that a miss need not keep it.
+        // After a hit the frame is read again, so that a miss need not keep the result.
         Source::V6(address) => match set::find6(&tables.block(), address) {
             None => Reason::Unlisted,
             Some(found) => tables.follow6(found, || packet::again6(frame)),
@@ -144,8 +148,9 @@ pub fn judge(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     }
 }
 
-/// The same where some sources are blocked on some ports only. Those that are blocked on all are asked for first: who is not
-/// listed pays for both. What holds for whoever is blocked on all ports holds for the others as well.
+/// Decides about `frame` if some sources are blocked on some ports only. The set that blocks on all ports is
+/// looked up first, and only packets from sources that it does not list pay for the second step. All rules
+/// for sources blocked on all ports apply to the others as well.
 #[inline(always)]
 pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Verdict {
     let on_all_ports = judge(frame, tables);
@@ -156,7 +161,7 @@ pub fn judge_with_ports(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> 
     }
 }
 
-/// What the clauses make of `frame`: it is dropped if any of them that covers its source wants it.
+/// Decides by the clauses: `frame` is dropped if any clause that covers its source wants it dropped.
 #[inline(always)]
 pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Told {
     match packet::source(frame) {
@@ -166,7 +171,7 @@ pub fn judge_by_port(frame: &(impl Frame + ?Sized), tables: &impl Tables) -> Tol
     }
 }
 
-/// The same of an IPv4 packet.
+/// Decides by the clauses about an IPv4 packet.
 #[inline(always)]
 pub fn judge4_by_port(frame: &(impl Frame + ?Sized), address: u32, tables: &impl Tables) -> Told {
     let told = by_clauses(frame, tables, |slot| tables.holds4(slot, address));
@@ -184,7 +189,7 @@ pub fn judge4_by_port(frame: &(impl Frame + ?Sized), address: u32, tables: &impl
     told
 }
 
-/// The same of an IPv6 packet.
+/// Decides by the clauses about an IPv6 packet.
 #[inline(always)]
 pub fn judge6_by_port(frame: &(impl Frame + ?Sized), address: Address6, tables: &impl Tables) -> Told {
     let told = by_clauses(frame, tables, |slot| tables.holds6(slot, address));
@@ -205,7 +210,8 @@ pub fn judge6_by_port(frame: &(impl Frame + ?Sized), address: Address6, tables: 
     told
 }
 
-/// By what the first clause that wants `frame` dropped holds its source; if none does, why not.
+/// The reason of the first clause that covers the source and wants `frame` dropped. If there is none, the
+/// reason why it passes.
 #[inline(always)]
 fn by_clauses(frame: &(impl Frame + ?Sized), tables: &impl Tables, holds: impl Fn(Slot) -> Told) -> Told {
     let (mut told, mut number) = (Told::UNLISTED, 0);
@@ -226,12 +232,12 @@ fn by_clauses(frame: &(impl Frame + ?Sized), tables: &impl Tables, holds: impl F
     told
 }
 
-/// What becomes of a frame from `source`, whatever else is in it? `filterd test` asks this, so all that follows from the
-/// source alone belongs here.
+/// Decides about a frame from `source`, whatever its other contents are. `filterd test` calls this, so all
+/// decisions that depend on the source alone belong here.
 ///
-/// A word of the set to block is always loaded before one of the set to allow. So whoever allows a source before it is
-/// blocked, and no longer blocks it before it is no longer allowed, has no packet of it dropped (where loads and stores
-/// are seen in order).
+/// A word of the blocked set is always loaded before one of the allowed set. None of a source's packets is
+/// dropped if it is allowed before it is blocked, and unblocked before it is no longer allowed. This requires
+/// that loads and stores are seen in order.
 #[inline(always)]
 pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     let reason = match source {
@@ -250,7 +256,8 @@ pub fn judge_source(source: Source, tables: &impl Tables) -> Verdict {
     reason.verdict()
 }
 
-/// What follows when the set to block holds a source: is it allowed, and if not, for which list does it count?
+/// Decides what follows from an IPv4 hit: whether the source is allowed, and otherwise which list counts the
+/// packet.
 #[inline(always)]
 pub fn follow4(found: Found4, tables: &impl Tables) -> Reason {
     if tables.may_overlap() && tables.allows4(found.address(&tables.block())) {
@@ -261,7 +268,7 @@ pub fn follow4(found: Found4, tables: &impl Tables) -> Reason {
     reason
 }
 
-/// Why a packet from a blocked source is dropped or passes, and as what it counts for a list.
+/// The reason why a packet from a blocked source is dropped or passes, and how its list counts it.
 #[inline(always)]
 fn unless_reply(found: Reason, tables: &impl Tables) -> (Reason, Counted) {
     if tables.is_reply() {
@@ -271,7 +278,7 @@ fn unless_reply(found: Reason, tables: &impl Tables) -> (Reason, Counted) {
     }
 }
 
-/// The same for IPv6. There may be nothing to read any more.
+/// Decides what follows from an IPv6 hit. The packet may no longer be readable.
 #[inline(always)]
 pub fn follow6(found: Found6, packet: Option<Again6>, tables: &impl Tables) -> Reason {
     let Some(Again6 { source, is_neighbour_discovery }) = packet else {
@@ -298,17 +305,17 @@ mod tests {
     use core::cell::Cell;
     use std::{vec, vec::Vec};
 
-    /// Some sets, each a value of the same type.
+    /// Two sets that are values of the same type.
     struct TwoSets {
         settings: [SetSettings; 2],
         networks: [Vec<Cell<u64>>; 2],
         may_overlap: Cell<bool>,
-        /// How often the set to allow was looked into.
+        /// The number of lookups in the allowed set.
         asked: Cell<u32>,
     }
 
     impl TwoSets {
-        /// What blocks is the first, what allows the second.
+        /// The first set blocks, the second allows.
         fn of(slash24s: [&[u32]; 2]) -> Self {
             let networks = slash24s.map(|slash24s| {
                 let words = vec![Cell::new(0); networks::WORDS as usize];

@@ -1,57 +1,59 @@
-//! Which list a packet from a blocked source counts for: a label beside everything that is blocked, asked on a hit only.
+//! Labels say which list counts a packet from a blocked source. Each blocked entry has a label, which is read
+//! only on a hit.
 //!
-//! No verdict depends on a label. It is written before what it belongs to, so only packets in flight while something moves
-//! can be counted for another list; and since each of them counts for one, the lists together have all of them.
+//! No verdict depends on a label. A label is written before its entry, so only packets in flight during a
+//! move can be counted for another list. Each packet counts for one list, so the lists together count all of
+//! them.
 
 pub mod pages;
 
 use crate::reason::Enforcement;
 use crate::{Rest, Words, WordsMut};
 
-/// The number of a list, by which it is counted.
+/// The number of a list, under which its packets are counted.
 pub type Label = u8;
 
-/// All lists without a number of their own.
+/// Stands for all lists without their own number.
 pub const OTHER: Label = 0;
 
-/// The highest number of a list; those above are nobody's.
+/// The highest number that a list can have. Higher numbers belong to no list.
 pub const LAST: Label = 250;
 
-/// How many counters there are: of each label one for each way to be counted.
+/// The number of counters: for each label, one for each kind of count.
 pub const COUNTERS: u32 = 256 * KINDS;
 
-/// How many ways there are.
+/// The number of kinds of counts.
 pub const KINDS: u32 = Counted::ALL.len() as u32;
 
-/// Are packets counted for lists at all?
+/// Whether packets are counted for lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counters {
-    /// Only all together: no label is kept.
+    /// Packets are counted only in total: no labels are kept.
     Total,
-    /// For each list.
+    /// Packets are counted for each list.
     #[default]
     Lists,
 }
 
-/// What became of a packet that is counted for a list. The numbers are those of counters.
+/// The fate of a packet that is counted for a list. The numbers are those of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Counted {
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped = 0,
-    /// It would have been dropped if the filter enforced.
+    /// The packet would have been dropped if the filter enforced.
     WouldDrop = 1,
-    /// It would have been dropped if protection were not paused.
+    /// The packet would have been dropped if protection were not paused.
     Paused = 2,
-    /// It is part of what this host began, and passed.
+    /// The packet passed because it is part of a flow that this host began.
     Reply = 3,
 }
 
 impl Counted {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Dropped, Self::WouldDrop, Self::Paused, Self::Reply];
 
-    /// What becomes of a packet that is dropped for the sake of its source.
+    /// The kind for a packet that is to be dropped because of its source.
     #[inline(always)]
     pub const fn of_drop(enforcement: Enforcement) -> Self {
         match enforcement {
@@ -61,39 +63,39 @@ impl Counted {
         }
     }
 
-    /// The counter of such packets for the list of this number.
+    /// The counter for packets of this kind from the list with this label.
     #[inline(always)]
     pub const fn counter(self, label: Label) -> u32 {
         label as u32 * KINDS + self as u32
     }
 }
 
-/// Labels by number: of slots, of places in a stash, of networks.
+/// Read access to labels by number: the number of a slot, a stash entry or a network.
 pub trait Labels {
-    /// The label of this number.
+    /// The label with this number.
     fn label(&self, number: u32) -> Label;
 }
 
-/// Labels that can be changed, each by a store of its own.
+/// Labels that can be changed, each by one store.
 pub trait LabelsMut: Labels {
-    /// Replaces the label of this number.
+    /// Replaces the label with this number.
     fn write(&self, number: u32, label: Label);
 }
 
-/// Labels in words, eight in each.
+/// Labels stored in words, eight in each.
 #[derive(Clone, Copy, Debug)]
 pub struct Bytes<W>(pub W);
 
-/// No labels are kept.
+/// Stands for the absence of labels.
 #[derive(Clone, Copy, Debug)]
 pub struct NoLabels;
 
-/// The words that so many labels take.
+/// The number of words that this many labels take.
 pub const fn words_for(labels: u32) -> u32 {
     labels.div_ceil(LABELS)
 }
 
-/// Labels in a word, and the bits of a label.
+/// The number of labels in a word, and the bits of a label.
 const LABELS: u32 = u64::BITS / LABEL_BITS;
 const LABEL_BITS: u32 = Label::BITS;
 
@@ -101,7 +103,7 @@ const fn bit_of(number: u32) -> u32 {
     number % LABELS * LABEL_BITS
 }
 
-/// The word that has the label of this number.
+/// The word that holds the label with this number.
 #[inline(always)]
 pub const fn word_of(number: u32) -> u32 {
     number / LABELS

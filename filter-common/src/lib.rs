@@ -1,8 +1,8 @@
-//! The filter and the decision about a packet, shared word for word by the XDP program and the daemon.
+//! The filter and the decision about a packet. The XDP program and the daemon share this source.
 //!
-//! Nothing here allocates, panics on input, or knows where its words live: tables are reached through
-//! [`Words`], packets through [`packet::Frame`]. So the same functions run as bytecode on BPF maps,
-//! in the daemon on the same maps seen through mmap, and in tests on plain memory.
+//! No code here allocates memory, panics on input, or knows where its words are stored. Tables are accessed
+//! through [`Words`], and packets through [`packet::Frame`]. The same functions therefore run as bytecode on
+//! BPF maps, in the daemon on the same maps through mmap, and in tests on plain memory.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,36 +1,37 @@
-//! IPv4 prefixes up to /24: one bit for each /24, behind a summary of one bit for each /20.
+//! IPv4 prefixes up to /24: one bit for each /24, and a summary with one bit for each /20.
 //!
-//! The summary takes 128 KiB and so stays in a near cache: a packet from a /20 without any blocked /24 pays for nothing
-//! else. Under a list of ten thousand /24s all over the internet one unlisted source in a hundred has to ask further; with
-//! one bit for each /16 it was one in seven, and a branch that the processor cannot foresee.
+//! The summary takes 128 KiB and stays in a fast cache, so a packet from a /20 without a blocked /24 costs
+//! nothing more. With ten thousand /24s spread over the internet, one unlisted source in a hundred needs the
+//! second lookup. With one summary bit for each /16 it was one in seven, and a branch that processors cannot
+//! predict.
 
 use crate::{Words, WordsMut};
 
-/// Words of the whole map: the summary, then the /24s.
+/// The number of words in the map: the summary, then the /24s.
 pub const WORDS: u32 = SUMMARY_WORDS + (1 << 24) / 64;
 const SUMMARY_WORDS: u32 = (1 << 20) / 64;
 
-/// Bits in a word, and so /24s.
+/// The number of bits in a word, and so of /24s.
 const BITS: u32 = 64;
-/// /24s in a /20.
+/// The number of /24s in a /20.
 const SLASH24S: u32 = 16;
-/// /20s in a word of /24s, and the bits of all of them.
+/// The number of /20s in a word of /24s, and the mask of their bits.
 const SLASH20S: u32 = BITS / SLASH24S;
 const ALL_SLASH20S: u64 = 0xF;
-/// Words of /24s for which there is one of the summary.
+/// The number of words of /24s that share one word of the summary.
 const ROW: u32 = BITS / SLASH20S;
 
-/// Is the /24 of `address` blocked?
+/// True if the /24 of `address` is blocked.
 #[inline(always)]
 pub fn covers(words: &(impl Words + ?Sized), address: u32) -> bool {
     bit(words, 0, address >> 12) && bit(words, SUMMARY_WORDS, address >> 8)
 }
 
-/// Blocks the `count` /24s from number `first` on that are `wanted`, and lets the others pass. `wanted` tells them by the
-/// word: of word n those of the /24s from number 64 n on.
+/// Blocks those of the `count` /24s from number `first` on that are `wanted`, and unblocks the others.
+/// `wanted` returns a whole word: word n has the /24s from number 64 n on.
 ///
-/// Each word is replaced by a single store, so that a /24 that stays blocked is never let through in between.
-/// A /20 enters the summary before its /24s, and leaves it after them.
+/// Each word is replaced by one store, so a /24 that stays blocked never passes in between. A /20 enters the
+/// summary before its /24s, and leaves it after them.
 pub fn set(words: &(impl WordsMut + ?Sized), first: u32, count: u32, wanted: impl Fn(u32) -> u64) {
     let last = first + (count - 1);
     for word in first / BITS..=last / BITS {
@@ -39,7 +40,7 @@ pub fn set(words: &(impl WordsMut + ?Sized), first: u32, count: u32, wanted: imp
     }
 }
 
-/// The word of this number, of which only the bits of `mask` change.
+/// Changes the bits of `mask` in the word with this number.
 fn set_word(words: &(impl WordsMut + ?Sized), word: u32, mask: u64, wanted: u64) {
     let before = words.load(SUMMARY_WORDS + word);
     let after = before & !mask | wanted;
@@ -51,7 +52,7 @@ fn set_word(words: &(impl WordsMut + ?Sized), word: u32, mask: u64, wanted: u64)
     words.change(at, summary & !(ALL_SLASH20S << shift) | own);
 }
 
-/// Which of its /20s have a /24 in this word?
+/// The bits of those /20s that have a /24 in this word.
 fn slash20s(word: u64) -> u64 {
     (0..SLASH20S).fold(0, |bits, number| {
         let has_any = word >> (number * SLASH24S) & 0xFFFF != 0;
@@ -64,7 +65,7 @@ pub fn slash24s(words: &(impl Words + ?Sized), word: u32) -> u64 {
     words.load(SUMMARY_WORDS + word)
 }
 
-/// The bits of the /24s from number `first` to `last` in this word, in which there are some of them.
+/// The bits of the /24s from number `first` to `last` that are in this word. At least one must be in it.
 pub fn bits_of(first: u32, last: u32, word: u32) -> u64 {
     let (from, to) = (first.max(word * BITS) % BITS, last.min(word * BITS + (BITS - 1)) % BITS);
     u64::MAX << from & u64::MAX >> (BITS - 1 - to)

@@ -1,44 +1,45 @@
-//! Who sent this frame? Ethernet, VLAN tags, IPv4 or IPv6, and nothing beyond the source address.
+//! Finds the sender of a frame: Ethernet, VLAN tags, IPv4 or IPv6, and nothing after the source address.
 
 use crate::hash::Address6;
 use crate::ports::{self, Port};
 
-/// The most VLAN tags that are looked behind.
+/// The most VLAN tags that a frame may have.
 pub const MOST_TAGS: u32 = 8;
 
-/// How many of them may have an id. Tags without one (id 0) carry a priority only: the kernel takes off any number of
-/// them, wherever they stand, while every id takes a VLAN device of its own.
+/// The most tags with an ID. Tags without one (ID 0) carry only a priority, and the kernel removes any number
+/// of them at any position. Each ID needs its own VLAN device.
 pub const MOST_IDS: u32 = 4;
 
-/// A frame, readable up to its end. Numbers are in network order on the wire and in host order here.
+/// A frame that can be read up to its end. Numbers are returned in host byte order.
 pub trait Frame {
-    /// The 16 bits at `at`, if the frame reaches that far.
+    /// The 16 bits at `at`, or none if the frame ends before.
     fn u16(&self, at: usize) -> Option<u16>;
-    /// The IPv4 header fields that matter, at `at`: version and header length, and source. None unless the whole
-    /// header without options is there.
+    /// The IPv4 header at `at`: the byte with version and header length, and the source. None unless the
+    /// whole header without options is in the frame.
     fn ipv4(&self, at: usize) -> Option<(u8, u32)>;
-    /// The IPv6 header fields that matter, at `at`: the first byte, and source. None unless the whole header is there.
+    /// The IPv6 header at `at`: the first byte, and the source. None unless the whole header is in the frame.
     fn ipv6(&self, at: usize) -> Option<(u8, Address6)>;
-    /// To which port is it sent? Asked of what comes from a listed source only, and so read thoroughly.
+    /// The port that the frame is sent to. Called only for frames from listed sources, and so reads
+    /// thoroughly.
     fn port(&self) -> Port;
-    /// The same frame, looked at thoroughly: wherever its bytes lie, and with nothing learnt before that would have to be
-    /// remembered. A program whose verifier must keep track of that would be walked through once for every place at
-    /// which a header can begin.
+    /// The same frame for thorough reading: at any position, and without using what was learned before. If a
+    /// program kept such knowledge, its verifier would check it once for every place at which a header can
+    /// begin.
     fn thoroughly(&self) -> impl Frame;
 }
 
-/// What a frame says of its sender.
+/// The sender of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// An IPv4 packet from this address.
     V4(u32),
     /// An IPv6 packet from this address.
     V6(Address6),
-    /// Something else: ARP, LLDP, PPPoE …
+    /// Another protocol, such as ARP, LLDP or PPPoE.
     NotIp,
-    /// It ends too early, or its header contradicts its type.
+    /// The frame ends too early, or its header contradicts its type.
     Malformed,
-    /// More VLAN tags than are looked behind.
+    /// The frame has too many VLAN tags.
     TooManyTags,
 }
 
@@ -46,17 +47,17 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
 const VLAN: u16 = 0x8100;
 const PROVIDER_VLAN: u16 = 0x88A8;
-/// Tags of 802.1ad before it was a standard, still sent by some switches.
+/// The type of 802.1ad tags before the standard, still sent by some switches.
 const OLD_PROVIDER_VLAN: u16 = 0x9100;
 
-/// Length of an Ethernet header without its type, and of a tag.
+/// The length of an Ethernet header without its type, and of a tag.
 const ADDRESSES: usize = 12;
 const TAG: usize = 4;
 const TYPE: usize = 2;
 const BEHIND_ALL_TAGS: usize = ADDRESSES + TAG * MOST_TAGS as usize;
 
-/// Who sent `frame`? A quick look tells it of nearly all. What that cannot read, or finds too many tags on, is looked at
-/// thoroughly.
+/// Finds the sender of `frame`. A quick look is enough for nearly all frames. A frame that it cannot read, or
+/// that seems to have too many tags, is read thoroughly.
 #[inline(always)]
 pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
     match sender(frame, Look::Quick) {
@@ -66,20 +67,21 @@ pub fn source(frame: &(impl Frame + ?Sized)) -> Source {
 }
 
 const ICMPV6_UNROUTED: u16 = 58 << 8 | 255;
-/// From the beginning of an IPv6 header to its next header and hop limit.
+/// The offset of the next header and hop limit in an IPv6 header.
 const NEXT_HEADER: usize = 6;
 
-/// What an IPv6 packet says when it is looked at once more, thoroughly: for those whose source is listed.
+/// The result of reading an IPv6 packet a second time, after its source was found listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Again6 {
-    /// Who sent it.
+    /// The address of the sender.
     pub source: Address6,
-    /// Is it neighbour discovery, by which hosts on one link find each other? Only what was never routed can be: its hop
-    /// limit is still 255 (RFC 4861).
+    /// Whether it is neighbour discovery, by which hosts on one link find each other. Only a packet that was
+    /// never routed can be: its hop limit is still 255 (RFC 4861).
     pub is_neighbour_discovery: bool,
 }
 
-/// Looks once more at `frame`, an IPv6 packet. So a program need not keep what it has read while it looks for it.
+/// Reads `frame`, an IPv6 packet, a second time. A program therefore need not keep what it read while it does
+/// the lookup.
 #[inline(always)]
 pub fn again6(frame: &(impl Frame + ?Sized)) -> Option<Again6> {
     const IPV6_HEADER: usize = 40;
@@ -96,7 +98,7 @@ pub fn again6(frame: &(impl Frame + ?Sized)) -> Option<Again6> {
     Some(Again6 { source, is_neighbour_discovery })
 }
 
-/// Nearly all that is asked about: IPv6 behind no tag, and no ICMPv6 that was never routed.
+/// True for nearly all frames: IPv6 without a tag, and not ICMPv6 that was never routed.
 #[inline(always)]
 fn is_plainly_something_else(frame: &(impl Frame + ?Sized)) -> bool {
     match frame.u16(ADDRESSES + TYPE + NEXT_HEADER) {
@@ -105,19 +107,19 @@ fn is_plainly_something_else(frame: &(impl Frame + ?Sized)) -> bool {
     }
 }
 
-/// What lies behind the Ethernet header and the tags, and where.
+/// The content after the Ethernet header and the tags, and its position.
 enum Content {
     V4(usize),
     V6(usize),
     Other(Source),
 }
 
-/// How closely tags are looked at.
+/// How closely tags are read.
 #[derive(Clone, Copy)]
 enum Look {
-    /// Each counts as one with an id.
+    /// Every tag counts as one with an ID.
     Quick,
-    /// Their ids are read.
+    /// The IDs of tags are read.
     Thorough,
 }
 
@@ -151,8 +153,8 @@ fn content(frame: &(impl Frame + ?Sized), look: Look) -> Content {
     }
 }
 
-/// How many ids the tag at `at` has: one or none. None at all if the frame does not reach that far. This is calculated, not
-/// asked: a verifier goes one way instead of two for each tag.
+/// The number of IDs of the tag at `at`: one or zero. None if the frame ends before. It is computed without a
+/// branch, so a verifier follows one path instead of two for each tag.
 #[inline(always)]
 fn ids_of(frame: &(impl Frame + ?Sized), at: usize, look: Look) -> Option<u32> {
     const ID: u32 = 0x0FFF;
@@ -232,7 +234,7 @@ mod tests {
 
     const SENDER: u32 = 0xCB00_7107;
 
-    /// An IPv4 packet behind these tags.
+    /// An IPv4 packet after these tags.
     fn tagged(tags: impl Iterator<Item = u16>) -> Vec<u8> {
         let mut frame = Vec::from([0; ADDRESSES]);
         for tag in tags {
@@ -244,7 +246,7 @@ mod tests {
         frame
     }
 
-    /// Every arrangement of tags with and without an id, to two more than are looked behind.
+    /// Tests every arrangement of tags with and without an ID, up to two tags more than allowed.
     #[test]
     fn up_to_eight_tags_are_looked_behind_and_up_to_four_ids() {
         for count in 0..=MOST_TAGS + 2 {
@@ -266,7 +268,7 @@ mod tests {
         }
     }
 
-    /// A frame of which so many bytes can be read at once; the others take a second look.
+    /// A frame whose first `reach` bytes can be read at once. The others need a thorough look.
     struct InPieces<'a> {
         whole: &'a [u8],
         reach: usize,

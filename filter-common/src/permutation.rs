@@ -1,11 +1,12 @@
-//! A keyed permutation: shuffles all numbers of one width.
+//! A keyed permutation of all numbers of one width.
 //!
-//! Multiplies by secret odd factors, and folds the upper half onto the lower one after each: folding keeps patterns of
-//! strided addresses from surviving. `cuckoo::exact` adds a last product, whose highest bits are a home.
+//! It multiplies by secret odd factors, and folds the upper half onto the lower one after each product.
+//! Folding breaks up patterns of strided addresses. `cuckoo::exact` adds a last product, whose highest bits
+//! select a home.
 
 use crate::width::{Factor, Width};
 
-/// Key words that one permutation takes.
+/// The number of key words that one permutation takes.
 pub const KEY_WORDS: usize = 2;
 
 /// A permutation of the numbers of one width.
@@ -16,20 +17,21 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation that `key`, odd words, chooses among those of `width` bits: an even number from 2 to 64.
+    /// The permutation of `width`-bit numbers that `key` selects. The words of `key` must be odd, and the
+    /// width an even number from 2 to 64.
     #[inline(always)]
     pub const fn new(width: u32, key: [u64; KEY_WORDS]) -> Self {
         let [first, second] = key;
         Self { width: Width::new(width), factors: [Factor::new(first), Factor::new(second)] }
     }
 
-    /// Width of the numbers.
+    /// The width of the numbers.
     #[inline(always)]
     pub const fn width(&self) -> Width {
         self.width
     }
 
-    /// Where `number` goes.
+    /// The number that `number` is mapped to.
     #[inline(always)]
     pub const fn forward(&self, number: u64) -> u64 {
         let [first, second] = self.factors;
@@ -37,7 +39,7 @@ impl Permutation {
         self.width.fold(self.width.times(once, second))
     }
 
-    /// Where `number` came from.
+    /// The number that is mapped to `number`.
     #[inline(always)]
     pub const fn backward(&self, number: u64) -> u64 {
         let [first, second] = self.factors;

@@ -1,60 +1,63 @@
-//! What becomes of a packet, and the reasons there can be.
+//! The possible verdicts for a packet, and their reasons.
 
 use crate::sets::Slot;
 
-/// What becomes of a packet, and why.
+/// Whether a packet passes, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on to the kernel's stack.
+    /// The packet continues to the kernel's network stack.
     Pass(Reason),
-    /// It is dropped, unless the filter only counts.
+    /// The packet is dropped, unless the filter only counts.
     Drop(Reason),
 }
 
-/// What truly becomes of a packet: its verdict, as far as the filter enforces it. Each has a counter of its own.
+/// The real fate of a packet: its verdict, as far as the filter enforces it. Each outcome has its own
+/// counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It goes on to the kernel's stack.
+    /// The packet continues to the kernel's network stack.
     Pass(Reason),
-    /// It is gone.
+    /// The packet is dropped.
     Drop(Reason),
-    /// It goes on, and would be gone if the filter enforced.
+    /// The packet passes, but would be dropped if the filter enforced.
     WouldDrop(Reason),
-    /// It goes on, and would be gone if protection were not paused.
+    /// The packet passes, but would be dropped if protection were not paused.
     Paused(Reason),
 }
 
-/// What is done about packets that are to be dropped. The numbers are those of the word in a judge's settings.
+/// The treatment of packets that are to be dropped. The numbers are those of the word in a judge's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Enforcement {
-    /// They are only counted, for as long as the configuration says so.
+    /// They are only counted, as long as the configuration says so.
     Count = 0,
-    /// They are dropped.
+    /// The packets are dropped.
     Drop = 1,
-    /// They are only counted, for a while.
+    /// They are only counted, for a limited time.
     Pause = 2,
 }
 
-/// How many counters there are: room for more reasons than there are now, so that counters outlive a new one.
+/// The number of counters. There is room for more reasons than exist today, so that a new reason does not
+/// change the layout.
 pub const COUNTERS: u32 = 4 * REASONS;
 
-/// How many reasons there is room for.
+/// The number of reasons that there is room for.
 const REASONS: u32 = 32;
 
-/// Here begin the counters of what would be dropped.
+/// The first counter of packets that would be dropped.
 const WOULD_DROP: u32 = REASONS;
 
-/// Here begin the counters of what would be dropped if protection were not paused.
+/// The first counter of packets that would be dropped if protection were not paused.
 const PAUSED: u32 = 2 * REASONS;
 
-/// The counters from here on belong to no outcome.
+/// Counters from here on belong to no outcome.
 pub const UNUSED: u32 = 3 * REASONS;
 
-/// Defines [`Reason`], and beside it what must name every reason: so a new one cannot be missing there.
+/// Defines [`Reason`] together with the tables that must list every reason, so that a new one cannot be
+/// forgotten there.
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
-        /// Why a packet is passed or dropped. The numbers are those of counters and never change.
+        /// Why a packet passes or is dropped. The numbers are those of counters and never change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u32)]
         pub enum Reason {
@@ -62,7 +65,7 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every reason, in the order of their numbers.
+            /// Every reason, in the order of the numbers.
             pub const ALL: [Self; [$($number),*].len()] = [$(Self::$name),*];
 
             /// The reason with this number. A number without a reason means `Unlisted`.
@@ -84,18 +87,18 @@ reasons! {
     NotIp = 1,
     /// It ends too early, or its header contradicts its type.
     Malformed = 2,
-    /// It has more VLAN tags than are looked behind.
+    /// It has too many VLAN tags.
     TooManyTags = 3,
     /// Its IPv4 address is listed.
     Address4 = 4,
     /// An IPv4 prefix up to /24 that covers it is listed.
     Network4 = 5,
-    /// The IPv6 /64 it comes from is listed.
+    /// The IPv6 /64 of its source is listed.
     Net64 = 6,
     /// Its IPv6 address, or a prefix of another length that covers it, is listed.
     Other6 = 7,
-    /// Its IPv6 source is listed, but it is neighbour discovery: without that, unlisted hosts on the same link could not
-    /// be reached either.
+    /// Its IPv6 source is listed, but it is neighbour discovery. Without that, unlisted hosts on the same
+    /// link could not be reached either.
     Neighbour = 8,
     /// Its source is listed, and allowed.
     Allowed = 9,
@@ -103,7 +106,7 @@ reasons! {
     Reply = 10,
     /// Its source is listed on some ports only, and it is sent to none of them.
     OtherPort = 11,
-    /// Its source is listed on some ports only, and it is a later fragment, which tells no port.
+    /// Its source is listed on some ports only, and it is a later fragment, which has no port.
     LaterFragment = 12,
 }
 
@@ -123,43 +126,44 @@ const _: () = {
     assert!(REASONS - 1 <= OF_REASON, "`Told` has too few bits for the number of a reason");
 };
 
-/// A reason by its number: what functions of a program that stand alone tell each other, since a verifier would go one way
-/// for each reason there is. Behind the reason, by which clause it came about, if by any.
+/// A reason as a number. Separately verified functions of a program pass it to each other, because a verifier
+/// would follow one path for each value of an enum. The bits above the reason hold the clause that led to it,
+/// if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told(pub u32);
 
-/// The bits of the reason.
+/// The bits that hold the reason.
 const OF_REASON: u32 = 0xFF;
 
 impl Told {
-    /// It is on no list.
+    /// The source is on no list.
     pub const UNLISTED: Self = Reason::Unlisted.told();
 
-    /// Is it that?
+    /// True if this is the given reason.
     #[inline(always)]
     pub const fn is(self, reason: Reason) -> bool {
         self.0 & OF_REASON == reason as u32
     }
 
-    /// The reason.
+    /// The reason without its clause.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
         Reason::of(self.0 & OF_REASON)
     }
 
-    /// The same by the clause of this slot.
+    /// This reason, reached by the clause in this slot.
     #[inline(always)]
     pub const fn by_clause(self, slot: Slot) -> Self {
         Self(self.0 & OF_REASON | (slot.number() as u32 + 1) << OF_REASON.count_ones())
     }
 
-    /// Did it come about by a clause?
+    /// True if a clause led to this reason.
     #[inline(always)]
     pub const fn is_by_clause(self) -> bool {
         self.0 > OF_REASON
     }
 
-    /// The number of that clause's slot, if by one.
+    /// The slot number of that clause. `u32::MAX` if no clause led to it.
     #[inline(always)]
     pub const fn slot(self) -> u32 {
         (self.0 >> OF_REASON.count_ones()).wrapping_sub(1)
@@ -167,13 +171,13 @@ impl Told {
 }
 
 impl Reason {
-    /// Its number.
+    /// This reason as a number, without a clause.
     #[inline(always)]
     pub const fn told(self) -> Told {
         Told(self as u32)
     }
 
-    /// The stable name under which `stats` and its JSON tell it.
+    /// The stable name of this reason in `stats` and its JSON output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unlisted => "unlisted",
@@ -192,7 +196,7 @@ impl Reason {
         }
     }
 
-    /// What it says of a packet, for operators.
+    /// The meaning of this reason, in words for operators.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Unlisted => "its source is on no list",
@@ -217,7 +221,7 @@ impl Reason {
         }
     }
 
-    /// What follows from it for the packet.
+    /// The verdict that follows from this reason.
     #[inline(always)]
     pub const fn verdict(self) -> Verdict {
         match self {
@@ -237,7 +241,7 @@ impl Reason {
 }
 
 impl Verdict {
-    /// The reason that led to it.
+    /// The reason for this verdict.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
         match self {
@@ -247,7 +251,7 @@ impl Verdict {
 }
 
 impl Verdict {
-    /// What becomes of the packet if this is done about those to be dropped.
+    /// The outcome of this verdict under this enforcement.
     #[inline(always)]
     pub const fn outcome(self, enforcement: Enforcement) -> Outcome {
         match (self, enforcement) {
@@ -260,7 +264,7 @@ impl Verdict {
 }
 
 impl Enforcement {
-    /// The one that this word stands for. What nobody has written drops nothing.
+    /// The enforcement that this word stands for. An unwritten word drops nothing.
     #[inline(always)]
     pub const fn of(word: u64) -> Self {
         match word {
@@ -270,8 +274,8 @@ impl Enforcement {
         }
     }
 
-    /// What is done right now, if a pause is over `until` then: packets are dropped from that moment on, whoever is there
-    /// to say so. The clock is read while there is one only.
+    /// The enforcement at this moment, if a pause ends at `until`. Packets are dropped from that moment on,
+    /// even if no daemon runs. The clock is read only during a pause.
     #[inline(always)]
     pub fn now(self, until: u64, clock: impl FnOnce() -> u64) -> Self {
         match self {
@@ -282,15 +286,15 @@ impl Enforcement {
 }
 
 impl Outcome {
-    /// Every outcome there can be: those of a filter that enforces, then those of one that only counts, then those of one
-    /// that is paused.
+    /// Every possible outcome: those of a filter that enforces, then those of one that only counts, then
+    /// those of a paused one.
     pub fn all() -> impl Iterator<Item = Self> {
         let under = |enforcement| Reason::ALL.map(|reason| reason.verdict().outcome(enforcement)).into_iter();
         let only_counted = under(Enforcement::Count).chain(under(Enforcement::Pause));
         under(Enforcement::Drop).chain(only_counted.filter(|outcome| !matches!(outcome, Self::Pass(_))))
     }
 
-    /// The counter of packets of which this became: its index never changes.
+    /// The counter of packets with this outcome. Its index never changes.
     #[inline(always)]
     pub const fn counter(self) -> u32 {
         match self {
@@ -300,7 +304,7 @@ impl Outcome {
         }
     }
 
-    /// The reason that led to it.
+    /// The reason for this outcome.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
         match self {
@@ -310,7 +314,7 @@ impl Outcome {
         }
     }
 
-    /// The stable name under which `stats` and its JSON tell it.
+    /// The stable name of this outcome in `stats` and its JSON output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pass(_) => "pass",
@@ -345,7 +349,7 @@ mod tests {
         assert_eq!(Enforcement::of(3), Enforcement::Count);
     }
 
-    /// Counters that an earlier version pinned are read by this one.
+    /// Counters that an earlier version pinned are read by this version.
     #[test]
     fn every_reason_stands_at_its_own_number() {
         for (index, reason) in Reason::ALL.into_iter().enumerate() {

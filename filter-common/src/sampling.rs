@@ -1,22 +1,29 @@
-//! Which drops are told in full to whoever watches, and how many each of them stands for.
+//! Selects the drops that are reported in full to watching clients, and the number of drops that each of them
+//! represents.
 //!
-//! Each processor counts its drops in *strata* of so many, and of each stratum tells one, chosen at random before the first of them
-//! is met: it stands for all of them. So every drop has the same weight in what is expected, whoever sent it and in whatever order
-//! (Cochran, Sampling Techniques, chapter 5). How large the next strata are depends on how many came before, never on what they
-//! are: of few each is told, and while many come a stratum grows by doubling, so that in each window of time there are not many
-//! more samples than the budget says. A window that ends cuts its last stratum, whichever of it was chosen; that changes no
-//! expectation either.
+//! Each processor divides its drops into *strata* of a certain size, and reports one drop of each stratum.
+//! The choice is random and made before the first drop arrives, and the sample represents the whole stratum.
+//! Every drop therefore has the same expected weight, for any sender and in any order (Cochran, Sampling
+//! Techniques, chapter 5).
+//!
+//! The size of the next strata depends on the number of earlier drops, never on their content. If there are
+//! few drops, each is reported. If there are many, the stratum doubles, so that a time window has hardly more
+//! samples than the budget. The end of a window cuts its last stratum, whichever drop was chosen in it. This
+//! does not change any expected value.
 
-/// Bits by which jiffies are windows: 32 of them are 32 ms, 128 ms or 320 ms, as the kernel was built.
+/// A window is two to this power jiffies: 32 of them are 32 ms, 128 ms or 320 ms, depending on how the kernel
+/// was built.
 pub const WINDOW_BITS: u32 = 5;
 
-/// The most samples of a processor in a window of steady traffic. While traffic grows, half as many come with each doubling.
+/// The most samples of a processor in one window of steady traffic. While traffic grows, each doubling adds
+/// half as many.
 pub const MOST_BUDGET: u64 = 64;
 
-/// The largest stratum: a choice takes sixteen random bits.
+/// The size of the largest stratum: a choice takes sixteen random bits.
 const LARGEST: u64 = 1 << 16;
 
-/// Bytes of a frame that are told: Ethernet with eight VLAN tags, IPv6 and TCP, and some of what follows.
+/// The bytes of a frame that are reported: Ethernet with eight VLAN tags, IPv6 and TCP, and some of the
+/// payload.
 pub const SNAP: u32 = 128;
 
 /// The words of a sample before its frame.
@@ -25,53 +32,55 @@ pub const HEAD: usize = 5;
 /// The bytes of a sample.
 pub const RECORD: usize = HEAD * size_of::<u64>() + SNAP as usize;
 
-/// In the place of a label, where packets are counted for no list.
+/// The label field of a sample if packets are not counted for lists.
 pub const NO_LABEL: u64 = 256;
 
-/// Where, from [`counters::SAMPLING`](crate::counters::SAMPLING) on, each word of a processor's state is.
+/// The position of each word of a processor's state, counted from
+/// [`counters::SAMPLING`](crate::counters::SAMPLING).
 pub mod at {
-    /// The window that it is in.
+    /// The window that the processor is in.
     pub const WINDOW: usize = 0;
-    /// So many drops are passed over before the next sample.
+    /// The number of drops to skip before the next sample.
     pub const LEFT: usize = 1;
-    /// The place in its stratum of the drop that is chosen.
+    /// The position of the chosen drop in its stratum.
     pub const POSITION: usize = 2;
-    /// Drops in that stratum.
+    /// The number of drops in that stratum.
     pub const SIZE: usize = 3;
-    /// Samples in this window; after a doubling of the stratum half the budget.
+    /// The number of samples in this window. A doubling of the stratum sets it to half the budget.
     pub const USED: usize = 4;
-    /// Drops that samples would have stood for, for which there was no room.
+    /// The number of drops whose samples found no room.
     pub const LOST: usize = 5;
-    /// For which list the packet that is judged counts.
+    /// The label of the list that counts the current packet.
     pub const LABEL: usize = 6;
 }
 
-/// Words of all of it.
+/// The number of words of the state.
 pub const WORDS: u32 = 7;
 
-/// How far a processor is.
+/// The progress of a processor in its current stratum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stratum {
-    /// See [`at`].
+    /// See [`at::WINDOW`] for its meaning.
     pub window: u64,
-    /// See [`at`].
+    /// See [`at::LEFT`] for its meaning.
     pub left: u64,
-    /// See [`at`].
+    /// See [`at::POSITION`] for its meaning.
     pub position: u64,
-    /// See [`at`].
+    /// See [`at::SIZE`] for its meaning.
     pub size: u64,
-    /// See [`at`].
+    /// See [`at::USED`] for its meaning.
     pub used: u64,
 }
 
 impl Stratum {
-    /// Is this drop passed over, as nearly all are while many come?
+    /// True if this drop is skipped, as nearly all are while many arrive.
     #[inline(always)]
     pub fn passes_over(left: u64, window: u64, now: u64) -> bool {
         left != 0 && window == now
     }
 
-    /// One that is not: how many does it stand for? None if it is passed over after all, since a new window begins with it.
+    /// Handles a drop that is not skipped. Returns the number of drops that it represents. None if it is
+    /// skipped after all because a new window begins with it.
     #[inline(always)]
     pub fn meet(&mut self, now: u64, budget: u64, random: u32) -> Option<u64> {
         if self.window != now {
@@ -110,7 +119,7 @@ mod tests {
 
     const BUDGET: u64 = 64;
 
-    /// Numbers as good as random (xorshift).
+    /// Pseudorandom numbers (xorshift).
     struct Random(u64);
 
     impl Random {
@@ -122,7 +131,7 @@ mod tests {
         }
     }
 
-    /// What the program does with a drop.
+    /// Does what the program does with a drop.
     fn meet(stratum: &mut Stratum, now: u64, random: &mut Random) -> Option<u64> {
         if Stratum::passes_over(stratum.left, stratum.window, now) {
             stratum.left -= 1;
@@ -144,7 +153,7 @@ mod tests {
     #[test]
     fn of_a_flood_few_are_told_and_the_first_after_it_is() {
         let (mut stratum, mut random) = (Stratum::default(), Random(7));
-        // Three million a second, in windows of 32 ms.
+        // Three million drops a second, in windows of 32 ms.
         for window in 1..50 {
             let told = (0..96_000).filter(|_| meet(&mut stratum, window, &mut random).is_some()).count();
             let most = if window == 1 { BUDGET + BUDGET / 2 * 11 } else { BUDGET + BUDGET / 2 };
@@ -154,7 +163,8 @@ mod tests {
         assert_eq!(meet(&mut stratum, 60, &mut random), Some(1), "whatever there was before");
     }
 
-    /// Senders take turns in the worst way for whoever takes each so-and-so-manieth, and traffic comes in bursts that cut strata.
+    /// The senders take turns in the worst way for a sampler that takes every n-th drop, and traffic comes in
+    /// bursts that cut strata.
     #[test]
     fn weights_are_without_bias_for_every_sender_and_sum_up_to_what_was_dropped() {
         const SENDERS: usize = 8;

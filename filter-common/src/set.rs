@@ -1,7 +1,8 @@
-//! One set of sources: IPv4 addresses, IPv4 prefixes, and IPv6, each in a map of its own. Is a source in it, and why?
+//! One set of sources: IPv4 addresses, IPv4 prefixes, and IPv6, each in its own map. Looks up whether a
+//! source is in the set, and why.
 //!
-//! A set is its block of settings and the words of its maps, and nothing else: a second set is one more value of the
-//! same type (`judge::Tables`). What the settings say is switched off is not looked up.
+//! A set consists only of its block of settings and the words of its maps. A second set is another value of
+//! the same type (`judge::Tables`). Kinds of sources that the settings switch off are not looked up.
 
 mod labelled;
 
@@ -21,34 +22,35 @@ pub use labelled::{
     label4, label6, seen_label4,
 };
 
-/// How many lengths below 64 the levels may leave to the table: /15 to /63.
+/// The number of lengths below 64 that the levels may leave to the table: /15 to /63.
 const MOST_SHORTER: u32 = 49;
 
-/// A set as the judge reaches it: each setting by a load of its own, each kind of source in words.
+/// A set as the judge accesses it: each setting by one load, and each kind of source as words.
 pub trait Set {
-    /// One of its settings.
+    /// The value of one setting.
     fn setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u64;
 
-    /// One that is smaller than 2^32. The program loads its lower half alone, so that the verifier knows how wide it is.
+    /// A setting smaller than 2^32. The program loads only its lower half, so that the verifier knows its
+    /// width.
     #[inline(always)]
     fn small_setting(&self, of: impl Fn(&SetSettings) -> &u64) -> u32 {
         self.setting(of) as u32
     }
 
-    /// IPv4 addresses: a stash, and buckets behind it.
+    /// The IPv4 addresses: a stash, followed by buckets.
     fn addresses(&self) -> Option<impl Words>;
 
-    /// IPv4 prefixes: bits.
+    /// The IPv4 prefixes, as bits.
     fn networks(&self) -> Option<impl Words>;
 
-    /// IPv6 from the top.
+    /// The levels of IPv6 prefixes.
     fn levels(&self) -> Option<impl Words>;
 
-    /// IPv6 prefixes that the levels do not tell: a stash, and buckets behind it.
+    /// The IPv6 prefixes that the levels do not hold: a stash, followed by buckets.
     fn six(&self) -> Option<impl Words>;
 
-    /// By what that table holds the prefix of this length (`levels::Lengths`) around this network. Asked for each length that
-    /// may be there.
+    /// Looks up the prefix of this length (`levels::Lengths`) that covers this network in the IPv6 table.
+    /// Called for each length that may exist there.
     #[inline(always)]
     fn find_shorter6(&self, network: u64, bit: u64) -> Option<Found6>
     where
@@ -57,7 +59,7 @@ pub trait Set {
         find_shorter6(self, network, bit)
     }
 
-    /// Does it hold the one of the length of this number, one of those beyond 64?
+    /// True if the IPv6 table holds the prefix of this address whose length beyond 64 has this number.
     #[inline(always)]
     fn holds_longer6(&self, address: Address6, number: u32) -> bool
     where
@@ -67,18 +69,18 @@ pub trait Set {
     }
 }
 
-/// A set whose settings lie in plain memory: that of the daemon, and those of tests.
+/// A set whose settings are in plain memory: the daemon's, and those of tests.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, W> {
-    /// What the judge would know of it.
+    /// The settings that the judge would have.
     pub settings: &'a SetSettings,
-    /// IPv4 addresses, if it has any.
+    /// IPv4 addresses, if the set has any.
     pub addresses: Option<W>,
-    /// IPv4 prefixes, if it has any.
+    /// IPv4 prefixes, if the set has any.
     pub networks: Option<W>,
-    /// IPv6 from the top, if it has any.
+    /// The levels of IPv6 prefixes, if the set has any.
     pub levels: Option<W>,
-    /// IPv6 prefixes that the levels do not tell, if it has any.
+    /// IPv6 prefixes that the levels do not hold, if the set has any.
     pub six: Option<W>,
 }
 
@@ -104,23 +106,24 @@ impl<W: Words> Set for View<'_, W> {
     }
 }
 
-/// By what a set holds an IPv4 address.
+/// The result of a lookup that found an IPv4 address.
 ///
-/// It tells the address anew: where that is asked of it, a program need not keep the address while it looks for it, for
-/// which it has no register left. So those that are not there pay nothing for what is asked of those that are.
+/// The address can be recomputed from it. A program therefore need not keep the address during the lookup,
+/// for which it has no free register. A miss does not pay for the work that follows a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found4 {
-    /// By a prefix.
+    /// A prefix covers the address, which is kept here.
     Network(u32),
-    /// By itself: what the table's scheme makes of it, and the number of its label, or [`UNSEEN`].
+    /// The address itself is in the table: the result of the table's permutation, and the number of its label
+    /// or [`UNSEEN`].
     Address(u64, u32),
 }
 
-/// Where somebody stands was not seen: he is in the stash, or the table has no labels.
+/// The number of a label whose place was not seen: the entry is in the stash, or the table has no labels.
 pub const UNSEEN: u32 = u32::MAX;
 
 impl Found4 {
-    /// Why a packet from there is dropped.
+    /// The reason to drop a packet from this source.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
         match self {
@@ -129,7 +132,7 @@ impl Found4 {
         }
     }
 
-    /// The address that `set` has been asked for.
+    /// The address that was looked up in `set`.
     #[inline(always)]
     pub fn address(self, set: &impl Set) -> u32 {
         match self {
@@ -139,19 +142,20 @@ impl Found4 {
     }
 }
 
-/// By what a set holds an IPv6 address. Nothing of it must be kept for those that are not there.
+/// The result of a lookup that found an IPv6 address. A miss need not keep anything for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found6 {
-    /// The levels told it, here.
+    /// The levels hold it, at this place.
     Told(Told),
-    /// By a prefix up to /64 of the table: what its scheme makes of that, and the number of its home, or [`UNSEEN`].
+    /// A prefix up to /64 in the table: the result of the table's permutation, and the number of its home or
+    /// [`UNSEEN`].
     UpTo64(Kind, u64, u32),
-    /// By a longer one; or by which was not told.
+    /// A longer prefix, or one that is not known.
     Other,
 }
 
 impl Found6 {
-    /// Why a packet from there is dropped.
+    /// The reason to drop a packet from this source.
     #[inline(always)]
     pub const fn reason(self) -> Reason {
         match self {
@@ -161,7 +165,7 @@ impl Found6 {
     }
 }
 
-/// By what `set` holds this IPv4 address.
+/// Looks up this IPv4 address in `set`.
 #[inline(always)]
 pub fn find4(set: &impl Set, address: u32) -> Option<Found4> {
     if set.setting(|settings| &settings.networks4) != 0 && is_in_network4(set, address) {
@@ -173,7 +177,7 @@ pub fn find4(set: &impl Set, address: u32) -> Option<Found4> {
     None
 }
 
-/// By what `set` holds this IPv6 address. What the levels tell of themselves is done with at the first of these questions.
+/// Looks up this IPv6 address in `set`. If the levels alone decide, nothing else is read.
 #[inline(always)]
 pub fn find6(set: &impl Set, address: Address6) -> Option<Found6> {
     if set.setting(|settings| &settings.six.last_level_start) == 0 {
@@ -197,7 +201,7 @@ fn below(set: &impl Set, network: u64) -> Below {
 
 #[inline(always)]
 fn find_in_table6(set: &impl Set, address: Address6, lengths: Lengths) -> Option<Found6> {
-    // Of a length that is in use no longer a word may still tell.
+    // A word may still name a length that is no longer in use.
     let to_64 = lengths.to_64 & set.setting(|settings| &settings.six.to_64);
     if to_64 & 1 != 0
         && let Some(found) = find_up_to_64(set, Kind::NET64, address.high)
@@ -215,7 +219,8 @@ fn is_in_network4(set: &impl Set, address: u32) -> bool {
     set.networks().is_some_and(|bits| networks::covers(&bits, address))
 }
 
-/// Both buckets are loaded before either is compared, and one branch decides: a hit costs what a miss costs.
+/// Both buckets are loaded before either is compared, and one branch decides, so a hit costs as much as a
+/// miss.
 #[inline(always)]
 fn find_address4(set: &impl Set, address: u32) -> Option<Found4> {
     let words = set.addresses()?;
@@ -228,17 +233,18 @@ fn find_address4(set: &impl Set, address: u32) -> Option<Found4> {
     stashed(&words, token).then_some(Found4::Address(shuffled, UNSEEN))
 }
 
-/// Where an address stands: the buckets of its two homes, and in which lanes of these it was seen.
+/// The place where an address was seen: the buckets of its two homes, and flags for the lanes that hold its
+/// code.
 #[derive(Clone, Copy, Debug)]
 struct Seen4 {
     buckets: [u32; 2],
     flags: [u64; 2],
 }
 
-/// Where in the table does an address stand that is shuffled already?
+/// Finds the slot of a shuffled address in the table.
 ///
-/// One with a remainder of zero has no second home, and its code there would be that of an empty lane. That is asked only
-/// where something was seen: a miss pays nothing for it.
+/// An address with remainder zero has no second home, and its code there would be that of an empty lane. This
+/// is checked only if a code was seen, so a miss does not pay for it.
 #[inline(always)]
 fn seen4(set: &impl Set, words: &impl Words, scheme: &Exact, shuffled: u64) -> Option<Seen4> {
     let buckets = words.rest(stash::WORDS);
@@ -253,7 +259,7 @@ fn seen4(set: &impl Set, words: &impl Words, scheme: &Exact, shuffled: u64) -> O
     lanes.any(flags).then_some(Seen4 { buckets: [first, second], flags })
 }
 
-/// Without a branch for each slot: the verifier would follow every one of them, for every length in use.
+/// Has no branch for each slot: the verifier would follow every one, for every length in use.
 #[inline(always)]
 fn find_up_to_64(set: &impl Set, kind: Kind, key: u64) -> Option<Found6> {
     let words = set.six()?;
@@ -268,7 +274,7 @@ fn find_up_to_64(set: &impl Set, kind: Kind, key: u64) -> Option<Found6> {
     stashed(&words, six::token(kind, shuffled)).then_some(Found6::UpTo64(kind, shuffled, UNSEEN))
 }
 
-/// Of each length whose bit is set (`levels::Lengths`), from the longest on.
+/// Searches for each length whose bit is set (`levels::Lengths`), the longest first.
 #[inline(always)]
 fn find_any_shorter6(set: &impl Set, network: u64, lengths: u64) -> Option<Found6> {
     let (mut left, mut asked) = (lengths, 0);
@@ -296,13 +302,14 @@ fn holds_any_longer6(set: &impl Set, address: Address6) -> bool {
     false
 }
 
-/// By what the table of IPv6 prefixes holds the one of this length (`levels::Lengths`) around this network.
+/// Looks up the prefix of this length (`levels::Lengths`) that covers this network in the IPv6 table.
 #[inline(always)]
 pub fn find_shorter6(set: &impl Set, network: u64, bit: u64) -> Option<Found6> {
     find_up_to_64(set, Kind::SHORTER, six::shorter_key(network, bit))
 }
 
-/// Does it hold the longer one around this address whose length has this number in the settings?
+/// True if the IPv6 table holds the longer prefix of this address whose length has this number in the
+/// settings.
 #[inline(always)]
 pub fn holds_longer6(set: &impl Set, address: Address6, number: u32) -> bool {
     let Some(words) = set.six() else { return false };
@@ -310,8 +317,8 @@ pub fn holds_longer6(set: &impl Set, address: Address6, number: u32) -> bool {
     holds6(&words, longer6(set).homes(key)) || stashed(&words, six::longer_token(key.number))
 }
 
-/// The fingerprint of the prefix around `address` whose length has this number in the settings. Each part of the hash
-/// reads its words when it needs them: a program has too few registers to keep all of them.
+/// The fingerprint of the prefix of `address` whose length has this number in the settings. Each part of the
+/// hash loads its words when it needs them, because a program has too few registers to keep all of them.
 #[inline(always)]
 fn fingerprint(set: &impl Set, address: Address6, number: usize) -> Fingerprint {
     let mask = Address6 {
@@ -330,7 +337,7 @@ fn fingerprint(set: &impl Set, address: Address6, number: usize) -> Fingerprint 
     six::fingerprint(parts)
 }
 
-/// As [`find_up_to_64`], without a branch for each slot.
+/// Like [`find_up_to_64`], has no branch for each slot.
 #[inline(always)]
 fn holds6(words: &impl Words, homes: [Home; 2]) -> bool {
     let buckets = words.rest(stash::WORDS);
@@ -341,7 +348,7 @@ fn holds6(words: &impl Words, homes: [Home; 2]) -> bool {
     found.any()
 }
 
-/// Is a home taken by its code?
+/// Whether the code of `home` is in its bucket.
 #[inline(always)]
 fn in_bucket6(buckets: &impl Words, home: Home) -> Found {
     const WORDS: u32 = Geometry::SMALLEST_SIX.bucket_words();
@@ -361,7 +368,7 @@ fn stashed(words: &impl Words, token: Token) -> bool {
 
 #[inline(always)]
 fn exact4(set: &impl Set) -> Exact {
-    // Products are of 32 bits. Of a factor loaded whole they would be cut to these afterwards.
+    // Products have 32 bits. If a factor were loaded as 64 bits, the program would have to truncate it.
     let key = array(|word| set.small_setting(|settings| &settings.addresses4.key[word]).into());
     let buckets = set.small_setting(|settings| &settings.addresses4.buckets);
     let remainder_mask = set.setting(|settings| &settings.addresses4.remainder_mask);
@@ -393,7 +400,8 @@ fn buckets6(set: &impl Set) -> u32 {
     set.small_setting(|settings| &settings.six.buckets)
 }
 
-/// An array of settings, such as a key. By a plain loop, since the compiler of BPF programs does not see through others.
+/// Reads an array of settings, such as a key. A plain loop, because the BPF compiler does not optimise other
+/// forms.
 #[inline(always)]
 fn array<const WORDS: usize>(word: impl Fn(usize) -> u64) -> [u64; WORDS] {
     let mut array = [0; WORDS];

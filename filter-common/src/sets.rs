@@ -1,78 +1,79 @@
-//! The sets of sources there are, and one of anything for each: of what is blocked, of what is allowed, and of what is
-//! blocked on some ports only, one for each clause that lists share.
+//! The names of all sets of sources, and a container with one value for each. There is one set of blocked
+//! sources, one of allowed sources, and one for each clause that blocks sources on some ports only. Lists
+//! with equal clauses share a set.
 
 use core::ops::{Index, IndexMut};
 
-/// The most different clauses that a configuration may have: a miss pays for each.
+/// The most different clauses in a configuration: each one costs every unlisted packet a lookup.
 pub const MOST_CLAUSES: usize = 4;
 
-/// Room for those of two configurations, since both are in force while one takes the other's place.
+/// Room for the clauses of two configurations, because both are in force while one replaces the other.
 pub const SLOTS: usize = 2 * MOST_CLAUSES;
 
-/// Which set.
+/// The name of one set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SetName {
-    /// What is blocked, whatever the packet.
+    /// Sources that are blocked on all ports.
     Block,
-    /// What is allowed, whatever blocks it.
+    /// Sources that are allowed, even if another set blocks them.
     Allow,
-    /// What is blocked as far as a clause wants the packet.
+    /// Sources whose packets are dropped if the clause wants them dropped.
     Clause(Slot),
 }
 
-/// The place of a clause among those in force.
+/// The position of a clause among those in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u8);
 
-/// One of something for each set.
+/// One value for each set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct PerSet<T> {
-    /// For what is blocked.
+    /// The value for blocked sources.
     pub block: T,
-    /// For what is allowed.
+    /// The value for allowed sources.
     pub allow: T,
-    /// For each clause.
+    /// The values for each clause.
     pub clauses: [T; SLOTS],
 }
 
 impl Slot {
-    /// Every one, in order.
+    /// All slots, in the order of their numbers.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> + Clone {
         (0..SLOTS as u8).map(Self)
     }
 
-    /// The one of this number.
+    /// The slot with this number.
     pub const fn of(number: usize) -> Option<Self> {
         if number < SLOTS { Some(Self(number as u8)) } else { None }
     }
 
-    /// Its number.
+    /// The number of this slot.
     pub const fn number(self) -> usize {
         self.0 as usize
     }
 }
 
 impl SetName {
-    /// How many there are.
+    /// The number of sets.
     pub const COUNT: usize = 2 + SLOTS;
 
-    /// Every one, in the order of their numbers.
+    /// All sets, in the order of their numbers.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> + Clone {
         (0..Self::COUNT).filter_map(Self::of)
     }
 
-    /// Those that block: all but what is allowed.
+    /// All sets that block: every one except the allowed sources.
     pub fn blocking() -> impl DoubleEndedIterator<Item = Self> + Clone {
         Self::all().filter(|name| name.blocks())
     }
 
-    /// Is what is in it blocked?
+    /// True if sources in this set are blocked.
     pub const fn blocks(self) -> bool {
         !matches!(self, Self::Allow)
     }
 
-    /// The one of this number.
+    /// The set with this number.
     pub const fn of(number: usize) -> Option<Self> {
         match number {
             0 => Some(Self::Block),
@@ -84,7 +85,7 @@ impl SetName {
         }
     }
 
-    /// Its number.
+    /// The number of this set.
     pub const fn number(self) -> usize {
         match self {
             Self::Block => 0,
@@ -95,25 +96,25 @@ impl SetName {
 }
 
 impl<T> PerSet<T> {
-    /// What `make` makes for each.
+    /// Calls `make` for each set.
     pub fn from_fn(mut make: impl FnMut(SetName) -> T) -> Self {
         let (block, allow) = (make(SetName::Block), make(SetName::Allow));
         let clauses = core::array::from_fn(|number| make(SetName::Clause(Slot(number as u8))));
         Self { block, allow, clauses }
     }
 
-    /// All of them.
+    /// All values, with the names of their sets.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (SetName, &T)> {
         SetName::all().map(|name| (name, &self[name]))
     }
 
-    /// The same, to be changed.
+    /// All values as mutable references, with the names of their sets.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (SetName, &mut T)> {
         let Self { block, allow, clauses } = self;
         SetName::all().zip([block, allow].into_iter().chain(clauses))
     }
 
-    /// Those that block.
+    /// The values of the sets that block.
     pub fn blocking(&self) -> impl DoubleEndedIterator<Item = (SetName, &T)> {
         self.iter().filter(|(name, _)| name.blocks())
     }

@@ -1,8 +1,8 @@
-//! What a judge is specialised by: constants in its `.rodata`, set once when it is loaded.
+//! The settings that specialise a judge: constants in its `.rodata`, set once when it is loaded.
 //!
-//! The verifier knows their values and removes what they switch off, so an unlisted packet does not pay for
-//! features that are not in use. Every field is a word or an array of words, so that the whole is one array of words to
-//! whoever loads the program ([`Settings::as_words`]), and the program reads one word at a time where it needs it.
+//! The verifier knows their values and removes code that they switch off, so an unlisted packet does not pay
+//! for unused features. Every field is a word or an array of words. The loader therefore sees one array of
+//! words ([`Settings::as_words`]), and the program reads single words where it needs them.
 
 use core::array::from_fn;
 
@@ -15,44 +15,46 @@ use crate::sets::{PerSet, SLOTS};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Settings {
-    /// Drop, or only count? The number of an [`Enforcement`](crate::reason::Enforcement).
+    /// Whether to drop or only to count: the number of an [`Enforcement`](crate::reason::Enforcement).
     pub enforce: u64,
-    /// When a pause is over, in nanoseconds since boot, suspend included; looked at where `enforce` says that there is one.
+    /// The end of a pause, in nanoseconds since boot including suspend. Used only if `enforce` says that
+    /// there is a pause.
     pub paused_until: u64,
-    /// May a source that is to be blocked be allowed, too, so that the word that tells is looked at on a hit? (0 or 1)
+    /// Whether a blocked source may also be allowed, so that the overlap word is read on a hit (0 or 1).
     pub overlap: u64,
-    /// Does what is part of a flow of this host's own pass, whoever sent it? (0 or 1)
+    /// Whether packets of this host's own flows pass even from blocked sources (0 or 1).
     pub match_new: u64,
-    /// Are packets from blocked sources counted for lists? (0 or 1)
+    /// Whether packets from blocked sources are counted for lists (0 or 1).
     pub lists: u64,
-    /// The highest number of a processor in maps with a row for each, one less than a power of two; and [`SAMPLED`] beside it.
+    /// The highest processor number in maps with a row for each processor: a power of two minus one. Also
+    /// holds the flag [`SAMPLED`].
     pub last_processor: u64,
-    /// Of what is to be dropped, so many at most are told in full of each processor in a window (`sampling`); 0 while nobody
+    /// The most drops that each processor reports in full in one window (`sampling`). 0 while no client
     /// watches.
     pub samples: u64,
-    /// Each set: of sources to block, of sources to allow, asked after a hit in another, and of sources to block on ports.
+    /// The settings of each set. The allowed sources are looked up only after a hit in another set.
     pub sets: PerSet<SetSettings>,
     /// The ports of each clause.
     pub ports: [PortSettings; SLOTS],
 }
 
-/// What a judge must know of a clause.
+/// The settings of one clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct PortSettings {
-    /// Are these the ports that are left alone? (0 or 1)
+    /// Whether the clause applies to all ports except its ranges (0 or 1).
     pub except: u64,
-    /// The ports, as [`ports::Range`](crate::ports::Range) writes them.
+    /// The ranges, in the form of [`ports::Range`](crate::ports::Range).
     pub ranges: [u64; MOST_RANGES],
 }
 
-/// What a judge must know to look sources up in one set.
+/// The settings for lookups in one set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SetSettings {
-    /// Are IPv4 prefixes looked up? (0 or 1)
+    /// Whether IPv4 prefixes are looked up (0 or 1).
     pub networks4: u64,
-    /// How many pages their labels have, a power of two; 0 if they have none.
+    /// The number of label pages of IPv4 prefixes, a power of two. 0 if there are no labels.
     pub network_pages: u64,
     /// The table of IPv4 addresses.
     pub addresses4: AddressSettings,
@@ -60,75 +62,77 @@ pub struct SetSettings {
     pub six: SixSettings,
 }
 
-/// What a judge must know of a table of IPv4 addresses.
+/// The settings of a table of IPv4 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct AddressSettings {
-    /// Is it looked into? (0 or 1)
+    /// Whether the table is looked up (0 or 1).
     pub in_use: u64,
-    /// How many buckets it has.
+    /// The number of buckets in the table.
     pub buckets: u64,
-    /// The bits of a remainder.
+    /// The mask of a remainder's bits.
     pub remainder_mask: u64,
-    /// The bits of a place.
+    /// The mask of a place's bits.
     pub place_mask: u64,
-    /// The lowest bit of each lane of a word.
+    /// The lowest bit of each lane in a word.
     pub lane_ones: u64,
-    /// The highest bit of each lane of a word.
+    /// The highest bit of each lane in a word.
     pub lane_highs: u64,
-    /// Words of the labels beside it; 0 if it has none.
+    /// The number of words of labels. 0 if there are no labels.
     pub label_words: u64,
-    /// How many lanes a word has.
+    /// The number of lanes in a word.
     pub lanes: u64,
-    /// The bit at which the last of them begins.
+    /// The bit at which the last lane begins.
     pub last_lane: u64,
-    /// Key of the scheme.
+    /// The key of the scheme.
     pub key: exact::Key,
 }
 
-/// What a judge must know of a table of IPv6 prefixes.
+/// The settings of a table of IPv6 prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SixSettings {
-    /// The last byte of the levels in front of it at which a page or a node may begin; 0 if nothing is looked up.
+    /// The last byte at which a page or a node of the levels may begin. 0 if no IPv6 is looked up.
     pub last_level_start: u64,
-    /// Is there a table behind them? (0 or 1)
+    /// Whether there is a table in addition to the levels (0 or 1).
     pub has_table: u64,
-    /// The lengths up to 64 that are looked up in it: that of n bits is the bit 64 - n.
+    /// The lengths up to 64 that are looked up in the table: length n is the bit 64 - n.
     pub to_64: u64,
-    /// How many of these are shorter than 64.
+    /// The number of these lengths that are shorter than 64.
     pub shorter: u64,
-    /// How many lengths beyond 64 are looked up: the first so many of `lengths`.
+    /// The number of lengths beyond 64 to look up. They are the first ones in `lengths`.
     pub longer: u64,
-    /// How many buckets it has.
+    /// The number of buckets in the table.
     pub buckets: u64,
-    /// Whole bits of a bucket's index.
+    /// The number of whole bits of a bucket's index.
     pub index_bits: u64,
-    /// Words of the labels beside it; 0 if it has none.
+    /// The number of words of labels. 0 if there are no labels.
     pub label_words: u64,
-    /// How many pages the labels of the levels have, a power of two; 0 if there are none.
+    /// The number of label pages of the levels, a power of two. 0 if there are no labels.
     pub level_pages: u64,
-    /// Key of the scheme of prefixes up to /64.
+    /// The key of the scheme for prefixes up to /64.
     pub key64: exact::Key,
-    /// What all longer ones share of the hash's key.
+    /// The part of the hash's key that all longer prefixes share.
     pub pairs: [hash::Pairs; hash::PARTS],
-    /// Their lengths in use.
+    /// The lengths beyond 64 that are in use.
     pub lengths: [LengthSettings; MOST_LENGTHS],
 }
 
-/// What a judge must know of one IPv6 length that is looked up by its hash.
+/// The settings of one IPv6 prefix length beyond 64, which is looked up by hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct LengthSettings {
-    /// The bits of an address that this length keeps: of its network half,
+    /// The bits of an address's network half that this length keeps.
     pub mask_high: u64,
-    /// and of its interface half.
+    /// The bits of an address's interface half that this length keeps.
     pub mask_low: u64,
-    /// What the hash adds for this length, so that prefixes of different lengths are different keys.
+    /// The values that the hash adds for this length, so that prefixes of different lengths have different
+    /// keys.
     pub salts: hash::Salts,
 }
 
-/// In the word of `last_processor`: are drops told in full? Whoever loads the judge puts it there, if there is a budget.
+/// The flag in `last_processor` that says that drops are reported in full. The loader of the judge sets it if
+/// there is a budget.
 pub const SAMPLED: u64 = 1 << 63;
 
 const _: () =
@@ -137,16 +141,16 @@ const _: () =
 /// The most lengths beyond 64.
 pub const MOST_LENGTHS: usize = 64;
 
-/// Words of the whole.
+/// The number of words of all settings.
 pub const WORDS: usize = words_of::<Settings>();
 
-/// How many words a part of the settings takes.
+/// The number of words that a part of the settings takes.
 const fn words_of<T>() -> usize {
     size_of::<T>() / size_of::<u64>()
 }
 
-/// How many words of each part come before the parts that it holds. `as_words` and `words` name so many fields, and no more or
-/// fewer compile: a field that is added to a part must be written there, too.
+/// The number of words of each part before its nested parts. `as_words` and `words` list exactly that many
+/// fields, and any other number does not compile. A new field must therefore be added there as well.
 const HEAD: usize = WORDS - words_of::<PerSet<SetSettings>>() - words_of::<[PortSettings; SLOTS]>();
 const SET_HEAD: usize = words_of::<SetSettings>() - words_of::<AddressSettings>() - words_of::<SixSettings>();
 const ADDRESS_HEAD: usize = words_of::<AddressSettings>() - exact::KEY_WORDS;
@@ -156,7 +160,7 @@ const SIX_HEAD: usize = words_of::<SixSettings>()
     - words_of::<[LengthSettings; MOST_LENGTHS]>();
 
 impl Settings {
-    /// Counts only, and looks nothing up.
+    /// Settings that only count and look nothing up.
     pub const OFF: Self = Self {
         enforce: 0,
         paused_until: 0,
@@ -169,7 +173,7 @@ impl Settings {
         ports: [PortSettings::OFF; SLOTS],
     };
 
-    /// All of it in the order in which it lies in memory.
+    /// All settings as words, in the order in which they are in memory.
     pub fn as_words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
         let Self { enforce, paused_until, overlap, match_new, lists, last_processor, samples, .. } = *self;
@@ -181,7 +185,7 @@ impl Settings {
         words
     }
 
-    /// The settings that lie so in memory.
+    /// The settings that these words hold.
     pub fn from_words(words: &[u64; WORDS]) -> Self {
         let mut rest = words.iter().copied();
         let mut next = || rest.next().unwrap_or_default();
@@ -200,10 +204,10 @@ impl Settings {
 }
 
 impl PortSettings {
-    /// No port at all.
+    /// The settings of a clause without any port.
     pub const OFF: Self = Self { except: 0, ranges: [Range::EMPTY.word(); MOST_RANGES] };
 
-    /// Those of a clause.
+    /// The settings of this clause.
     pub fn new(clause: &Clause) -> Self {
         Self { except: clause.is_except().into(), ranges: clause.words() }
     }
@@ -219,7 +223,7 @@ impl PortSettings {
 }
 
 impl SetSettings {
-    /// Looks nothing up.
+    /// The settings of an empty set, in which nothing is looked up.
     pub const OFF: Self =
         Self { networks4: 0, network_pages: 0, addresses4: AddressSettings::OFF, six: SixSettings::OFF };
 
@@ -236,7 +240,7 @@ impl SetSettings {
 }
 
 impl AddressSettings {
-    /// Looks nothing up.
+    /// The settings of a table that is not looked up.
     pub const OFF: Self = Self {
         in_use: 0,
         buckets: 0,
@@ -297,7 +301,7 @@ impl AddressSettings {
 }
 
 impl SixSettings {
-    /// Looks nothing up.
+    /// The settings for no IPv6 lookups.
     pub const OFF: Self = Self {
         last_level_start: 0,
         has_table: 0,
@@ -381,7 +385,7 @@ mod tests {
     use super::*;
     use core::mem::offset_of;
 
-    /// The program reads fields where the compiler laid them; the loader writes words.
+    /// The program reads fields where the compiler placed them, while the loader writes words.
     #[test]
     fn every_field_is_told_at_the_word_where_it_lies() {
         let mut settings = Settings::OFF;

@@ -1,18 +1,19 @@
-//! The stash: a small exact set before a table's buckets, for entries on the move or waiting for a path.
+//! The stash: a small exact set before a table's buckets, for entries that are being moved or that wait for a
+//! path.
 //!
-//! While it is empty a packet pays for it with one load of a hot word. An entry is known here by the bits of its
-//! token, aligned to the top: the highest choose a set of eight ways, one cache line, and the rest is stored, with the
-//! token's kind below it, so nothing is mistaken for anything else.
+//! While it is empty, a packet pays only one load of a hot word. An entry is identified by the bits of its
+//! token, aligned to the top. The highest bits select a set of eight ways, which is one cache line. The other
+//! bits are stored, with the token's kind below them, so no two entries are confused.
 
 use crate::cuckoo::bucket::Found;
 use crate::cuckoo::scheme::Token;
 use crate::labels::{Label, Labels, LabelsMut, NoLabels};
 use crate::{Words, WordsMut};
 
-/// Words of one stash: a cache line with the hot word, then the sets.
+/// The number of words of a stash: a cache line with the hot word, then the sets.
 pub const WORDS: u32 = HOT_WORDS + SETS * WAYS;
 
-/// Labels of one stash, if any are kept: one for each way.
+/// The number of labels of a stash, if labels are kept: one for each way.
 pub const LABELS: u32 = SETS * WAYS;
 
 const HOT_WORD: u32 = 0;
@@ -21,7 +22,7 @@ const SET_BITS: u32 = 9;
 const SETS: u32 = 1 << SET_BITS;
 const WAYS: u32 = 8;
 
-/// The stash that a map begins with, and the labels of its words, if any are kept.
+/// The stash at the beginning of a map, and the labels of its ways if labels are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Stash<W, L = NoLabels> {
     words: W,
@@ -37,19 +38,19 @@ impl<W: Words> Stash<W> {
 }
 
 impl<W: Words, L> Stash<W, L> {
-    /// The same with these labels.
+    /// The stash at the beginning of `words`, with these labels.
     #[inline(always)]
     pub const fn labelled(words: W, labels: L) -> Self {
         Self { words, labels }
     }
 
-    /// How many entries it holds. Zero is all that most packets ask.
+    /// The number of entries. Most packets read only this and find zero.
     #[inline(always)]
     pub fn count(&self) -> u64 {
         self.words.load(HOT_WORD)
     }
 
-    /// Does it hold this entry?
+    /// True if the stash holds this entry.
     #[inline(always)]
     pub fn holds(&self, token: Token) -> bool {
         let (first, code) = place(token);
@@ -61,7 +62,7 @@ impl<W: Words, L> Stash<W, L> {
         found.any()
     }
 
-    /// The number of the way in which it holds this entry, which is that of its label.
+    /// The number of the way that holds this entry, which is also the number of its label.
     #[inline(always)]
     fn way_of(&self, token: Token) -> Option<u32> {
         let (first, code) = place(token);
@@ -77,14 +78,14 @@ impl<W: Words, L> Stash<W, L> {
 }
 
 impl<W: Words, L: Labels> Stash<W, L> {
-    /// The label of this entry, if it holds it.
+    /// The label of this entry, if the stash holds it.
     #[inline(always)]
     pub fn label_of(&self, token: Token) -> Option<Label> {
         Some(self.labels.label(self.way_of(token)?))
     }
 }
 
-/// The first way of the set that an entry belongs into, and what stands for it there.
+/// The first way of an entry's set, and the code of the entry there.
 #[inline(always)]
 const fn place(token: Token) -> (u32, u64) {
     (HOT_WORDS + set_of(token) * WAYS, token.bits << SET_BITS | token.kind)
@@ -96,7 +97,7 @@ const fn set_of(token: Token) -> u32 {
 }
 
 impl<W: WordsMut, L: LabelsMut> Stash<W, L> {
-    /// Lets an entry in; says whether its set had room. Readers see it when this returns.
+    /// Adds an entry. Returns whether its set had room. Readers find it when this returns.
     pub fn insert(&self, token: Token, label: Label) -> bool {
         if self.holds(token) {
             return true;
@@ -111,12 +112,12 @@ impl<W: WordsMut, L: LabelsMut> Stash<W, L> {
         true
     }
 
-    /// Replaces the label of an entry, if it is there.
+    /// Replaces the label of an entry, if the stash holds it.
     pub fn relabel(&self, token: Token, label: Label) {
         self.way_of(token).into_iter().for_each(|way| self.labels.write(way, label));
     }
 
-    /// Takes an entry out; says whether it was there.
+    /// Removes an entry. Returns whether the stash held it.
     pub fn remove(&self, token: Token) -> bool {
         let Some(way) = self.way_of(token) else { return false };
         self.words.store(HOT_WORDS + way, 0);

@@ -1,4 +1,4 @@
-//! What is blocked: an address or a prefix of either family, and how an operator writes it.
+//! Targets: the addresses and prefixes that a list can contain, and their written form.
 
 mod error;
 mod parse;
@@ -12,19 +12,19 @@ pub use error::ParseTargetError;
 pub use prefix::{Address, Prefix, Prefix4, Prefix6, PrefixError};
 pub use span::{Pieces, Span};
 
-/// One thing to block: a single address or a prefix.
+/// A single address or a prefix of either family.
 ///
 /// Ordered by family, IPv4 first, then by address, then by length.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    /// IPv4.
+    /// An IPv4 address or prefix.
     V4(Prefix4),
-    /// IPv6.
+    /// An IPv6 address or prefix.
     V6(Prefix6),
 }
 
 impl Target {
-    /// Is every address of `other` one of these?
+    /// True if this target contains every address of `other`.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -34,13 +34,13 @@ impl Target {
         }
     }
 
-    /// Is `address` one of these? An IPv4-mapped address stands for its IPv4 address.
+    /// True if this target contains `address`. An IPv4-mapped address counts as its IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.covers(&address.into())
     }
 
-    /// Is this a single address?
+    /// True for a single address.
     #[must_use]
     pub fn is_host(&self) -> bool {
         match self {
@@ -49,8 +49,8 @@ impl Target {
         }
     }
 
-    /// Does it name a good part of all addresses there are: a prefix shorter than /8, or than /16 of IPv6? Most who write
-    /// such a one have slipped.
+    /// True for a large part of all addresses: an IPv4 prefix shorter than /8 or an IPv6 prefix shorter than
+    /// /16. Such a prefix is usually a typing error.
     #[must_use]
     pub fn is_wide(&self) -> bool {
         match self {
@@ -78,8 +78,8 @@ impl From<Ipv4Addr> for Target {
     }
 }
 
-/// A dual-stack socket names its IPv4 peers in IPv4-mapped form, but their packets carry IPv4: so such an
-/// address becomes an IPv4 target.
+/// A dual-stack socket reports IPv4 peers in IPv4-mapped form, but their packets are IPv4. Such an address
+/// therefore becomes an IPv4 target.
 impl From<Ipv6Addr> for Target {
     fn from(address: Ipv6Addr) -> Self {
         match address.to_ipv4_mapped() {

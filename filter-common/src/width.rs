@@ -1,35 +1,35 @@
-//! Numbers of one width, their products, and what undoes these.
+//! Numbers of a certain width in bits, their products, and the inverses of these.
 
 /// A width of numbers in bits: from 2 to 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Width(u32);
 
 impl Width {
-    /// This many bits.
+    /// The width of `bits` bits.
     #[inline(always)]
     pub const fn new(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// How many bits.
+    /// The number of bits of this width.
     #[inline(always)]
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// `number` times `factor`, as far as that fits into this width.
+    /// The product of `number` and `factor`, truncated to this width.
     #[inline(always)]
     pub const fn times(self, number: u64, factor: Factor) -> u64 {
         self.product(number, factor.odd)
     }
 
-    /// What gives `number` when it is multiplied by `factor`.
+    /// The number that gives `number` when multiplied by `factor`.
     #[inline(always)]
     pub const fn divided(self, number: u64, factor: Factor) -> u64 {
         self.product(number, factor.inverse)
     }
 
-    /// The product of two numbers, as far as it fits into this width. 32 bits have instructions of their own.
+    /// The product of two numbers, truncated to this width. There are special instructions for 32 bits.
     #[inline(always)]
     const fn product(self, number: u64, factor: u64) -> u64 {
         if self.0 == u32::BITS {
@@ -39,7 +39,7 @@ impl Width {
         }
     }
 
-    /// The number with its upper half folded onto its lower one. Folding again undoes it.
+    /// Folds the upper half of a number onto the lower one. Folding twice gives the number back.
     #[inline(always)]
     pub const fn fold(self, number: u64) -> u64 {
         if self.0 == u32::BITS {
@@ -49,13 +49,14 @@ impl Width {
         }
     }
 
-    /// As many of the lowest bits of a number as this width has.
+    /// The lowest bits of a number, as many as this width has.
     #[inline(always)]
     pub const fn cut(self, number: u64) -> u64 {
         number & (u64::MAX >> (64 - self.0))
     }
 
-    /// Spreads numbers: the highest bits of what comes out differ most for numbers in a row. Zero goes to zero.
+    /// Spreads numbers, so that the highest bits of the results differ most for consecutive numbers. Zero
+    /// stays zero.
     #[inline(always)]
     pub const fn spread(self, number: u64) -> u64 {
         // 2^width divided by the golden ratio does that best (Knuth, volume 3, section 6.4).
@@ -63,7 +64,7 @@ impl Width {
     }
 }
 
-/// An odd factor: multiplying by it can be undone in every width.
+/// An odd factor. Multiplication by it is invertible in every width.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor {
     odd: u64,
@@ -71,14 +72,15 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// This one; an even one could not be undone.
+    /// The factor with this value, which must be odd: an even one has no inverse.
     #[inline(always)]
     pub const fn new(odd: u64) -> Self {
         Self { odd, inverse: inverse(odd) }
     }
 }
 
-/// What an odd number must be multiplied by to give 1. Each step doubles the bits that are right, three at first.
+/// The number whose product with an odd number is 1. Three bits are right at first, and each step doubles
+/// them.
 #[inline(always)]
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;

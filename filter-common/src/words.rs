@@ -1,19 +1,19 @@
-//! Where the words of a table live: a BPF map seen by the program, the same map seen by the daemon, or memory.
+//! Access to the words of a table: a BPF map in the program, the same map in the daemon, or plain memory.
 
 use core::cell::Cell;
 
 /// Words that can be read one at a time, each by a single load.
 pub trait Words {
-    /// The word at `index`, which is one of them.
+    /// The word at `index`, which must exist.
     fn load(&self, index: u32) -> u64;
 
-    /// Those from the word `first` on.
+    /// The words from number `first` on.
     #[inline(always)]
     fn rest(&self, first: u32) -> impl Words {
         Rest { words: self, first }
     }
 
-    /// Those from this byte on, with which a word begins.
+    /// The words from this byte on. A word must begin at it.
     #[inline(always)]
     fn rest_at(&self, byte: u64) -> impl Words {
         Rest { words: self, first: (byte / 8) as u32 }
@@ -22,12 +22,12 @@ pub trait Words {
 
 /// Words that can also be changed, each by a single store.
 ///
-/// Stores take `&self`: readers on other processors look on while they happen.
+/// Stores take `&self`, because readers on other processors read at the same time.
 pub trait WordsMut: Words {
     /// Replaces the word at `index`.
     fn store(&self, index: u32, word: u64);
 
-    /// The same, unless it is this word already: what readers have near stays there.
+    /// Replaces the word at `index` only if it differs. An unchanged word stays in the caches of readers.
     fn change(&self, index: u32, word: u64) {
         if self.load(index) != word {
             self.store(index, word);
@@ -35,7 +35,7 @@ pub trait WordsMut: Words {
     }
 }
 
-/// All but the first of some words.
+/// The words that remain after the first ones are skipped.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest<W> {
     words: W,
@@ -43,22 +43,22 @@ pub struct Rest<W> {
 }
 
 impl<W> Rest<W> {
-    /// Those of `words` from the word `first` on.
+    /// The words of `words` from number `first` on.
     pub const fn new(words: W, first: u32) -> Self {
         Self { words, first }
     }
 
-    /// All of them.
+    /// All words, including the skipped ones.
     pub const fn all(&self) -> &W {
         &self.words
     }
 
-    /// The same, to be replaced.
+    /// Mutable access to all words, so that they can be replaced.
     pub const fn all_mut(&mut self) -> &mut W {
         &mut self.words
     }
 
-    /// The number of the first.
+    /// The number of the first word.
     pub const fn first(&self) -> u32 {
         self.first
     }
@@ -100,7 +100,7 @@ impl<W: WordsMut + ?Sized> WordsMut for &W {
     }
 }
 
-/// Plain memory, for tables that nobody reads yet.
+/// Plain memory, for tables that no packet reads.
 impl Words for [Cell<u64>] {
     fn load(&self, index: u32) -> u64 {
         self[index as usize].get()

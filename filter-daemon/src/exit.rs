@@ -1,30 +1,29 @@
-//! The exit codes: what a script learns from filterd without reading a word.
+//! The exit codes, from which scripts learn the result of a command.
 
 use std::process::ExitCode;
 
 use crate::control::wire::Failure;
 
-/// How a command ended. The numbers are a promise to scripts.
+/// How a command ended. Scripts rely on the numbers, so they never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done, or yes.
+    /// Done, or the answer is yes.
     Done = 0,
-    /// No: the address is not dropped, or after a remove still blocked.
+    /// No: the address is not dropped, or it is still blocked after a remove.
     No = 1,
     /// The command line or a target was not understood.
     Usage = 2,
     /// The configuration is not valid.
     Config = 3,
-    /// Nothing changed, and `--strict` asked for a change.
+    /// Nothing changed, although `--strict` asked for a change.
     Unchanged = 4,
-    /// The guard refused.
+    /// The daemon refused, for example because of the guard.
     Refused = 5,
-    /// The daemon does not run, or its user may not be asked by this one.
+    /// The daemon does not run, or this user may not send requests to it.
     Unreachable = 6,
-    /// Some of it was done, some not.
+    /// Only a part was done.
     Partly = 7,
-    /// The kernel refused.
     Kernel = 8,
 }
 

@@ -1,9 +1,9 @@
-//! filterd: drops packets by source address at the earliest point the kernel has.
+//! filterd drops packets by source address at the earliest point that the kernel offers.
 //!
-//! `cli` parses what was typed, `command` carries a verb out by asking the daemon through `control`; `daemon` owns the
-//! `blocklist` and the tables in the `kernel`, fed by `config` and `source`.
+//! `cli` parses the command line, and `command` carries out a command by asking the daemon through `control`.
+//! `daemon` owns the `blocklist` and the tables in the `kernel`, which it fills from `config` and `source`.
 
-/// Files of `tests/harness` that unit tests include name this crate as other packages do.
+/// Unit tests include files of `tests/harness`, which refer to this crate by its name.
 #[cfg(test)]
 extern crate self as filterd;
 

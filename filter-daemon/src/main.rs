@@ -1,4 +1,4 @@
-//! The binary: the daemon, and the commands that talk to it.
+//! The binary: the daemon, and the commands that send requests to it.
 
 use std::process::ExitCode;
 

@@ -1,42 +1,41 @@
-//! How much memory is there, and what limits it.
+//! Finds out how much memory is free, and what limits it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the groups of processes are whose memory is limited.
+/// The mount point of cgroups, which may limit memory.
 const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Memory that is free for a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
-    /// In bytes.
     pub bytes: u64,
-    /// The cgroup whose limit leaves no more; none if it is the machine that has no more.
+    /// The cgroup with the smallest remainder; none if the machine itself has less.
     pub limit: Option<String>,
 }
 
-/// Memory that this process takes, in bytes.
+/// The resident memory of this process, in bytes.
 pub fn own() -> u64 {
     field(&read("/proc/self/status"), "VmRSS:").unwrap_or_default()
 }
 
-/// Memory that the machine has, in bytes.
+/// The memory of the machine, in bytes.
 pub fn of_the_machine() -> Option<u64> {
     field(&read("/proc/meminfo"), "MemTotal:")
 }
 
-/// Memory that is free on the machine, in bytes, whatever limits this process.
+/// The free memory of the machine, in bytes, without limits of this process.
 pub fn free_on_the_machine() -> Option<u64> {
     field(&read("/proc/meminfo"), "MemAvailable:")
 }
 
-/// Memory that is free for this process: the machine's, or the least that any of its cgroups leaves. None where nothing is
-/// told.
+/// The memory that is free for this process: that of the machine, or the smallest remainder of its cgroups.
+/// None if the kernel reports neither.
 pub fn available() -> Option<Available> {
     available_to(None)
 }
 
-/// The same for another process.
+/// The memory that is free for another process, or for this one if none is given.
 pub fn available_to(process: Option<u32>) -> Option<Available> {
     let machine = free_on_the_machine().map(|bytes| Available { bytes, limit: None });
     let groups = cgroups(process);
@@ -47,13 +46,13 @@ pub fn available_to(process: Option<u32>) -> Option<Available> {
     machine.into_iter().chain(limited).min_by_key(|available| available.bytes)
 }
 
-/// A number of kilobytes behind its name.
+/// A number of kilobytes after its name, in bytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(value.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
-/// The process' cgroup and all above it.
+/// The process's cgroup and all above it.
 fn cgroups(process: Option<u32>) -> Vec<PathBuf> {
     let process = process.map_or_else(|| "self".to_owned(), |process| process.to_string());
     let text = read(&format!("/proc/{process}/cgroup"));
@@ -61,7 +60,7 @@ fn cgroups(process: Option<u32>) -> Vec<PathBuf> {
     Path::new(GROUPS).join(own).ancestors().map(Path::to_owned).collect()
 }
 
-/// What a cgroup may still take; none if it has no limit.
+/// The memory that a cgroup may still use; none without a limit.
 fn left_in(group: &Path) -> Option<u64> {
     let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
     Some(number("memory.max")?.saturating_sub(number("memory.current")?))

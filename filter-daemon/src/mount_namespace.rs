@@ -1,5 +1,5 @@
-//! Mount namespaces: a BPF file system, and what is pinned in it, ends with the last mount namespace that has it. `ip netns exec`
-//! makes a namespace of its own, and so does each container.
+//! Finds out whether pins last. A BPF file system and its pins end with the last mount namespace that
+//! contains it. `ip netns exec` creates such a namespace, and so does each container.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,20 +10,21 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 
 use crate::net_namespace;
 
-/// No process has so many ancestors.
+/// No process has that many ancestors.
 const MOST_ANCESTORS: usize = 1024;
 
-/// Is there a BPF file system at this place, or above it?
+/// Whether there is a BPF file system at this path or above it.
 pub fn has_bpffs(place: &Path) -> bool {
     let found = place.ancestors().find_map(|path| statfs(path).ok());
     found.is_some_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// Do pins at this place end with our mount namespace? `was_there` says that somebody else has mounted their file system.
-/// In doubt they do not.
+/// Whether pins at this path end with the mount namespace of this process. `was_there` says that another
+/// process mounted their file system. If in doubt, the answer is no.
 ///
-/// The first process has the mounts that last. Where it is no ancestor of ours, or we are it, we are in a container whose
-/// runtime has mounted what lasts. What filterd itself has mounted there lasts only if that reaches other namespaces.
+/// Mounts of process 1 last. If process 1 is this process or not one of its ancestors, this is a container,
+/// whose runtime has mounted what lasts. A file system that filterd mounted there lasts only if the mount
+/// propagates to other namespaces.
 pub fn ends_with_ours(proc: &Path, place: &Path, was_there: bool) -> bool {
     let Ok(found) = fs::metadata(place) else { return false };
     let device = format!("{}:{}", major(found.dev()), minor(found.dev()));
@@ -38,7 +39,8 @@ pub fn ends_with_ours(proc: &Path, place: &Path, was_there: bool) -> bool {
     }
 }
 
-/// Would a file system that is mounted at this place end with our mount namespace? In doubt it would not.
+/// Whether a file system mounted at this path would end with the mount namespace of this process. If in
+/// doubt, the answer is no.
 pub fn would_end_with_ours(proc: &Path, place: &Path) -> bool {
     let first = mounts_of(proc, "1").filter(|_| !is_first(proc) && descends_from_first(proc));
     let (Some(first), Some(ours)) = (first, mounts_of(proc, "self")) else { return false };
@@ -47,7 +49,7 @@ pub fn would_end_with_ours(proc: &Path, place: &Path) -> bool {
     !around.is_shared && first.iter().all(|mount| mount.id != around.id)
 }
 
-/// How filterd is started so that its pins last.
+/// How to start filterd so that its pins last.
 pub fn cure() -> String {
     match net_namespace::name() {
         Some(name) => format!(
@@ -62,11 +64,11 @@ pub fn cure() -> String {
 
 /// One line of /proc/PID/mountinfo.
 struct Mount {
-    /// No other mount of any namespace has it.
+    /// Unique among the mounts of all namespaces.
     id: String,
     device: String,
     point: String,
-    /// What is mounted below it is mounted in other namespaces, too.
+    /// Mounts below it propagate to other namespaces.
     is_shared: bool,
     kind: String,
 }
@@ -98,7 +100,7 @@ fn descends_from_first(proc: &Path) -> bool {
     ancestors.take(MOST_ANCESTORS).any(|ancestor| ancestor == 1)
 }
 
-/// A number of /proc/PID/status.
+/// A number in /proc/PID/status.
 fn status(proc: &Path, process: &str, field: &str) -> Option<u32> {
     let text = fs::read_to_string(proc.join(process).join("status")).ok()?;
     text.lines().find_map(|line| line.strip_prefix(field)?.trim().parse().ok())
@@ -110,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// A /proc of a process with these parents, up to the last, whose pins lie in `place`.
+    /// A /proc of a process with these parents, in order. Its pins are in `place`.
     struct Proc(TempDir);
 
     impl Proc {
@@ -129,7 +131,8 @@ mod tests {
             fs::write(path, text).unwrap();
         }
 
-        /// These are the mounts of this process: its number, and how the BPF file system is shared; none without one.
+        /// Adds the mounts of a process: the mount number, and how the BPF file system is shared, or none
+        /// without one.
         fn mounts(self, process: &str, id: u32, how: Option<&str>) -> Self {
             let device = fs::metadata(self.0.path()).unwrap().dev();
             let (major, minor) = (major(device), minor(device));
@@ -154,14 +157,15 @@ mod tests {
         }
     }
 
-    /// `ip netns exec`, also where an earlier filterd has mounted it.
+    /// The case of `ip netns exec`, also if an earlier filterd mounted the file system.
     #[test]
     fn pins_of_an_own_namespace_end_with_it() {
         let proc = Proc::new(800, &[700, 1, 0]).mounts("self", 9, Some("")).mounts("1", 2, None);
         assert!(proc.ends(false) && proc.ends(true));
     }
 
-    /// We are its first process, or were started in it from outside, beside one that only keeps a pod together.
+    /// This process is the first one of the container, or was started in it from outside, beside one that
+    /// only holds a pod together.
     #[test]
     fn pins_in_a_container_last_where_its_runtime_mounts_them() {
         for (pid, first) in [(1, Some("")), (30, None)] {

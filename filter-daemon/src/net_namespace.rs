@@ -1,16 +1,18 @@
-//! Network namespaces: a filterd filters the interfaces of one, and guards what its own host needs there.
+//! Network namespaces. A filterd filters the interfaces of one namespace, and guards the addresses that its
+//! host needs there.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What tells ours from others until the machine is booted anew; none where we may not look.
+/// Identifies the namespace of this process until the next boot; none if it may not be read.
 pub fn ours() -> Option<String> {
     of(Path::new("/proc"), "self")
 }
 
-/// Is that of this filterd another than ours? In doubt it is not: where we may not look, and where the process of this number
-/// is none of filterd's, as with a daemon that counts processes in a namespace of its own.
+/// Whether the filterd with this process id is in another namespace. If in doubt, the answer is no: if the
+/// namespaces may not be read, or if the process is not filterd. A daemon with its own process namespace
+/// reports a number that means another process here.
 pub fn is_another(proc: &Path, pid: u32) -> bool {
     let comm = fs::read_to_string(proc.join(pid.to_string()).join("comm"));
     let is_filterd = comm.is_ok_and(|comm| comm.starts_with("filterd"));
@@ -20,7 +22,7 @@ pub fn is_another(proc: &Path, pid: u32) -> bool {
     }
 }
 
-/// What `ip netns` calls ours, if it has a name.
+/// The name that `ip netns` gives to this namespace, if any.
 pub fn name() -> Option<String> {
     name_among(Path::new("/run/netns"), &fs::metadata("/proc/self/ns/net").ok()?)
 }

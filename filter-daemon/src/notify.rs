@@ -1,5 +1,5 @@
-//! What the service manager is told (sd_notify): that filterd is ready, that it is alive, what it does. Where there is none,
-//! nobody is told, and it costs nothing.
+//! Reports to the service manager (sd_notify) that filterd is ready, that it is alive, and its state. Without
+//! a service manager, nothing happens.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -9,13 +9,13 @@ use std::{env, io, process, thread};
 
 use crate::clock;
 
-/// How often what filterd does is told anew, if it is something else by then.
+/// How often the state is reported again, if it has changed.
 const STATUS: Duration = Duration::from_secs(10);
 
-/// While lists are read and tables filled, the service manager waits so much longer,
+/// How much more time is requested while lists are read and tables filled.
 const EXTENSION: Duration = Duration::from_secs(60);
 
-/// and is told so this often.
+/// How often that request is repeated.
 const EXTENDED_EVERY: Duration = Duration::from_secs(10);
 
 /// The service manager, if there is one.
@@ -28,28 +28,29 @@ pub struct Notify {
 struct Manager {
     /// Opened before privileges are given up.
     socket: UnixDatagram,
-    /// How often it wants to hear something.
+    /// How often to report.
     every: Duration,
-    /// When that was done last.
+    /// The time of the last report.
     told: Instant,
     status: String,
 }
 
-/// As long as it is there, the service manager is asked for more time.
+/// Requests more time from the service manager until it is dropped.
 #[must_use]
 pub struct Starting {
     _ends: Option<Sender<()>>,
 }
 
 impl Notify {
-    /// Whoever the environment names.
+    /// The service manager that the environment names.
     pub fn from_environment() -> Self {
         let socket = env::var("NOTIFY_SOCKET").ok().and_then(|name| connect(&name).ok());
         let watchdog = watchdog(|name| env::var(name).ok());
         Self { manager: socket.map(|socket| Manager::new(socket, watchdog)) }
     }
 
-    /// Asks for time until all is loaded. A thread of its own does, since loading is what this one does.
+    /// Requests time until everything is loaded. A separate thread does this, because the present one is busy
+    /// loading.
     pub fn starting(&self) -> Starting {
         let socket = self.manager.as_ref().and_then(|manager| manager.socket.try_clone().ok());
         let Some(socket) = socket else { return Starting { _ends: None } };
@@ -66,7 +67,7 @@ impl Notify {
         Starting { _ends: thread.is_ok().then_some(ends) }
     }
 
-    /// The filter does what it is to do.
+    /// Reports that the filter works.
     pub fn ready(&mut self, status: String) {
         if let Some(manager) = &mut self.manager {
             send(&manager.socket, &format!("READY=1\nSTATUS={status}"));
@@ -74,20 +75,20 @@ impl Notify {
         }
     }
 
-    /// filterd is about to end.
+    /// Reports that filterd is about to end.
     pub fn stopping(&self) {
         if let Some(manager) = &self.manager {
             send(&manager.socket, "STOPPING=1\nSTATUS=stopping");
         }
     }
 
-    /// How long until it is to hear something.
+    /// The time until the next report is due.
     pub fn until_due(&self) -> Option<Duration> {
         let manager = self.manager.as_ref()?;
         Some(manager.every.saturating_sub(clock::instant().duration_since(manager.told)))
     }
 
-    /// The loop goes round, and does this.
+    /// Reports that the loop runs, and the state if it has changed.
     pub fn alive(&mut self, status: impl FnOnce() -> String) {
         if self.until_due().is_none_or(|left| !left.is_zero()) {
             return;
@@ -110,7 +111,7 @@ impl Manager {
     }
 }
 
-/// How long it bears silence from this process, if it does not bear it for ever.
+/// The longest silence of this process that the watchdog accepts, if it is enabled.
 fn watchdog(variable: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     let is_ours = variable("WATCHDOG_PID").is_none_or(|pid| pid == process::id().to_string());
     let micros = variable("WATCHDOG_USEC").filter(|_| is_ours)?.parse().ok()?;
@@ -127,7 +128,7 @@ fn connect(name: &str) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// Whoever does not listen is not waited for: the watchdog tells what comes of that.
+/// Sends without waiting. If the service manager does not read, its watchdog handles that.
 fn send(socket: &UnixDatagram, words: &str) {
     _ = socket.send(words.as_bytes());
 }

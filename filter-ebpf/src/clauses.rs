@@ -1,7 +1,8 @@
-//! The clauses: for each slot its maps, functions that look a source up in them, and two that count it for its list.
+//! The clauses: for each slot, its maps, functions that look a source up in them, and two that count it for
+//! its list.
 //!
-//! Everything here is asked after a miss in what is blocked on all ports, and by the program for ports alone. What it needs of
-//! the packet it reads again.
+//! This is called after a miss in the set that is blocked on all ports, and by the program for ports only.
+//! It reads the packet again for what it needs.
 #![allow(
     unsafe_code,
     reason = "the maps are names that the loader fills in, and the functions must keep theirs"
@@ -20,7 +21,7 @@ use crate::frame::{Anywhere, Context, InPlace};
 use crate::length_by_length::{self, LengthByLength};
 use crate::maps::{LabelMaps, Map, Maps, SETTINGS, SetMaps, count, label_of_six, read};
 
-/// What becomes of a packet by its port. A function of its own, which the verifier walks once.
+/// Judges a packet by its port, in a separate function that the verifier walks once.
 #[inline(always)]
 pub fn judge_by_port(context: *mut xdp_md) -> Told {
     Told(filterd_by_port(context))
@@ -33,7 +34,7 @@ extern "C" fn filterd_by_port(context: *mut xdp_md) -> u32 {
     judge::judge_by_port(&InPlace::again(&context), &Maps { context: &context }).0
 }
 
-/// The same of an IPv4 packet from this address.
+/// Judges an IPv4 packet from this address by its port.
 #[inline(always)]
 pub fn judge4_by_port(context: *mut xdp_md, address: u32) -> Told {
     Told(filterd_by_port4(context, address))
@@ -45,7 +46,7 @@ extern "C" fn filterd_by_port4(context: *mut xdp_md, address: u32) -> u32 {
     judge::judge4_by_port(&Anywhere { context }, address, &Maps { context: &Context::of(context) }).0
 }
 
-/// The same of an IPv6 packet.
+/// Judges an IPv6 packet from this address by its port.
 #[inline(always)]
 pub fn judge6_by_port(context: *mut xdp_md, address: Address6) -> Told {
     Told(filterd_by_port6(context, address.high, address.low))
@@ -58,7 +59,7 @@ extern "C" fn filterd_by_port6(context: *mut xdp_md, high: u64, low: u64) -> u32
     judge::judge6_by_port(&Anywhere { context }, Address6 { high, low }, &tables).0
 }
 
-/// Does this clause want a packet dropped that is sent to this port?
+/// Returns whether this clause wants packets to this port dropped.
 #[inline(always)]
 pub fn wants(slot: Slot, port: Port) -> Wants {
     Wants::of(filterd_wants(slot.number() as u32, port.number()))
@@ -67,7 +68,8 @@ pub fn wants(slot: Slot, port: Port) -> Wants {
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_wants(slot: u32, port: u32) -> u32 {
-    // A verifier that comes here alone does not know that it is a slot.
+    // The verifier also checks this function alone, and then does not know that this is the number of a
+    // slot.
     let settings = &SETTINGS.ports[slot as usize & (SLOTS - 1)];
     let range = |number: usize| read(&settings.ranges[number]);
     ports::wants(read(&settings.except) != 0, range, Port::of(port)) as u32
@@ -75,7 +77,7 @@ extern "C" fn filterd_wants(slot: u32, port: u32) -> u32 {
 
 const _: () = assert!(SLOTS.is_power_of_two());
 
-/// Counts an IPv4 packet for its list, which a clause holds and drops as it has been told.
+/// Counts an IPv4 packet for its list. `found` says which clause holds its source.
 #[inline(always)]
 pub fn count4(address: u32, found: Told, counted: Counted) {
     filterd_count_clause4(found.0, address, counted as u32);
@@ -88,7 +90,7 @@ extern "C" fn filterd_count_clause4(found: u32, address: u32, counted: u32) -> u
     count_in4(found.slot(), address, found.is(Reason::Network4).into(), counted)
 }
 
-/// The same of an IPv6 packet.
+/// Counts an IPv6 packet for its list.
 #[inline(always)]
 pub fn count6(address: Address6, found: Told, counted: Counted) {
     filterd_count_clause6(found.0, address.high, address.low, counted as u32);
@@ -161,7 +163,7 @@ macro_rules! clauses {
             label_of_six(&set, &labels, (kind, number, more))
         })*
 
-        /// Does it block this IPv4 address on some ports?
+        /// Returns whether this clause blocks an IPv4 address on some ports.
         #[inline(always)]
         pub fn holds4(slot: Slot, address: u32) -> Told {
             match slot.number() {
@@ -170,7 +172,7 @@ macro_rules! clauses {
             }
         }
 
-        /// The same of an IPv6 address.
+        /// Returns whether this clause blocks an IPv6 address on some ports.
         #[inline(always)]
         pub fn holds6(slot: Slot, address: Address6) -> Told {
             match slot.number() {

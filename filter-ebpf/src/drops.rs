@@ -1,4 +1,4 @@
-//! What is to be dropped is counted by interface, in packets and bytes. A miss knows nothing of it.
+//! Counts drops by interface, in packets and bytes. A miss does none of this.
 #![allow(unsafe_code, reason = "counters are reached by raw pointers")]
 
 use aya_ebpf::helpers::generated::bpf_xdp_get_buff_len;
@@ -7,8 +7,8 @@ use filter_common::counters;
 use crate::frame::Context;
 use crate::{maps, samples};
 
-/// Counts a packet under this number among drops. In line: where returns are guarded (retbleed, SRSO) a call takes as long as all
-/// the rest.
+/// Counts a packet under this number of the drop counters. This is in line, because a call takes as long as
+/// all the rest where returns are guarded (retbleed, SRSO).
 #[inline(always)]
 pub fn count(context: &Context, number: u32) {
     let context = context.get();
@@ -17,7 +17,7 @@ pub fn count(context: &Context, number: u32) {
     let interface = unsafe { (*context).ingress_ifindex };
     let slot = if interface < counters::NUMBERED {
         let slot = slots.wrapping_add(interface as usize);
-        // SAFETY: there is a byte for each of these numbers. Volatile, since the daemon changes it.
+        // SAFETY: there is a byte for each of these numbers. Volatile, because the daemon changes it.
         unsafe { slot.read_volatile() }.into()
     } else {
         counters::OTHER
@@ -34,7 +34,8 @@ pub fn count(context: &Context, number: u32) {
 
 #[inline(always)]
 fn add(counter: *mut u64, more: u64) {
-    // SAFETY: it is in this processor's row, as the verifier has made sure, and no other program interrupts this one to change it.
+    // SAFETY: it is in this processor's row, as the verifier has checked, and no other program interrupts
+    // this one to change it.
     let before = unsafe { counter.read_volatile() };
     // SAFETY: as above.
     unsafe { counter.write_volatile(before + more) }

@@ -1,4 +1,4 @@
-//! The egress program: remembers what this host begins, and lets everything go on its way.
+//! The egress program: records the flows that this host begins, and lets every packet pass.
 
 #![no_std]
 #![no_main]
@@ -16,15 +16,15 @@ use aya_ebpf::macros::{btf_map, classifier};
 use aya_ebpf::programs::TcContext;
 use filter_common::flow::{self, BEGUN, Bytes, COUNTERS, ENTRIES, Key, Memory, WORDS};
 
-/// When each flow was last sent something.
+/// When this host last sent a packet of each flow.
 #[btf_map]
 static FLOWS: LruHashMap<[u64; flow::KEY_WORDS], u64, ENTRIES> = LruHashMap::new();
 
-/// The UDP ports that begin flows, which the daemon knows, and how many flows were begun.
+/// The UDP ports that begin flows, written by the daemon, and counters of begun flows.
 #[btf_map]
 static PORTS: Array<[u64; WORDS as usize], 1, { BPF_F_MMAPABLE as usize }> = Array::new();
 
-/// Whatever others have attached behind it goes on, and so does the packet.
+/// Programs that others have attached after this one still run, and the packet continues.
 #[classifier]
 pub fn filterd_egress(ctx: TcContext) -> i32 {
     if let Some(ports) = PORTS.get(0)
@@ -39,16 +39,17 @@ pub fn filterd_egress(ctx: TcContext) -> i32 {
 fn begins(ports: &[u64; WORDS as usize], port: u16) -> bool {
     let word = usize::from(port >> 6);
     #[allow(unsafe_code, reason = "the daemon changes it")]
-    // SAFETY: it was a reference. Volatile, because the daemon changes it meanwhile.
+    // SAFETY: the pointer comes from a reference. Volatile, because the daemon changes it meanwhile.
     let word = unsafe { (&raw const ports[word]).read_volatile() };
     word >> (port & 63) & 1 != 0
 }
 
-/// Each processor has a counter of its own, as far as there are any: nothing interrupts a packet that is sent to send another.
+/// Each processor has a counter of its own, up to `COUNTERS` processors. On one processor, no packet that
+/// is sent interrupts another one.
 #[inline(always)]
 fn count(ports: &[u64; WORDS as usize]) {
     #[allow(unsafe_code, reason = "which processor is told by a helper")]
-    // SAFETY: it takes nothing and returns a number.
+    // SAFETY: the helper takes no argument and returns a number.
     let processor = unsafe { bpf_get_smp_processor_id() };
     let counter = (&raw const ports[(BEGUN + processor % COUNTERS) as usize]).cast_mut();
     #[allow(unsafe_code, reason = "a map is read")]
@@ -61,7 +62,7 @@ fn count(ports: &[u64; WORDS as usize]) {
     }
 }
 
-/// What is remembered.
+/// The memory of flows, as the map.
 struct Flows;
 
 impl Memory for Flows {
@@ -70,14 +71,14 @@ impl Memory for Flows {
         flow_map::last((&raw const FLOWS).cast_mut().cast(), key)
     }
 
-    /// Where there is no room, not even after others were forgotten, the next packet of it tries again.
+    /// If there is no room even after older flows were evicted, the flow's next packet tries again.
     #[inline(always)]
     fn note(&self, key: &Key, now: u64) {
         _ = FLOWS.insert(key.0, now, 0);
     }
 }
 
-/// A frame that is sent.
+/// A frame that this host sends.
 struct Sent<'a>(&'a TcContext);
 
 impl Bytes for Sent<'_> {
@@ -86,10 +87,11 @@ impl Bytes for Sent<'_> {
         let mut copy = MaybeUninit::<[u32; N]>::uninit();
         let frame = self.0.skb.skb.cast();
         #[allow(unsafe_code, reason = "a frame is copied by a helper")]
-        // SAFETY: there is room for so many bytes, and the context is the one that the program was called with.
+        // SAFETY: there is room for this many bytes, and the context is the one that the program was called
+        // with.
         let refused = unsafe { bpf_skb_load_bytes(frame, at as u32, copy.as_mut_ptr().cast(), 4 * N as u32) };
         #[allow(unsafe_code, reason = "a frame is copied by a helper")]
-        // SAFETY: the kernel has written all of it, and numbers may be any bytes.
+        // SAFETY: the kernel has written all of it, and any bytes form valid numbers.
         (refused == 0).then(|| unsafe { copy.assume_init() })
     }
 }

@@ -1,4 +1,4 @@
-//! The packet where it lies: every read is checked against its end, as the verifier demands.
+//! Reads the packet in memory. Every read is checked against the packet's end, as the verifier demands.
 #![allow(unsafe_code, reason = "a packet is reached by raw pointers, nothing else")]
 
 use core::mem::MaybeUninit;
@@ -16,41 +16,40 @@ const IPV4_SOURCE: usize = 12;
 const IPV6_HEADER: usize = 40;
 const IPV6_SOURCE: usize = 8;
 
-/// The context that the program was called with, in a place in memory: a miss needs it no more, and has no register to keep
-/// it in.
+/// The context that the program was called with, kept in memory. A miss does not need it any more, and has
+/// no register for it.
 pub struct Context(*mut xdp_md);
 
 impl Context {
-    /// A place for it.
+    /// An empty place for the context.
     #[inline(always)]
     pub const fn nowhere() -> Self {
         Self(core::ptr::null_mut())
     }
 
-    /// The same for a function that is called with it.
+    /// The context of a separate function, which is called with it.
     #[inline(always)]
     pub const fn of(context: *mut xdp_md) -> Self {
         Self(context)
     }
 
-    /// Puts it there.
+    /// Stores the context in memory.
     #[inline(always)]
     pub fn keep(&mut self, ctx: &XdpContext) {
         let place = &raw mut self.0;
-        // SAFETY: it was a reference. Volatile, so that it is truly put there.
+        // SAFETY: the pointer comes from a reference. Volatile, so that the store really takes place.
         unsafe { place.write_volatile(ctx.ctx) }
     }
 
-    /// What it was called with.
     #[inline(always)]
     pub fn get(&self) -> *mut xdp_md {
         let place = &raw const self.0;
-        // SAFETY: it was a reference. Volatile, so that it is read only where it is needed.
+        // SAFETY: the pointer comes from a reference. Volatile, so that it is read only where it is needed.
         unsafe { place.read_volatile() }
     }
 }
 
-/// The linear part of a packet, which nearly always holds all its headers.
+/// The linear part of a packet, which nearly always contains all its headers.
 pub struct InPlace<'a> {
     context: &'a Context,
     linear: Linear,
@@ -62,32 +61,33 @@ impl<'a> InPlace<'a> {
         Self { context, linear: Linear { start: ctx.data(), end: ctx.data_end() } }
     }
 
-    /// The same once more, for whoever knows the context alone.
+    /// Reads the packet again, where only the context is at hand.
     #[inline(always)]
     pub fn again(context: &'a Context) -> Self {
         Self { context, linear: Anywhere { context: context.get() }.in_place() }
     }
 }
 
-/// From where to where it lies.
+/// The addresses where the linear part begins and ends.
 struct Linear {
     start: usize,
     end: usize,
 }
 
 impl Linear {
-    /// Do the `length` bytes at `at` lie in the packet?
+    /// Returns whether the `length` bytes at `at` lie in the packet.
     #[inline(always)]
     fn reaches(&self, at: usize, length: usize) -> bool {
         self.start + at + length <= self.end
     }
 
-    /// The bits at `at` in the order of the wire. The caller has asked `reaches`.
+    /// The bits at `at`, in the order of the wire. The caller must have checked `reaches`.
     #[inline(always)]
     fn read<T>(&self, at: usize) -> T {
         let pointer = (self.start + at) as *const T;
-        // SAFETY: `reaches` held for these bytes. The pointer may be unaligned; BPF loads of packet data may be too
-        // on every architecture this program is built for, and a bytewise load would cost four times as much.
+        // SAFETY: `reaches` held for these bytes. The pointer may be unaligned; BPF loads of packet data
+        // may be too on every architecture this program is built for, and a bytewise load would cost four
+        // times as much.
         unsafe { pointer.read_volatile() }
     }
 
@@ -138,9 +138,9 @@ impl Frame for InPlace<'_> {
     }
 }
 
-/// A packet of which any byte may lie outside its linear part: some drivers put even the headers there.
+/// A packet of which any byte may lie outside its linear part. Some drivers put even the headers there.
 ///
-/// Where a byte lies is asked for each read. Nothing is remembered between two of them.
+/// Each read determines anew where its bytes lie. Nothing is remembered between two reads.
 pub struct Anywhere {
     pub context: *mut xdp_md,
 }
@@ -153,21 +153,22 @@ impl Anywhere {
         let start = unsafe { &raw const (*self.context).data };
         // SAFETY: as above.
         let end = unsafe { &raw const (*self.context).data_end };
-        // SAFETY: it is a field of the context. Volatile, so that it is not remembered from before.
+        // SAFETY: it is a field of the context. Volatile, so that no earlier value is reused.
         let start = unsafe { start.read_volatile() };
         // SAFETY: as above.
         let end = unsafe { end.read_volatile() };
         Linear { start: start as usize, end: end as usize }
     }
 
-    /// A copy of what lies at `at`: numbers as they are on the wire, if the packet reaches that far.
+    /// A copy of the value at `at`, in network byte order, if the packet reaches that far.
     #[inline(always)]
     fn copy<T>(&self, at: usize) -> Option<T> {
         let mut copy = MaybeUninit::<T>::uninit();
         let (into, length) = (copy.as_mut_ptr().cast(), size_of::<T>() as u32);
-        // SAFETY: there is room for so many bytes, and the context is the one that the program was called with.
+        // SAFETY: there is room for this many bytes, and the context is the one that the program was called
+        // with.
         let refused = unsafe { bpf_xdp_load_bytes(self.context, at as u32, into, length) };
-        // SAFETY: the kernel has written all of it, and numbers may be any bytes.
+        // SAFETY: the kernel has written all of it, and any bytes form valid numbers.
         (refused == 0).then(|| unsafe { copy.assume_init() })
     }
 }
@@ -206,7 +207,8 @@ impl Frame for Anywhere {
     }
 }
 
-/// For those whose source is listed: without a look at where they lie, which a verifier would have to keep track of.
+/// For packets with a listed source. It does not check where bytes lie, because the verifier would have to
+/// track that.
 impl Bytes for Anywhere {
     #[inline(always)]
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]> {
@@ -214,14 +216,15 @@ impl Bytes for Anywhere {
     }
 }
 
-/// To which port a packet is sent. A function of its own: asked of few, and with many ways through.
+/// The destination port of a packet. This is a separate function, because few packets need it and it has
+/// many paths.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_port(context: *mut xdp_md) -> u32 {
     ports::port_behind(&Anywhere { context }, filterd_header(context)).number()
 }
 
-/// Where its IP header lies.
+/// The offset of the packet's IP header.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_header(context: *mut xdp_md) -> u32 {

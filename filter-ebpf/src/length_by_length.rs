@@ -1,5 +1,7 @@
-//! A set that is asked for each length of IPv6 prefixes by functions of their own. A verifier walks these once, and not for
-//! each of up to 95 lengths: what is asked on every packet does without, and costs more of its budget.
+//! A set that looks up each length of IPv6 prefixes in functions of its own.
+//!
+//! The verifier walks such a function once instead of once for each of up to 95 lengths. The set that is
+//! searched on every packet does without these functions, which costs more of the verifier's budget.
 
 use filter_common::Words;
 use filter_common::hash::Address6;
@@ -8,31 +10,33 @@ use filter_common::settings::{MOST_LENGTHS, SetSettings};
 
 use crate::maps::SetMaps;
 
-/// The set, and its functions.
+/// The set, and the functions that look up one length.
 pub struct LengthByLength<S, L> {
     pub set: SetMaps,
-    /// [`shorter`].
+    /// The function that calls [`shorter`].
     pub shorter: S,
-    /// [`longer`].
+    /// The function that calls [`longer`].
     pub longer: L,
 }
 
-/// What the function answers that is asked for a length up to 64: whether `set` holds it.
+/// Returns 1 if `set` holds a prefix of this length, which is at most 64.
 #[inline(always)]
 pub fn shorter(set: &impl Set, network: u64, bit: u64) -> u32 {
     (has_table(set) && set::find_shorter6(set, network, bit).is_some()).into()
 }
 
-/// The same beyond 64.
+/// Returns 1 if `set` holds a prefix of this length, which is above 64.
 #[inline(always)]
 pub fn longer(set: &impl Set, address: Address6, number: u32) -> u32 {
-    // A verifier that comes here alone does not know that it is a length's.
+    // The verifier also checks this function alone, and then does not know that this is the number of a
+    // length.
     (has_table(set) && set::holds_longer6(set, address, number & (MOST_LENGTHS - 1) as u32)).into()
 }
 
 const _: () = assert!(MOST_LENGTHS.is_power_of_two());
 
-/// Older kernels look at functions that nobody calls, too, and then there is no such map.
+/// Older kernels also verify functions that are never called. If the set has no table, there is no such
+/// map.
 #[inline(always)]
 fn has_table(set: &impl Set) -> bool {
     set.setting(|settings| &settings.six.has_table) != 0

@@ -1,4 +1,4 @@
-//! What both objects declare to the kernel, and what a panic would be if one could be reached.
+//! The licence that every object declares to the kernel, and a panic handler that is never reached.
 
 #[allow(unsafe_code, reason = "the kernel reads the licence from a section of this name")]
 #[unsafe(link_section = "license")]

@@ -1,4 +1,4 @@
-//! The judge: turns what becomes of a packet into an action, and counts it. Everything else is filter-common.
+//! The judge: turns a packet's verdict into an action, and counts it. All other logic is in filter-common.
 
 #![no_std]
 #![no_main]
@@ -28,8 +28,8 @@ pub fn filterd_judge(ctx: XdpContext) -> u32 {
     carry_out(&ctx, &tables, judge(&frame::InPlace::new(&ctx, &context), &tables))
 }
 
-/// The same where some sources are blocked on some ports only. A program of its own: without clauses nobody pays for them, not
-/// even by being told that there are none.
+/// The judge for configurations that block some sources on some ports only. It is a separate program, so
+/// that a filter without clauses does not even pay for finding out that there are none.
 #[xdp(frags)]
 pub fn filterd_ports(ctx: XdpContext) -> u32 {
     let mut context = frame::Context::nowhere();
@@ -40,7 +40,7 @@ pub fn filterd_ports(ctx: XdpContext) -> u32 {
 
 #[inline(always)]
 fn carry_out(ctx: &XdpContext, tables: &maps::Maps<'_>, verdict: Verdict) -> u32 {
-    // Whether drops are enforced is read where there is one: most packets have none.
+    // The enforcement is read only for drops, because most packets are not dropped.
     let enforcement = match verdict {
         Verdict::Pass(_) => Enforcement::Count,
         Verdict::Drop(_) => tables.enforcement(),

@@ -1,11 +1,11 @@
-//! The maps a judge looks things up in, and its settings.
+//! The maps in which a judge looks things up, and its settings.
 //!
-//! Words that the daemon changes meanwhile are read by one volatile load each: only that compiles to the single
-//! 64-bit load that never sees half a bucket.
+//! Words that the daemon changes meanwhile are read by one volatile load each. Only this compiles to the
+//! single 64-bit load that never sees half a bucket.
 //!
-//! A table is one value of a map, and the program is loaded with the address of that value in it (`BPF_PSEUDO_MAP_VALUE`), as
-//! it is for the settings: so nothing has to be looked up. No definition of these maps is in the object, only names, in whose
-//! place the loader writes the maps.
+//! A table is one value of a map. The program is loaded with the address of that value in it
+//! (`BPF_PSEUDO_MAP_VALUE`), as for the settings, so that no lookup is needed. The object contains no
+//! definitions of these maps, only their names, which the loader replaces by maps.
 #![allow(unsafe_code, reason = "words that the daemon changes are read through raw pointers")]
 
 use core::ffi::c_void;
@@ -32,7 +32,7 @@ use crate::flow_map;
 use crate::frame::{Anywhere, Context};
 use crate::samples;
 
-/// The words of a map, as many as there are.
+/// The words of a map. The object does not state how many there are.
 pub type Map = [u64; 0];
 
 #[allow(improper_ctypes, reason = "an array of no length is how C tells of the beginning of one")]
@@ -47,7 +47,7 @@ unsafe extern "C" {
     static ALLOW_LEVELS: Map;
     static ALLOW_SIX: Map;
 
-    /// One word: may something that is allowed be blocked?
+    /// One word: nonzero if an allowed source may also be blocked.
     static OVERLAP: Map;
 
     static ADDRESS_LABELS: Map;
@@ -55,21 +55,21 @@ unsafe extern "C" {
     static LEVEL_LABELS: Map;
     static SIX_LABELS: Map;
 
-    /// For each processor one of each of the counters of lists.
+    /// The counters of lists, one set of them for each processor.
     static LISTS: Map;
-    /// Own flows, which the egress program writes: here the map itself, not its value.
+    /// Flows that this host began, written by the egress program. This is the map itself, not its value.
     static FLOWS: Map;
 
-    /// For each processor a row: packets by what became of them.
+    /// One row of counters for each processor: packets by outcome.
     static COUNTERS: Map;
-    /// What is told in full of drops: here too the map itself, a ring.
+    /// The ring of sampled drops. This too is the map itself.
     static SAMPLES: Map;
 }
 
 #[unsafe(no_mangle)]
 pub static SETTINGS: Settings = Settings::OFF;
 
-/// All of them, and the settings.
+/// All maps, and the settings.
 pub struct Maps<'a> {
     /// The packet that is judged.
     pub context: &'a Context,
@@ -79,7 +79,7 @@ impl Tables for Maps<'_> {
     #[inline(always)]
     fn enforcement(&self) -> Enforcement {
         let clock = || {
-            // SAFETY: it takes nothing and changes nothing.
+            // SAFETY: the helper takes no argument and changes nothing.
             unsafe { bpf_ktime_get_boot_ns() }
         };
         Enforcement::of(read(&SETTINGS.enforce)).now(read(&SETTINGS.paused_until), clock)
@@ -110,7 +110,8 @@ impl Tables for Maps<'_> {
         filterd_allows6(address.high, address.low) != 0
     }
 
-    /// What most hits need, to be counted, is done in line: a call takes longer than that.
+    /// The steps that most hits need for counting are done in line, because a call takes longer than they
+    /// do.
     #[inline(always)]
     fn follow4(&self, found: Found4) -> Reason {
         if read(&SETTINGS.match_new) == 0 && !self.may_overlap() {
@@ -225,8 +226,9 @@ impl Tables for Maps<'_> {
     }
 }
 
-/// What follows when an IPv4 source is found to be blocked: a function of its own, which the verifier walks once, whatever led
-/// to it. It is told the address of a prefix, or what the table's scheme made of it. It answers by [`answer`].
+/// Decides about a packet with a blocked IPv4 source. It is a separate function so that the verifier walks
+/// it only once. `number` is the address of a prefix, or the address as the table's scheme shuffled it. It
+/// returns a code made by [`answer`].
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_follow4(context: *mut xdp_md, number: u64, label: u32) -> u32 {
@@ -236,10 +238,10 @@ extern "C" fn filterd_follow4(context: *mut xdp_md, number: u64, label: u32) -> 
     answer(reason)
 }
 
-/// In the place of a label's number.
+/// Stands in place of a label's number.
 const IN_NETWORK: u32 = UNSEEN - 1;
 
-/// The same for IPv6. It reads the packet anew, so that a miss need keep nothing of it.
+/// Does the same for IPv6. It reads the packet again, so that a miss need not keep any of it.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_follow6(context: *mut xdp_md, by: u32, number: u64, place: u32) -> u32 {
@@ -253,12 +255,13 @@ extern "C" fn filterd_follow6(context: *mut xdp_md, by: u32, number: u64, place:
     answer(reason)
 }
 
-/// By what it was found, if not by a prefix up to /64, whose kind is told then.
+/// How the source was found. All other values are the kind of a prefix up to /64.
 const BY_LEVELS: u32 = 0;
 const BY_OTHER: u32 = 1;
 
-/// What these functions answer: that the packet is judged as was found, or why it is not. These are no numbers of reasons, so
-/// that the compiler does not take one for the other: a verifier knows nothing of an answer that is not one of these.
+/// The codes that these functions return: the finding stands, or why it does not. They differ from the
+/// numbers of reasons, so that the compiler cannot merge the two. The verifier knows nothing about a
+/// returned value that is not one of these.
 const STANDS: u32 = 0;
 const REPLIES: u32 = 1;
 const ALLOWED: u32 = 2;
@@ -293,18 +296,18 @@ fn spared(answer: u32, found: Reason) -> Reason {
     }
 }
 
-/// A function of its own, as those below. It reads the packet anew, too.
+/// A separate function, like those below. It reads the packet again.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_replies(context: *mut xdp_md) -> u32 {
-    // Older kernels look at functions that nobody calls, too, and then there is no such map.
+    // Older kernels also verify functions that are never called. Without this setting there is no such map.
     if read(&SETTINGS.match_new) == 0 {
         return 0;
     }
     flow::is_reply(&Anywhere { context }, &Flows, flow_map::now).into()
 }
 
-/// Own flows. The judge only reads them.
+/// Flows that this host began. The judge only reads them.
 struct Flows;
 
 impl flow::Memory for Flows {
@@ -317,30 +320,31 @@ impl flow::Memory for Flows {
     fn note(&self, _: &Key, _: u64) {}
 }
 
-/// The counter of this number in this processor's row. Its address is calculated; what the kernel offers for this, an array
-/// with a value for each processor, takes half as many instructions again, and a branch.
+/// The counter with this number in this processor's row. Its address is calculated. The kernel's
+/// per-processor array would take half as many instructions more, and a branch.
 #[inline(always)]
 pub fn counter(number: u32) -> *mut u64 {
-    // SAFETY: it asks for nothing but a number.
+    // SAFETY: the helper takes no argument and returns a number.
     let processor = unsafe { bpf_get_smp_processor_id() } & small(&SETTINGS.last_processor);
     let at = processor * counters::ROW + number;
     (&raw const COUNTERS).cast::<u64>().wrapping_add(at as usize).cast_mut()
 }
 
-/// The highest number of a processor, and whether drops are told in full: whoever is counted reads the one, and so learns the other
-/// without another load. In this form it is one branch, of which a verifier leaves nothing.
+/// The highest number of a processor, and whether drops are sampled. Both are in one word, because counting
+/// reads the first and then needs no second load. In this form the test is one branch, which the verifier
+/// removes.
 #[inline(always)]
 fn processors() -> (u32, bool) {
     let word = read(&SETTINGS.last_processor);
     (word as u32, (word as i64) < 0)
 }
 
-/// The first word of this processor's row among the counters, and the first byte behind the rows: where the slot of each interface
-/// is told by its number; and whether drops are told in full.
+/// Three values: the first word of this processor's row of counters, the first byte behind the rows, and
+/// whether drops are sampled. The bytes behind the rows contain the slot of each interface, by its number.
 #[inline(always)]
 pub fn counters_here() -> (*mut u64, *const u8, bool) {
     let (last_processor, is_sampled) = processors();
-    // SAFETY: it asks for nothing but a number.
+    // SAFETY: the helper takes no argument and returns a number.
     let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & last_processor);
     let rows = u64::from(last_processor) + 1;
     let counters = (&raw const COUNTERS).cast::<u64>();
@@ -348,15 +352,15 @@ pub fn counters_here() -> (*mut u64, *const u8, bool) {
     (row.cast_mut(), counters.wrapping_add((rows * u64::from(counters::ROW)) as usize).cast(), is_sampled)
 }
 
-/// A function of its own, which the verifier walks once, whatever led to it: written in line it would be walked anew for
-/// each way by which a packet meets the set to block.
+/// A separate function, which the verifier walks once. In line, it would be walked again for each path on
+/// which a packet is found in the set to block.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows4(address: u32) -> u32 {
     set::find4(&allowed(), address).is_some().into()
 }
 
-/// The same for IPv6.
+/// Does the same for IPv6.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_allows6(high: u64, low: u64) -> u32 {
@@ -385,7 +389,7 @@ fn allowed() -> SetMaps {
     }
 }
 
-/// The labels of what is blocked.
+/// The labels of blocked targets.
 #[inline(always)]
 fn block_labels() -> LabelMaps<impl Fn(u32, u64, u32) -> u32> {
     LabelMaps {
@@ -397,7 +401,7 @@ fn block_labels() -> LabelMaps<impl Fn(u32, u64, u32) -> u32> {
     }
 }
 
-/// Functions of their own, too: whoever is not blocked keeps nothing for the sake of these.
+/// These are separate functions too, so that packets that are not blocked keep nothing for them.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_count_address4(shuffled: u64, counted: u32) -> u32 {
@@ -410,19 +414,19 @@ extern "C" fn filterd_count6(high: u64, low: u64, counted: u32) -> u32 {
     count(set::label6(&blocked(), &block_labels(), Address6 { high, low }, Found6::Other), counted)
 }
 
-/// What [`filterd_label6`] is asked for, if not for a prefix up to /64, whose kind it is told then; and what it answers where that is
-/// not there.
+/// The kind that asks [`filterd_label6`] for a prefix longer than /64. All other kinds are those of
+/// prefixes up to /64. The function returns `NO_LABEL` if the prefix is missing.
 const LONGER: u32 = 0;
 const NO_LABEL: u32 = 256;
 
-/// A function of its own, which the verifier walks once, and not for each length in use.
+/// A separate function, which the verifier walks once instead of once for each length in use.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_label6(kind: u32, number: u64, more: u32) -> u32 {
     label_of_six(&blocked(), &block_labels(), (kind, number, more))
 }
 
-/// The label in `set` of what is asked for by numbers.
+/// The label in `set` of the prefix that these numbers describe.
 #[inline(always)]
 pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, (kind, number, more): (u32, u64, u32)) -> u32 {
     let sought = match kind {
@@ -435,20 +439,21 @@ pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, (kind, number, more
 /// Counts a packet for the list of this label, on this processor.
 #[inline(always)]
 pub fn count(label: Label, counted: u32) -> u32 {
-    // As in `filterd_replies`.
+    // For the same reason as in `filterd_replies`.
     if read(&SETTINGS.lists) == 0 {
         return 0;
     }
     let (last_processor, is_sampled) = processors();
-    // SAFETY: it asks for nothing but the number of the processor.
+    // SAFETY: the helper takes no argument and returns the processor's number.
     let processor = u64::from(unsafe { bpf_get_smp_processor_id() } & last_processor);
-    // In whole words: of the parts of one Linux 6.1 does not see that their sum has a limit.
+    // Calculated in whole words: from 32-bit parts, Linux 6.1 does not see that the sum has a limit.
     let of_label = u64::from(label) * u64::from(labels::KINDS) + u64::from(counted % labels::KINDS);
     let counter = processor * u64::from(labels::COUNTERS) + of_label;
     let counter = (&raw const LISTS).cast::<u64>().wrapping_add(counter as usize).cast_mut();
-    // SAFETY: the map has so many counters for each processor, as the verifier has made sure.
+    // SAFETY: the map has this many counters for each processor, as the verifier has checked.
     let before = unsafe { counter.read_volatile() };
-    // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change it.
+    // SAFETY: as above. It belongs to this processor, and no other program interrupts this one to change
+    // it.
     unsafe { counter.write_volatile(before + 1) }
     if is_sampled {
         samples::note_label(counters_here().0, label);
@@ -456,13 +461,13 @@ pub fn count(label: Label, counted: u32) -> u32 {
     0
 }
 
-/// The ring of samples.
+/// The ring of sampled drops.
 #[inline(always)]
 pub fn samples() -> *mut c_void {
     (&raw const SAMPLES).cast_mut().cast()
 }
 
-/// One set: its block of settings, and its maps. All of this is known when the program is compiled.
+/// One set: its block of settings and its maps, all known when the program is compiled.
 pub struct SetMaps {
     pub settings: &'static SetSettings,
     pub addresses: *const Map,
@@ -503,13 +508,13 @@ impl Set for SetMaps {
     }
 }
 
-/// The labels of one set.
+/// The label maps of one set.
 pub struct LabelMaps<A> {
     pub addresses: *const Map,
     pub networks: *const Map,
     pub levels: *const Map,
     pub six: *const Map,
-    /// The function that is asked for those of IPv6 prefixes in the table.
+    /// The function that looks up labels of IPv6 prefixes in the table.
     pub of_six: A,
 }
 
@@ -544,15 +549,15 @@ impl<A: Fn(u32, u64, u32) -> u32> SetLabels for LabelMaps<A> {
     }
 }
 
-/// A setting. Volatile, because the loader gives it its value after compilation.
+/// Reads a setting. The load is volatile, because the loader sets the value after compilation.
 #[inline(always)]
 pub fn read(setting: &u64) -> u64 {
     let word = &raw const *setting;
-    // SAFETY: it was a reference.
+    // SAFETY: the pointer comes from a reference.
     unsafe { word.read_volatile() }
 }
 
-/// One that is smaller than 2^32.
+/// Reads a setting that is smaller than 2^32.
 #[inline(always)]
 fn small(setting: &u64) -> u32 {
     let halves = (&raw const *setting).cast::<u32>();
@@ -561,7 +566,7 @@ fn small(setting: &u64) -> u32 {
     unsafe { halves.wrapping_add(low).read_volatile() }
 }
 
-/// A map as words.
+/// The value of a map as words.
 struct Window(*const u64);
 
 impl Window {
@@ -574,8 +579,8 @@ impl Window {
 impl Words for Window {
     #[inline(always)]
     fn load(&self, index: u32) -> u64 {
-        // SAFETY: the map gave this pointer to its words, which live as long as the program runs, and the verifier has
-        // made sure that this is one of them.
+        // SAFETY: the map gave this pointer to its words, which live as long as the program runs. The
+        // verifier has checked that the index is within them.
         unsafe { self.0.wrapping_add(index as usize).read_volatile() }
     }
 

@@ -1,4 +1,4 @@
-//! What the judge tells of packets: one counter for each outcome, and a line for each packet when debugging.
+//! Reports what the judge decided: one counter for each outcome, and with debugging a line for each packet.
 #![allow(unsafe_code, reason = "a counter is reached by a raw pointer")]
 
 use aya_ebpf::programs::XdpContext;
@@ -8,7 +8,7 @@ use filter_common::reason::Outcome;
 use crate::frame::Context;
 use crate::{drops, maps};
 
-/// Counts `outcome` on this processor.
+/// Counts the outcome on this processor.
 #[inline(always)]
 pub fn count(_ctx: &XdpContext, context: &Context, outcome: Outcome) {
     #[cfg(feature = "log")]
@@ -17,7 +17,7 @@ pub fn count(_ctx: &XdpContext, context: &Context, outcome: Outcome) {
         return drops::count(context, number);
     }
     let counter = maps::counter(outcome.counter());
-    // SAFETY: it is one of a map that lives as long as the program runs, as the verifier has made sure. It belongs to this
-    // processor, and no other program interrupts this one to change it.
+    // SAFETY: it is a counter of a map that lives as long as the program runs, as the verifier has checked.
+    // It belongs to this processor, and no other program interrupts this one to change it.
     unsafe { *counter += 1 }
 }

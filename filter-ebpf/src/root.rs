@@ -1,6 +1,7 @@
-//! The root program: stays on the interface for good, and jumps to the judge of the day.
+//! The root program: stays attached to the interface permanently, and jumps to the current judge.
 //!
-//! Growing, rekeying and reconfiguring replace the judge in `NEXT` by one store; the interface notices nothing.
+//! When tables grow, are rekeyed or reconfigured, one store replaces the judge in `NEXT`. The interface is
+//! not affected.
 
 #![no_std]
 #![no_main]
@@ -13,11 +14,11 @@ use aya_ebpf::btf_maps::ProgramArray;
 use aya_ebpf::macros::{btf_map, xdp};
 use aya_ebpf::programs::XdpContext;
 
-/// One slot: the judge.
+/// Its only slot contains the judge.
 #[btf_map]
 static NEXT: ProgramArray<1> = ProgramArray::new();
 
-/// Without a judge every packet passes: a filter that is not there must not cut anybody off.
+/// Without a judge every packet passes: a missing filter must not cut a host off.
 #[xdp(frags)]
 pub fn filterd_root(ctx: XdpContext) -> u32 {
     jump(&ctx);
@@ -27,6 +28,6 @@ pub fn filterd_root(ctx: XdpContext) -> u32 {
 #[inline(always)]
 #[allow(unsafe_code, reason = "a jump out of the program cannot be proven safe by its types")]
 fn jump(ctx: &XdpContext) {
-    // SAFETY: nothing in this program needs dropping, and where the jump fails the caller goes on.
+    // SAFETY: nothing in this program needs dropping, and if the jump fails, the caller continues.
     unsafe { NEXT.tail_call(ctx, 0) }
 }

@@ -1,5 +1,5 @@
-//! While somebody watches, some drops are told in full, each for many (`filter_common::sampling`). While nobody does, a setting
-//! switches all of it off, and the verifier removes it.
+//! Samples drops while a client watches; each sample stands for many drops (`filter_common::sampling`).
+//! While no client watches, a setting switches all of it off, and the verifier removes it.
 #![allow(unsafe_code, reason = "the ring and a processor's state are reached by raw pointers")]
 
 use core::ffi::c_void;
@@ -16,7 +16,8 @@ use filter_common::sampling::{HEAD, NO_LABEL, RECORD, SNAP, Stratum, WINDOW_BITS
 
 use crate::maps::{self, SETTINGS, read};
 
-/// A drop of this number, which is counted in this row. Nearly all are passed over here, without a call.
+/// Counts a drop with this number, from this row, towards the next sample. Nearly all drops are skipped
+/// here, without a call.
 #[inline(always)]
 pub fn meet(context: *mut xdp_md, row: *mut u64, number: u32) {
     let state = state_in(row);
@@ -28,17 +29,17 @@ pub fn meet(context: *mut xdp_md, row: *mut u64, number: u32) {
     }
 }
 
-/// For which list the packet counts that is judged at this moment.
+/// Remembers the list for which the packet that is judged now counts.
 #[inline(always)]
 pub fn note_label(row: *mut u64, label: Label) {
     store(state_in(row), at::LABEL, label.into());
 }
 
-/// A function of its own, which the verifier walks once.
+/// A separate function, which the verifier walks once.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn filterd_sample(context: *mut xdp_md, number: u32) -> u32 {
-    // Older kernels look at functions that nobody calls, too, and then there is no such map.
+    // Older kernels also verify functions that are never called. Without this setting there is no such map.
     if read(&SETTINGS.samples) == 0 {
         return 0;
     }
@@ -50,7 +51,7 @@ extern "C" fn filterd_sample(context: *mut xdp_md, number: u32) -> u32 {
         size: load(state, at::SIZE),
         used: load(state, at::USED),
     };
-    // SAFETY: it takes nothing and returns a number.
+    // SAFETY: the helper takes no argument and returns a number.
     let random = unsafe { bpf_get_prandom_u32() };
     let weight = stratum.meet(window(), read(&SETTINGS.samples), random);
     store(state, at::WINDOW, stratum.window);
@@ -66,10 +67,10 @@ extern "C" fn filterd_sample(context: *mut xdp_md, number: u32) -> u32 {
     0
 }
 
-/// Tells a drop, if there is room.
+/// Writes a drop to the ring. Returns whether there was room.
 #[inline(always)]
 fn tell(context: *mut xdp_md, [weight, lost, what]: [u64; 3]) -> bool {
-    // SAFETY: it is a ring, as the loader has made sure.
+    // SAFETY: it is a ring, as the loader has ensured.
     let record = unsafe { bpf_ringbuf_reserve(maps::samples(), RECORD as u64, 0) }.cast::<u64>();
     if record.is_null() {
         return false;
@@ -79,7 +80,7 @@ fn tell(context: *mut xdp_md, [weight, lost, what]: [u64; 3]) -> bool {
     let captured = copy(context, length, record.wrapping_add(HEAD).cast());
     // SAFETY: it is the context that the program was called with.
     let interface = unsafe { (*context).ingress_ifindex };
-    // SAFETY: it takes nothing and returns a number.
+    // SAFETY: the helper takes no argument and returns a number.
     let now = unsafe { bpf_ktime_get_boot_ns() };
     let head: [u64; HEAD] = [now, weight, lost, u64::from(interface) << 32 | length, what | captured];
     store(record, 0, head[0]);
@@ -87,25 +88,27 @@ fn tell(context: *mut xdp_md, [weight, lost, what]: [u64; 3]) -> bool {
     store(record, 2, head[2]);
     store(record, 3, head[3]);
     store(record, 4, head[4]);
-    // SAFETY: it was reserved, and is given up by this. Whoever reads looks by itself.
+    // SAFETY: the record was reserved, and is given up by this. The reader polls, so no wakeup is needed.
     unsafe { bpf_ringbuf_submit(record.cast(), BPF_RB_NO_WAKEUP.into()) };
     true
 }
 
-/// The first bytes of the frame; how many there are.
+/// Copies the first bytes of the frame, and returns how many.
 #[inline(always)]
 fn copy(context: *mut xdp_md, length: u64, to: *mut c_void) -> u64 {
     let snap = u64::from(SNAP);
-    // In this form every verifier sees that it is from 1 to so many.
+    // In this form every verifier sees that the number is between 1 and `snap`.
     let wanted = if length > snap { snap } else { (length.wrapping_sub(1) & (snap - 1)) + 1 };
-    // SAFETY: there is room for so many bytes, and the context is the one that the program was called with.
+    // SAFETY: there is room for this many bytes, and the context is the one that the program was called
+    // with.
     let refused = unsafe { bpf_xdp_load_bytes(context, 0, to, wanted as u32) };
     if refused == 0 { wanted } else { 0 }
 }
 
 #[inline(always)]
 fn window() -> u64 {
-    // SAFETY: it takes nothing and returns a number. Just-in-time compilers make a load of it.
+    // SAFETY: the helper takes no argument and returns a number. Just-in-time compilers turn it into a
+    // load.
     unsafe { bpf_jiffies64() >> WINDOW_BITS }
 }
 
@@ -116,12 +119,13 @@ fn state_in(row: *mut u64) -> *mut u64 {
 
 #[inline(always)]
 fn load(words: *mut u64, at: usize) -> u64 {
-    // SAFETY: it is in this processor's row, as the verifier has made sure.
+    // SAFETY: it is in this processor's row, as the verifier has checked.
     unsafe { words.wrapping_add(at).read_volatile() }
 }
 
 #[inline(always)]
 fn store(words: *mut u64, at: usize, word: u64) {
-    // SAFETY: it is in this processor's row or in the record, as the verifier has made sure; no other program interrupts this one.
+    // SAFETY: it is in this processor's row or in the record, as the verifier has checked; no other program
+    // interrupts this one.
     unsafe { words.wrapping_add(at).write_volatile(word) }
 }

@@ -1,6 +1,7 @@
-//! One word of a bucket: equal lanes, each holding a code or zero for empty, changed together by one store.
+//! One word of a bucket: lanes of equal width, each with a code or zero for empty. One store changes them
+//! all.
 
-/// How a word is cut into lanes.
+/// How a word is divided into lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
     ones: u64,
@@ -8,7 +9,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// `count` lanes of `bits` bits.
+    /// Lanes for `count` codes of `bits` bits.
     pub const fn new(count: u32, bits: u32) -> Self {
         let (mut ones, mut lane) = (0, 0);
         while lane < count {
@@ -18,18 +19,18 @@ impl Lanes {
         Self { ones, highs: ones << (bits - 1) }
     }
 
-    /// The same from the two words that a program carries in its settings.
+    /// The lanes described by the two words that a program carries in its settings.
     #[inline(always)]
     pub const fn from_settings(ones: u64, highs: u64) -> Self {
         Self { ones, highs }
     }
 
-    /// Width of one lane.
+    /// The width of one lane.
     pub const fn bits(&self) -> u32 {
         self.highs.trailing_zeros() + 1
     }
 
-    /// How many there are.
+    /// The number of lanes in a word.
     pub const fn count(&self) -> u32 {
         self.ones.count_ones()
     }
@@ -44,14 +45,14 @@ impl Lanes {
         self.highs
     }
 
-    /// Flags the lanes of `word` that hold `code`. Only the lowest flag is exact: a borrow may mark a lane above
-    /// it (Mycroft's zero-in-word test). Not zero exactly if one lane holds the code.
+    /// Flags the lanes of `word` that hold `code`. Only the lowest flag is exact: a borrow may mark a lane
+    /// above it (Mycroft's zero-in-word test). The result is nonzero exactly if a lane holds the code.
     #[inline(always)]
     pub const fn matches(&self, word: u64, code: u64) -> u64 {
         self.zeros(word ^ code.wrapping_mul(self.ones)) & self.highs
     }
 
-    /// The same for two words at once, as a yes or no.
+    /// True if either word holds its code.
     #[inline(always)]
     pub const fn either(&self, first: (u64, u64), second: (u64, u64)) -> bool {
         let everywhere = first.1.wrapping_mul(self.ones);
@@ -60,24 +61,25 @@ impl Lanes {
         self.any([first_zeros, second_zeros])
     }
 
-    /// The same as [`matches`](Self::matches) says of this code with the highest bit of a lane in the first word, and of the code
-    /// alone in the second one; but for what lies beside the flags.
+    /// Finds the code with its highest bit set in the first word, and the bare code in the second word. The
+    /// flags are those of [`matches`](Self::matches), but other bits may be set as well.
     #[inline(always)]
     pub const fn seen(&self, first: u64, second: u64, code: u64) -> [u64; 2] {
         let everywhere = code.wrapping_mul(self.ones);
-        // Where a lane of the first word differs in its highest bit alone, that bit is set here, and all bits are zero after it.
+        // In a lane of the first word that differs only in its highest bit, only that bit is set here. After
+        // the XOR with `highs` the lane is zero.
         let differs = first ^ everywhere;
         [(differs ^ self.highs).wrapping_sub(self.ones) & differs, self.zeros(second ^ everywhere)]
     }
 
-    /// Is there a flag in what was [`seen`](Self::seen)?
+    /// True if the result of [`seen`](Self::seen) contains a flag.
     #[inline(always)]
     pub const fn any(&self, [first, second]: [u64; 2]) -> bool {
         (first | second) & self.highs != 0
     }
 
-    /// The lowest flag there is in either of the two, and all bits of a number if the first one does not have it. Without a
-    /// branch: no processor foresees in which home somebody stands.
+    /// The lowest flag in either of the two, and a number with all bits set if the first one does not have
+    /// it. There is no branch, because processors cannot predict in which home an entry is.
     #[inline(always)]
     pub const fn lowest(&self, [first, second]: [u64; 2]) -> (u64, u64) {
         let flags = (first | second) & self.highs;
@@ -86,7 +88,7 @@ impl Lanes {
         (lowest, not_in_first)
     }
 
-    /// The bit at which the lowest lane of `word` begins that holds `code`.
+    /// The bit at which the lowest lane of `word` that holds `code` begins.
     pub const fn find(&self, word: u64, code: u64) -> Option<u32> {
         match self.matches(word, code) {
             0 => None,
@@ -105,8 +107,8 @@ impl Lanes {
         self.count_of(self.ones & ((1 << at) - 1), self.last())
     }
 
-    /// How many lanes there are up to the one with this flag, itself among them; the last lane begins at the bit `last`.
-    /// Without a branch, and at most 15 for all that a verifier knows.
+    /// The number of lanes up to and including the one with this flag. `last` is the bit at which the last
+    /// lane begins. Uses no branch, and any verifier knows that the result is at most 15.
     #[inline(always)]
     pub const fn up_to(&self, flag: u64, last: u32) -> u32 {
         self.count_of(flag.wrapping_sub(1) & self.ones, last)
@@ -117,14 +119,14 @@ impl Lanes {
         self.ones.ilog2()
     }
 
-    /// How many of the lowest bits of lanes are set in `ones`, of which it has no others: they meet in the last lane, which
-    /// begins at this bit.
+    /// Counts the lanes whose lowest bit is set in `ones`, which must have no other bits. The product adds
+    /// them up in the last lane, which begins at bit `last`.
     #[inline(always)]
     const fn count_of(&self, ones: u64, last: u32) -> u32 {
         (ones.wrapping_mul(self.ones) >> last) as u32 & 15
     }
 
-    /// `word` with `code` in the lane that begins at this bit.
+    /// Returns `word` with `code` in the lane that begins at this bit.
     pub const fn with(&self, word: u64, at: u32, code: u64) -> u64 {
         word & !(self.mask() << at) | code << at
     }
@@ -139,34 +141,34 @@ impl Lanes {
     }
 }
 
-/// Whether any of several words was the one sought, gathered without branches.
+/// Whether one of several words was the one sought, computed without branches.
 #[derive(Clone, Copy, Debug)]
 pub struct Found(u64);
 
 impl Found {
-    /// None yet.
+    /// No word was found yet.
     pub const NONE: Self = Self(0);
 
-    /// Looks at one word. The highest bit of the sum is set exactly if a difference was zero.
+    /// Compares one word. The highest bit is set exactly if a difference was zero.
     #[inline(always)]
     pub const fn note(&mut self, word: u64, sought: u64) {
         let difference = word ^ sought;
         self.0 |= difference.wrapping_sub(1) & !difference;
     }
 
-    /// Was it among them?
+    /// True if the sought word was among them.
     #[inline(always)]
     pub const fn any(self) -> bool {
         self.0 >> 63 != 0
     }
 
-    /// The same as 1 or 0, without a branch.
+    /// The answer as 1 or 0, without a branch.
     #[inline(always)]
     pub const fn number(self) -> u32 {
         (self.0 >> 63) as u32
     }
 
-    /// What was found here or there.
+    /// Combines the results of two searches.
     #[inline(always)]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -206,7 +208,7 @@ mod tests {
             for (lane, code) in (0..).zip(stored) {
                 prop_assert_eq!(lanes.number(lane * lanes.bits()), lane);
                 for (first, second, not_in_first) in [(word | lanes.highs(), 0, 0), (0, word, u64::MAX)] {
-                    // Codes are never zero: an empty word has none of them.
+                    // Codes are never zero, so an empty word does not match any.
                     let seen = lanes.seen(first, second, code);
                     if code != 0 {
                         let (flag, elsewhere) = lanes.lowest(seen);

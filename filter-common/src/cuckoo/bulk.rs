@@ -1,21 +1,21 @@
-//! Many pending entries at once: memory is waited for once, not once for each of them.
+//! Adds many entries at once, so that memory latency is paid once for all of them instead of once for each.
 
 use super::Table;
 use super::scheme::{Home, Scheme};
 use crate::labels::{Label, LabelsMut, OTHER};
 use crate::{Words, WordsMut};
 
-/// Pending entries that are looked after together: few enough that what is fetched for them stays near.
+/// The number of entries handled together: few enough that the prefetched words stay in the cache.
 const AT_ONCE: usize = 64;
 
 impl<S: Scheme, W: Words, L> Table<S, W, L> {
-    /// Brings the homes of `key` near, for it will soon be wanted.
+    /// Prefetches the homes of `key`, which will soon be read.
     #[inline]
     pub fn prefetch(&self, key: S::Key) {
         self.prefetch_homes(&self.scheme.homes(key));
     }
 
-    /// Brings these homes near.
+    /// Prefetches both of these homes.
     #[inline]
     pub fn prefetch_homes(&self, homes: &[Home; 2]) {
         homes.iter().for_each(|home| self.prefetch_bucket(home.bucket));
@@ -28,13 +28,13 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
 }
 
 impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
-    /// Lets all `keys` in, as [`insert`](Self::insert) does; tells of each for which there is no room.
+    /// Adds all `keys`, as [`insert`](Self::insert) does. Calls `refuse` for each key that finds no room.
     #[inline]
     pub fn insert_all(&self, keys: impl IntoIterator<Item = S::Key>, mut refuse: impl FnMut(S::Key)) {
         self.insert_all_as(keys.into_iter().map(|key| (key, OTHER)), |(key, _)| refuse(key));
     }
 
-    /// The same for keys with labels.
+    /// Adds keys that have labels in the same way.
     #[inline]
     pub fn insert_all_as(
         &self,
@@ -54,7 +54,8 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
         }
     }
 
-    /// Those for whom nobody must move come first: a processor that is sure of what comes next goes ahead.
+    /// Entries that need no moves are added first, because a processor runs ahead when branches are
+    /// predictable.
     #[inline]
     fn insert_together(&self, pending: &[Pending<S::Key>], refuse: &mut impl FnMut((S::Key, Label))) {
         pending.iter().flat_map(|one| one.homes).for_each(|home| self.prefetch_bucket(home.bucket));
@@ -71,7 +72,7 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
     }
 }
 
-/// Who is about to come in, and where he may stand.
+/// An entry to add, and its two homes.
 #[derive(Clone, Copy)]
 struct Pending<K> {
     key: K,

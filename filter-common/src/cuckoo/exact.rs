@@ -1,37 +1,40 @@
-//! The exact scheme of IPv4 addresses: bucket and code together spell the key, so no two keys are ever mistaken for each
-//! other.
+//! The exact scheme for IPv4 addresses. Bucket and code together determine the key, so two keys are never
+//! confused.
 //!
-//! A keyed permutation shuffles the key, and the product of what comes out and one more secret factor is its *place*. The
-//! place times the number of buckets, above the key's width, is the index of the first home: so the places of one bucket are a
-//! stretch of consecutive numbers. A code is the remainder, which is the lowest bits of the shuffled key, and above it one bit
-//! for the side. The lowest bits of the place follow from the remainder, and count at least as far as any stretch is long:
-//! so bucket and code spell the place, and thereby the key.
+//! A keyed permutation shuffles the key. The product of the shuffled key and another secret factor is the
+//! *place*. The place times the number of buckets has the index of the first home in the bits above the key's
+//! width. The places of one bucket are therefore a range of consecutive numbers.
 //!
-//! The second place is the first one, xor what the remainder is spread to. Its lowest bits follow from the remainder, too; so
-//! it is spelled in the same way, and worked out beside the product. Remainder zero has one home only (it is spread to zero), so
-//! the code "second side of remainder zero" is free to mean empty, even where all bits are in use.
+//! A code consists of the remainder, which is the lowest bits of the shuffled key, and one bit above it for
+//! the side. The remainder determines the lowest bits of the place. These bits can tell apart at least as
+//! many places as any range has. Bucket and code therefore determine the place, and so the key.
 //!
-//! The highest bits of such a product are those of a universal hash (Dietzfelbinger and others, Journal of Algorithms
-//! 25, 1997): any two keys share the first n of them with a chance of 2 ÷ 2^n at most, so whoever does not know the
-//! factors cannot choose keys that meet in one bucket.
+//! The second place is the first one XOR a value into which the remainder is spread. Its lowest bits depend
+//! on the remainder only, so the same argument holds for the second home. It is computed in parallel with the
+//! product. Remainder zero spreads to zero and so has only one home. This leaves the code "second side of
+//! remainder zero" free to mean empty, even if all bits are in use.
+//!
+//! The highest bits of such a product are a universal hash (Dietzfelbinger and others, Journal of Algorithms
+//! 25, 1997). Any two keys share their first n bits with a chance of at most 2 ÷ 2^n. An attacker who does
+//! not know the factors cannot choose keys that share one bucket.
 
 use super::geometry::Geometry;
 use super::scheme::{Home, ONE_KIND, Scheme, Token};
 use crate::permutation::{self, Permutation};
 use crate::width::Factor;
 
-/// Key words that one scheme takes.
+/// The number of key words that one scheme takes.
 pub const KEY_WORDS: usize = permutation::KEY_WORDS + 1;
 
-/// What chooses a scheme: odd factors, for only those can be undone.
+/// The key of a scheme: odd factors, because only these are invertible.
 pub type Key = [u64; KEY_WORDS];
 
-/// A key out of any words.
+/// Makes a key from any words.
 pub fn key(words: [u64; KEY_WORDS]) -> Key {
     words.map(|word| word | 1)
 }
 
-/// Homes of keys of one width.
+/// The homes of keys of one width.
 #[derive(Clone, Copy, Debug)]
 pub struct Exact {
     permutation: Permutation,
@@ -42,14 +45,14 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// A scheme of keys of `width` bits, at most 32, for a table of this shape. A remainder takes what the side leaves of a
-    /// lane, whether all of it is needed or not.
+    /// A scheme for keys of `width` bits, at most 32, for a table with this geometry. A remainder takes all
+    /// bits of a lane except the side bit, even if it needs fewer.
     pub const fn new(width: u32, key: Key, geometry: Geometry) -> Self {
         let remainder_mask = (1 << (geometry.lanes().bits() - 1)) - 1;
         Self::from_settings(width, key, geometry.buckets(), remainder_mask, u64::MAX >> (64 - width))
     }
 
-    /// The same for a program that carries in its settings how many buckets there are, and the bits of a remainder.
+    /// A scheme for a program that carries the number of buckets and the bits of a remainder in its settings.
     #[inline(always)]
     pub const fn from_settings(
         width: u32,
@@ -63,61 +66,61 @@ impl Exact {
         Self { permutation, factor: Factor::new(third), buckets, remainder_mask, place_mask }
     }
 
-    /// The bits of a remainder.
+    /// The mask of a remainder's bits.
     pub const fn remainder_mask(&self) -> u64 {
         self.remainder_mask
     }
 
-    /// The bits of a place.
+    /// The mask of a place's bits.
     pub const fn place_mask(&self) -> u64 {
         self.place_mask
     }
 
-    /// The key that stands in `home`.
+    /// The key of the entry in `home`.
     pub const fn key(&self, home: Home) -> u64 {
         self.unshuffle(self.shuffled(home))
     }
 
-    /// `key` as the permutation leaves it.
+    /// The result of the permutation for `key`.
     #[inline(always)]
     pub const fn shuffle(&self, key: u64) -> u64 {
         self.permutation.forward(key)
     }
 
-    /// The key that the permutation leaves so.
+    /// The key for which the permutation gives this result.
     #[inline(always)]
     pub const fn unshuffle(&self, shuffled: u64) -> u64 {
         self.permutation.backward(shuffled)
     }
 
-    /// The shuffled key that stands in `home`.
+    /// The shuffled key of the entry in `home`.
     pub const fn shuffled(&self, home: Home) -> u64 {
         let side = if self.is_on_first_side(home) { 0 } else { self.spread(self.remainder(home.code)) };
         self.permutation.width().divided(self.place(home) ^ side, self.factor)
     }
 
-    /// The bits that name a shuffled key in a stash.
+    /// The bits that identify a shuffled key in a stash.
     #[inline(always)]
     pub const fn token_bits(&self, shuffled: u64) -> u64 {
         shuffled << (64 - self.permutation.width().bits())
     }
 
-    /// The buckets of a key that is shuffled already: those of its first and of its second home.
+    /// The buckets of the first and the second home of a shuffled key.
     #[inline(always)]
     pub const fn buckets_of_shuffled(&self, shuffled: u64) -> [u32; 2] {
         let place = self.permutation.width().times(shuffled, self.factor);
-        // Linux 6.1 knows nothing of what is the xor of two numbers, not even that it has 32 bits.
+        // The verifier of Linux 6.1 loses all bounds of an XOR of two numbers, even that it has 32 bits.
         let second = (place ^ self.spread(self.remainder(shuffled))) & self.place_mask;
         [self.bucket(place), self.bucket(second)]
     }
 
-    /// The remainder of a shuffled key, or of a code. As a code it is that of the second home, unless it is zero.
+    /// The remainder of a shuffled key or a code. As a code it means the second home, unless it is zero.
     #[inline(always)]
     pub const fn remainder(&self, number: u64) -> u64 {
         number & self.remainder_mask
     }
 
-    /// The bit of a code that says: this is the first home.
+    /// The bit of a code that marks the first home.
     const fn first(&self) -> u64 {
         self.remainder_mask + 1
     }
@@ -126,7 +129,7 @@ impl Exact {
         home.code & self.first() != 0
     }
 
-    /// The place by which somebody came to this home: his first or his second one.
+    /// The place of the entry in this home: its first place or its second one, depending on the side.
     const fn place(&self, home: Home) -> u64 {
         let width = self.permutation.width();
         let remainder = self.remainder(home.code);
@@ -136,13 +139,13 @@ impl Exact {
         width.cut(start + self.remainder(width.cut(lowest.wrapping_sub(start))))
     }
 
-    /// The bucket of a place. Written so that every verifier knows it to be one of the table's.
+    /// The bucket of a place. The formula lets every verifier see that the bucket is inside the table.
     #[inline(always)]
     const fn bucket(&self, place: u64) -> u32 {
         ((place * self.buckets as u64) >> self.permutation.width().bits()) as u32
     }
 
-    /// How the second place differs from the first.
+    /// The value by which the second place differs from the first.
     #[inline(always)]
     const fn spread(&self, remainder: u64) -> u64 {
         self.permutation.width().spread(remainder)

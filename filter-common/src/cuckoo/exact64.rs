@@ -1,26 +1,28 @@
-//! Homes of numbers of 64 bits among any number of buckets: bucket and code together spell the number.
+//! The homes of 64-bit numbers among any number of buckets. Bucket and code together determine the number.
 //!
-//! The product of a number and a secret factor is its *place* (why that is a good hash is told in `exact`). The upper half
-//! of the place, times the number of buckets, has the index of the first bucket above its lowest 32 bits: so the places of one
-//! bucket are a stretch of consecutive numbers, and all stretches are equally long, within 2^32. A code has the lowest bits of
-//! the number; the lowest bits of the place follow from these, and count further than any stretch is long. So bucket and code
-//! spell the place, and thereby the number.
+//! The product of a number and a secret factor is its *place* (`exact` explains why this is a good hash). The
+//! upper half of the place times the number of buckets has the index of the first bucket above its lowest 32
+//! bits. The places of one bucket are therefore a range of consecutive numbers, and all ranges have the same
+//! length to within 2^32. A code has the lowest bits of the number. These determine the lowest bits of the
+//! place, which can tell apart more places than any range has. Bucket and code therefore determine the place,
+//! and so the number.
 //!
-//! The second place is the first one, xor what the code's bits of the number are spread to. Its lowest bits follow from the
-//! code, too; so it is spelled in the same way, and each home tells the other.
+//! The second place is the first one XOR a value into which the code's bits of the number are spread. Its
+//! lowest bits also depend on the code only. The same argument holds for it, and each home determines the
+//! other.
 //!
-//! Below its bits of the number a code has a tag, which whoever uses this may fill as he likes but for the lowest bit, the
-//! side.
+//! Below the bits of the number a code has a tag. Callers may use all bits of the tag except the lowest,
+//! which is the side.
 
 use super::scheme::Home;
 use crate::width::{Factor, Width};
 
-/// The bit of a tag that says: this is the first home.
+/// The bit of a tag that marks the first home.
 pub const FIRST: u64 = 1;
 
 const WIDTH: Width = Width::new(u64::BITS);
 
-/// Homes of numbers of 64 bits.
+/// The homes of 64-bit numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Exact64 {
     factor: Factor,
@@ -29,19 +31,20 @@ pub struct Exact64 {
 }
 
 impl Exact64 {
-    /// A scheme for so many buckets, at least `2^tag_bits`, whose codes have tags of so many bits. The factor is odd.
+    /// A scheme for `buckets` buckets, at least `2^tag_bits`, whose codes have tags of `tag_bits` bits. The
+    /// factor must be odd.
     #[inline(always)]
     pub const fn new(factor: u64, buckets: u32, tag_bits: u32) -> Self {
         Self { factor: Factor::new(factor), buckets, tag_bits }
     }
 
-    /// Bits of a tag.
+    /// The number of bits in a tag.
     #[inline(always)]
     pub const fn tag_bits(&self) -> u32 {
         self.tag_bits
     }
 
-    /// The two homes of this number with this tag, whose side is told here.
+    /// The two homes of this number with this tag. The side bit is added here.
     #[inline(always)]
     pub const fn homes(&self, number: u64, tag: u64) -> [Home; 2] {
         let kept = number << self.tag_bits;
@@ -53,19 +56,19 @@ impl Exact64 {
         ]
     }
 
-    /// The other home of whoever stands in this one.
+    /// The other home of the entry in this home.
     pub const fn other(&self, home: Home) -> Home {
         let spread = WIDTH.spread(self.kept(home));
         Home { bucket: self.bucket(self.place(home) ^ spread), code: home.code ^ FIRST }
     }
 
-    /// The number that stands in `home`.
+    /// The number of the entry in `home`.
     pub const fn number(&self, home: Home) -> u64 {
         let side = if home.code & FIRST != 0 { 0 } else { WIDTH.spread(self.kept(home)) };
         WIDTH.divided(self.place(home) ^ side, self.factor)
     }
 
-    /// The place by which somebody came to this home: his first or his second one.
+    /// The place of the entry in this home: its first place or its second one, depending on the side.
     const fn place(&self, home: Home) -> u64 {
         let kept = self.kept(home);
         let first = WIDTH.times(kept >> self.tag_bits, self.factor);
@@ -74,13 +77,13 @@ impl Exact64 {
         start.wrapping_add(lowest.wrapping_sub(start) & (u64::MAX >> self.tag_bits))
     }
 
-    /// The bucket of a place. Written so that every verifier knows it to be one of the table's.
+    /// The bucket of a place. The formula lets every verifier see that the bucket is inside the table.
     #[inline(always)]
     const fn bucket(&self, place: u64) -> u32 {
         (((place >> 32) * self.buckets as u64) >> 32) as u32
     }
 
-    /// The bits of the number that a code has, where they stand.
+    /// The bits of the number that a code contains, in their positions.
     const fn kept(&self, home: Home) -> u64 {
         home.code & (u64::MAX << self.tag_bits)
     }
@@ -97,7 +100,7 @@ mod tests {
         Exact64::new(Numbers(seed).next().unwrap() | 1, buckets, buckets.ilog2())
     }
 
-    /// Each of two homes spells the number, and tells the other one.
+    /// Each of two homes determines the number and the other home.
     fn check(scheme: &Exact64, number: u64, tag: u64) {
         let homes = scheme.homes(number, tag);
         assert_eq!(homes.map(|home| scheme.number(home)), [number; 2], "{scheme:?}");
@@ -112,7 +115,8 @@ mod tests {
             check(&scheme(seed, buckets), number, (tag % (1 << tag_bits)) & !FIRST);
         }
 
-        /// The lowest bits of a number, which the code has, and its bucket leave one number: however the bits above differ.
+        /// Two numbers with equal lowest bits, which the code contains, are never in one bucket, whatever
+        /// their higher bits are.
         #[test]
         fn numbers_that_are_alike_in_their_codes_are_not_in_one_bucket(
             seed: u64, buckets in 128_u32..=1 << 24, number: u64, differ in 1..1_u64 << 24,
@@ -126,7 +130,7 @@ mod tests {
         }
     }
 
-    /// The first and the last place of a bucket are the ones at which a stretch could be taken for its neighbour.
+    /// The first and the last place of a bucket are those that could be confused with the neighbouring range.
     #[test]
     fn the_ends_of_every_stretch_are_spelled_right_at_every_size() {
         for geometry in Geometry::all_six() {

@@ -1,4 +1,4 @@
-//! How large a table is, how its buckets are cut, and how full it may become.
+//! The size of a table, how its buckets are divided, and how full it may become.
 
 use super::bucket::Lanes;
 
@@ -10,23 +10,23 @@ pub struct Geometry {
     lanes: Lanes,
 }
 
-// No table takes more than 512 MiB: the verifier lets no program reach further into a map.
+// No table takes more than 512 MiB, because the verifier lets no program access a map beyond that.
 
-/// A number of buckets has no more bits than this between its highest and its lowest one: so there are 64 sizes from one
-/// power of two to the next, and a table is at most one part in 64 larger than it must be.
+/// The most bits between the highest and the lowest set bit of a number of buckets. There are 64 sizes from
+/// one power of two to the next, so a table is at most 1/64 larger than necessary.
 const STEP_BITS: u32 = 6;
 
-/// The part of what a table holds for which it has room beyond that, when it is made: live additions.
+/// A new table has room for this fraction of its entries in addition, for live additions.
 const ROOM: u64 = 64;
 
 impl Geometry {
-    /// A table of so many buckets of `words` words cut into `lanes`.
+    /// A table of `buckets` buckets, each of `words` words divided into `lanes`.
     pub const fn new(buckets: u32, words: u32, lanes: Lanes) -> Self {
         Self { buckets, words, lanes }
     }
 
-    /// A table of IPv4 addresses in so many buckets. A lane holds what the index does not tell of 32 bits, and the side: the
-    /// more buckets, the narrower the lanes and the more of them in a word.
+    /// A table of IPv4 addresses. A lane holds those of the 32 bits that the index does not determine, and
+    /// the side. More buckets make narrower lanes, and more of them fit in a word.
     pub const fn exact4(buckets: u32) -> Self {
         let lanes = match buckets.ilog2() {
             0..=12 => Lanes::new(2, 32),
@@ -37,82 +37,82 @@ impl Geometry {
         Self::new(buckets, 1, lanes)
     }
 
-    /// The smallest of these: 512 slots.
+    /// The smallest IPv4 table: 512 slots.
     pub const SMALLEST_EXACT4: Self = Self::exact4(1 << 8);
 
-    /// The largest: 335 million slots.
+    /// The largest IPv4 table: 335 million slots.
     pub const LARGEST_EXACT4: Self = Self::exact4(1 << 26);
 
-    /// All of them, the smallest first.
+    /// All sizes of IPv4 tables, the smallest first.
     pub fn all_exact4() -> impl Iterator<Item = Self> {
         all(Self::exact4, Self::SMALLEST_EXACT4, Self::LARGEST_EXACT4)
     }
 
-    /// The smallest table of IPv4 addresses that takes `entries` within its limit, and some more where there is a larger one;
-    /// none if there is no table for so many.
+    /// The smallest table of IPv4 addresses that takes `entries` within its limit, with some spare room if a
+    /// larger table exists. None if no table is large enough.
     pub fn exact4_for(entries: u64) -> Option<Self> {
         smallest_for(Self::all_exact4(), entries)
     }
 
-    /// A table of IPv6 prefixes in so many buckets: each has four slots of a whole word, and is half a cache line.
+    /// A table of IPv6 prefixes. Each bucket has four slots of one word, which is half a cache line.
     pub const fn six(buckets: u32) -> Self {
         Self::new(buckets, 4, Lanes::new(1, 64))
     }
 
-    /// The smallest of these: 512 slots.
+    /// The smallest IPv6 table: 512 slots.
     pub const SMALLEST_SIX: Self = Self::six(1 << 7);
 
-    /// The largest: 67 million slots.
+    /// The largest IPv6 table: 67 million slots.
     pub const LARGEST_SIX: Self = Self::six(1 << 24);
 
-    /// All of them, the smallest first.
+    /// All sizes of IPv6 tables, the smallest first.
     pub fn all_six() -> impl Iterator<Item = Self> {
         all(Self::six, Self::SMALLEST_SIX, Self::LARGEST_SIX)
     }
 
-    /// The same of IPv6 prefixes as [`exact4_for`](Self::exact4_for) of addresses.
+    /// The smallest table of IPv6 prefixes for `entries`, chosen as [`exact4_for`](Self::exact4_for) does.
     pub fn six_for(entries: u64) -> Option<Self> {
         smallest_for(Self::all_six(), entries)
     }
 
-    /// Whole bits of a bucket's index.
+    /// The number of whole bits of a bucket's index.
     pub const fn index_bits(&self) -> u32 {
         self.buckets.ilog2()
     }
 
-    /// How many buckets.
+    /// The number of buckets in the table.
     pub const fn buckets(&self) -> u32 {
         self.buckets
     }
 
-    /// Words in a bucket.
+    /// The number of words in a bucket.
     pub const fn bucket_words(&self) -> u32 {
         self.words
     }
 
-    /// How a word is cut.
+    /// How a word is divided.
     pub const fn lanes(&self) -> Lanes {
         self.lanes
     }
 
-    /// Words in the whole table. There is one more bucket: a verifier that does not know a bucket's first word by its lowest
-    /// bits thinks that it may be the last one.
+    /// The number of words in the whole table. It includes one extra bucket. A verifier that does not know
+    /// the lowest bits of a bucket's first word assumes that this may be the table's last word.
     pub const fn words(&self) -> u32 {
         (self.buckets + 1) * self.words
     }
 
-    /// Slots in a bucket.
+    /// The number of slots in a bucket.
     pub const fn bucket_slots(&self) -> u32 {
         self.words * self.lanes.count()
     }
 
-    /// Slots in the whole table.
+    /// The number of slots in the whole table.
     pub const fn slots(&self) -> u64 {
         self.buckets as u64 * self.bucket_slots() as u64
     }
 
-    /// How many entries it takes before it must grow. Kept below the load at which the first insert was ever
-    /// refused (`cargo xtask bench load` prints it for every size).
+    /// The most entries that the table takes before it must grow. This is below the load at which an insert
+    /// was ever refused (`cargo xtask bench load` prints that load for every size).
     pub const fn limit(&self) -> u64 {
         self.slots() * self.permille() / 1000
     }
@@ -127,7 +127,7 @@ impl Geometry {
     }
 }
 
-/// All sizes from one to the other.
+/// All sizes between two sizes.
 fn all(
     of: impl Fn(u32) -> Geometry,
     smallest: Geometry,
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(Geometry::six_for(u64::MAX), None);
     }
 
-    /// Each size, and the fewest entries for which it is made.
+    /// Each size, and the smallest number of entries for which it is chosen.
     fn sizes(
         all: impl Iterator<Item = Geometry>,
         of: fn(u64) -> Option<Geometry>,
@@ -184,7 +184,7 @@ mod tests {
         all.array_windows().map(fewest).collect::<Vec<_>>().into_iter()
     }
 
-    /// With the stash; from there on it is a small part of them.
+    /// Includes the stash, which is a small part of it from this size on.
     fn bytes(geometry: Geometry) -> u64 {
         8 * (u64::from(geometry.words()) + u64::from(crate::stash::WORDS))
     }
@@ -197,7 +197,8 @@ mod tests {
         }
     }
 
-    /// But for the first sizes with lanes of 16 bits, which are no smaller than they must be to have such lanes.
+    /// Excludes the first sizes with lanes of 16 bits, which are larger than necessary because such lanes
+    /// need them.
     #[test]
     fn from_500_000_on_an_address_takes_two_and_a_quarter_bytes_at_most() {
         assert_eq!(Geometry::all_exact4().last(), Some(Geometry::LARGEST_EXACT4));

@@ -1,8 +1,9 @@
-//! The cuckoo filter: buckets of codes, in which every entry stands in one of its two homes.
+//! The cuckoo filter: buckets of codes, in which every entry is in one of its two homes.
 //!
-//! `bucket` cuts words into lanes, `geometry` says how many, `scheme` is where an entry may stand (`exact` of IPv4,
-//! `six` of IPv6 on `exact64`), `search` finds room. This file is the table itself: reading, and writing
-//! where no reader looks on. Writing under running readers is the daemon's `kernel::live`.
+//! `bucket` divides words into lanes, `geometry` defines their number, and `scheme` defines where an entry
+//! may be (`exact` for IPv4, `six` for IPv6 on top of `exact64`). `search` finds room. This file has the
+//! table itself: reading, and writing while no packet reads it. Writing to a table that packets read is done
+//! by the daemon's `kernel::moving`.
 
 pub mod bucket;
 mod bulk;
@@ -19,20 +20,21 @@ use geometry::Geometry;
 use scheme::{Home, Scheme};
 use search::Path;
 
-/// No room: neither a free slot nor a path to one within the limits of the search.
+/// There is neither a free slot nor a path to one within the limits of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// A slot: a lane of a word.
+/// A slot is one lane of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Index of the word in the table.
+    /// The index of the word in the table.
     pub word: u32,
     /// The bit of the word at which the lane begins.
     pub at: u32,
 }
 
-/// Buckets somewhere, who may stand where in them, and a label beside each slot, if any are kept.
+/// A table: its words, the scheme that says where entries may be, and a label for each slot if labels are
+/// kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<S, W, L = NoLabels> {
     scheme: S,
@@ -42,49 +44,50 @@ pub struct Table<S, W, L = NoLabels> {
 }
 
 impl<S: Scheme, W: Words> Table<S, W> {
-    /// The table of this shape in `words`, without labels.
+    /// The table of this geometry in `words`, without labels.
     pub const fn new(scheme: S, geometry: Geometry, words: W) -> Self {
         Self::labelled(scheme, geometry, words, NoLabels)
     }
 }
 
 impl<S: Scheme, W: Words, L> Table<S, W, L> {
-    /// The table of this shape in `words`, with these labels.
+    /// The table of this geometry in `words`, with these labels.
     pub const fn labelled(scheme: S, geometry: Geometry, words: W, labels: L) -> Self {
         Self { scheme, geometry, words, labels }
     }
 
-    /// Who may stand where.
+    /// The scheme that gives the homes of entries.
     pub const fn scheme(&self) -> &S {
         &self.scheme
     }
 
-    /// The shape.
+    /// The geometry of the table.
     pub const fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// Where the buckets live.
+    /// The words that hold the buckets.
     pub const fn words(&self) -> &W {
         &self.words
     }
 
-    /// Where the labels live.
+    /// The memory that holds the labels.
     pub const fn labels(&self) -> &L {
         &self.labels
     }
 
-    /// The same, to put others in their place.
+    /// Mutable access to the labels, so that they can be replaced.
     pub const fn labels_mut(&mut self) -> &mut L {
         &mut self.labels
     }
 
-    /// The number of `slot` among all slots, which is that of its label.
+    /// The number of `slot` among all slots, which is also the number of its label.
     pub const fn number_of(&self, slot: Slot) -> u32 {
         slot.word * self.lanes().count() + self.lanes().number(slot.at)
     }
 
-    /// Does `key` stand in one of its homes? Both are loaded before either is compared, so a hit costs what a miss costs.
+    /// True if `key` is in one of its homes. Both homes are loaded before either is compared, so a hit costs
+    /// as much as a miss.
     #[inline(always)]
     pub fn contains(&self, key: S::Key) -> bool {
         let [first, second] = self.scheme.homes(key);
@@ -99,7 +102,7 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
         found
     }
 
-    /// The slot in which `home` is taken by its code.
+    /// The slot that holds the code of `home`.
     pub fn slot_of(&self, home: Home) -> Option<Slot> {
         self.slot_with(home.bucket, home.code)
     }
@@ -109,12 +112,12 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
         self.slot_with(bucket, 0)
     }
 
-    /// A free slot in each word of `bucket` that has one.
+    /// One free slot from each word of `bucket` that has any.
     pub fn free_slots(&self, bucket: u32) -> impl Iterator<Item = Slot> + '_ {
         self.bucket_words(bucket).filter_map(|word| self.lane_with(word, 0))
     }
 
-    /// The words of `bucket`.
+    /// The range of words that belong to `bucket`.
     pub fn bucket_words(&self, bucket: u32) -> core::ops::Range<u32> {
         let first = bucket * self.geometry.bucket_words();
         first..first + self.geometry.bucket_words()
@@ -125,7 +128,7 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
         slot.word / self.geometry.bucket_words()
     }
 
-    /// Everything in the table, in the order of its buckets.
+    /// All entries of the table, in the order of buckets.
     pub fn entries(&self) -> impl Iterator<Item = Home> + '_ {
         (0..self.geometry.buckets()).flat_map(|bucket| self.slots(bucket)).filter(|home| home.code != 0)
     }
@@ -134,16 +137,16 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
         (0..self.geometry.bucket_slots()).map(move |number| self.home_at(bucket, number))
     }
 
-    /// What stands in the slot of this number in `bucket`.
+    /// The content of the slot with this number in `bucket`.
     pub fn home_at(&self, bucket: u32, number: u32) -> Home {
         let slot = self.slot(bucket, number);
         Home { bucket, code: self.lanes().get(self.words.load(slot.word), slot.at) }
     }
 
-    /// The slot of this number in `bucket`.
+    /// The slot with this number in `bucket`.
     pub fn slot(&self, bucket: u32, number: u32) -> Slot {
         let words = self.geometry.bucket_words();
-        // Few tables have several words in a bucket and several lanes in a word; a division takes its time.
+        // Few tables have several words in a bucket and several lanes in a word, and a division is slow.
         let (word, lane) = match words {
             1 => (0, number),
             _ => (number / self.lanes().count(), number % self.lanes().count()),
@@ -165,12 +168,12 @@ impl<S: Scheme, W: Words, L> Table<S, W, L> {
 }
 
 impl<S: Scheme, W: Words, L: Labels> Table<S, W, L> {
-    /// The label beside `slot`.
+    /// The label of this `slot`.
     pub fn label_at(&self, slot: Slot) -> Label {
         self.labels.label(self.number_of(slot))
     }
 
-    /// The label of whoever stands in one of these homes.
+    /// The label of the entry in one of these homes.
     pub fn label_of(&self, homes: [Home; 2]) -> Option<Label> {
         let slot = homes.into_iter().find_map(|home| self.slot_of(home))?;
         Some(self.label_at(slot))
@@ -178,37 +181,38 @@ impl<S: Scheme, W: Words, L: Labels> Table<S, W, L> {
 }
 
 impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
-    /// Writes `code` into `slot`, by one store, and before it the label of whoever stands there then.
+    /// Writes `code` into `slot` by one store, after the label of the new entry.
     pub fn place(&self, slot: Slot, code: u64, label: Label) {
         self.labels.write(self.number_of(slot), label);
         self.put(slot, code);
     }
 
-    /// Makes the moves of a path, and lets a pending entry with this label in.
+    /// Makes the moves of a path, and adds the pending entry with this label.
     pub fn follow(&self, path: &Path, label: Label) {
         for ((slot, code), comes_from) in path.steps() {
             self.place(slot, code, comes_from.map_or(label, |from| self.label_at(from)));
         }
     }
 
-    /// Replaces the label of whoever stands in one of these homes; in both, if he is on his way.
+    /// Replaces the label of the entry in one of these homes. An entry that is being moved is in both, and
+    /// both labels are replaced.
     pub fn relabel(&self, homes: [Home; 2], label: Label) {
         let slots = homes.into_iter().filter_map(|home| self.slot_of(home));
         slots.for_each(|slot| self.labels.write(self.number_of(slot), label));
     }
 
-    /// Writes `code` into `slot`, by one store.
+    /// Writes `code` into `slot` by one store.
     pub fn put(&self, slot: Slot, code: u64) {
         self.words.store(slot.word, self.lanes().with(self.words.load(slot.word), slot.at, code));
     }
 
-    /// Lets `key` in where a home has a free slot; says whether one had.
+    /// Adds `key` if a home has a free slot. Returns whether it was added.
     #[inline]
     pub fn insert_free(&self, key: S::Key) -> bool {
         self.insert_free_at(self.scheme.homes(key), OTHER)
     }
 
-    /// The same, for one who has these homes, and a label.
+    /// Adds an entry with these homes and a label if a home has a free slot.
     #[inline]
     pub fn insert_free_at(&self, homes: [Home; 2], label: Label) -> bool {
         homes.into_iter().any(|home| self.take_free(home, label))
@@ -220,16 +224,17 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
         slot.inspect(|&slot| self.place(slot, home.code, label)).is_some()
     }
 
-    /// Lets `key` in, moving others aside where it must. The caller knows that it is not there yet.
+    /// Adds `key`, and moves other entries if necessary. The caller must know that it is not in the table.
     ///
-    /// Each entry is written to its new slot before the old one is overwritten, so none is ever nowhere; yet a
-    /// reader that loads its two buckets around a move can miss it. Only for tables that nobody reads.
+    /// Each entry is written to its new slot before the old one is overwritten, so no entry is ever missing
+    /// from the table. A reader that loads the two buckets of an entry around a move can still miss it, so
+    /// use this only for tables that no packet reads.
     #[inline]
     pub fn insert(&self, key: S::Key) -> Result<(), Full> {
         self.insert_at(self.scheme.homes(key), OTHER)
     }
 
-    /// The same, for one who has these homes, and a label.
+    /// Adds an entry with these homes and a label in the same way.
     #[inline]
     pub fn insert_at(&self, homes: [Home; 2], label: Label) -> Result<(), Full> {
         if self.insert_free_at(homes, label) { Ok(()) } else { self.take_by_moves(homes, label) }
@@ -240,7 +245,7 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
         if self.take_by_one_move(homes, label) { Ok(()) } else { self.take_by_path(homes, label) }
     }
 
-    /// Nearly always it is enough that one entry moves, and to see that takes less than to search.
+    /// One move is nearly always enough, and checking that is cheaper than a search.
     #[inline]
     fn take_by_one_move(&self, homes: [Home; 2], label: Label) -> bool {
         let lanes = self.lanes();
@@ -262,7 +267,7 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
         false
     }
 
-    /// Apart, so that nobody else pays for the memory that a search takes.
+    /// A separate function, so that other calls do not pay for the memory that a search takes.
     #[cold]
     #[inline(never)]
     fn take_by_path(&self, homes: [Home; 2], label: Label) -> Result<(), Full> {
@@ -271,17 +276,17 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
         Ok(())
     }
 
-    /// A path by which `key` can come in, as the table now stands.
+    /// A path that makes room for `key` in the table's current state.
     pub fn path_for(&self, key: S::Key) -> Option<Path> {
         search::path(self, self.scheme.homes(key), |_| true)
     }
 
-    /// A path to one of these homes, moving entries only from their first homes to their second ones.
+    /// A path to one of these homes that moves entries only from their first homes to their second ones.
     pub fn forward_path_for(&self, homes: [Home; 2]) -> Option<Path> {
         search::path(self, homes, |home| self.scheme.is_first(home))
     }
 
-    /// Takes `key` out of every slot in which it stands; says how many there were.
+    /// Removes `key` from every slot that holds it. Returns the number of slots.
     pub fn remove(&self, key: S::Key) -> u32 {
         let mut removed = 0;
         while self.remove_one(key) {
@@ -290,8 +295,8 @@ impl<S: Scheme, W: WordsMut, L: LabelsMut> Table<S, W, L> {
         removed
     }
 
-    /// Takes `key` out of one slot; says whether there was any. For schemes in which keys can look alike: another
-    /// slot may stand for another key.
+    /// Removes `key` from one slot. Returns whether there was one. For schemes in which two keys can have the
+    /// same code: another slot may belong to another key.
     #[inline]
     pub fn remove_one(&self, key: S::Key) -> bool {
         let slot = self.scheme.homes(key).into_iter().find_map(|home| self.slot_of(home));

@@ -1,45 +1,45 @@
-//! Where an entry may stand: two homes, each a bucket and the code that says there who it is.
+//! The places where an entry may be: two homes, each a bucket and the code that identifies the entry there.
 
-/// A place for an entry: the bucket, and the code that stands for the entry in that bucket.
+/// A possible position of an entry: the bucket, and the code that identifies the entry in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Home {
-    /// Number of the bucket.
+    /// The number of the bucket.
     pub bucket: u32,
-    /// What is stored there; never zero.
+    /// The code stored there, which is never zero.
     pub code: u64,
 }
 
-/// An entry's name in its table's stash: bits aligned to the top, and which kind of entry they name.
+/// The identity of an entry in its table's stash: bits aligned to the top, and the kind of entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Never zero, and less than 2^9.
     pub kind: u64,
-    /// The bits.
+    /// The bits, aligned to the top.
     pub bits: u64,
 }
 
-/// The kind of all entries of a table that has but one.
+/// The kind of all entries in a table that has only one kind.
 pub const ONE_KIND: u64 = 1;
 
-/// How entries find their homes.
+/// Gives entries their homes.
 pub trait Scheme {
-    /// What is looked up.
+    /// The type of a looked-up key.
     type Key: Copy;
 
-    /// The two homes of `key`; the same one twice where it has only one.
+    /// The two homes of `key`; the same home twice if it has only one.
     fn homes(&self, key: Self::Key) -> [Home; 2];
 
-    /// The other home of the entry that stands in this one.
+    /// The other home of the entry in this home.
     fn other(&self, home: Home) -> Home;
 
-    /// Is this known to be the first home of what stands there, and not the only one? Packets look into first homes first,
-    /// so an entry may move on to its second home under their eyes: whoever finds the first one empty, comes to the
-    /// second one in time.
+    /// True if this is certainly the first of two homes of its entry. Packets look into first homes first, so
+    /// such an entry may move to its second home while packets read. A reader that finds the first home empty
+    /// then reads the second home after the entry has arrived there.
     fn is_first(&self, home: Home) -> bool;
 
-    /// The name of `key` in a stash.
+    /// The token of `key` in a stash.
     fn token(&self, key: Self::Key) -> Token;
 
-    /// The name in a stash of the entry that stands in `home`.
+    /// The stash token of the entry in `home`.
     fn token_at(&self, home: Home) -> Token;
 }

@@ -1,14 +1,15 @@
-//! The shortest way to make room: a breadth-first search from the two homes of a pending entry to a free slot.
+//! Finds room for a pending entry: a breadth-first search from its two homes to a free slot.
 //!
-//! A node is a bucket reached by pushing one entry out of the bucket before it. The first free slot ends the
-//! search, so paths are as short as they can be (libcuckoo and RocksDB search the same way). All in fixed arrays.
+//! A node is a bucket reached by moving one entry out of the bucket before it. The first free slot ends the
+//! search, so paths are as short as possible (libcuckoo and RocksDB search the same way). All memory is in
+//! fixed arrays.
 
 use super::scheme::{Home, Scheme};
 use super::{Slot, Table};
 use crate::Words;
 
-/// The most buckets one search looks at. Healthy tables never need a quarter of it; a search that does is a sign
-/// of a crowded table or of an enemy who knows the key, and rebuilding under a new key answers both.
+/// The largest number of buckets that one search visits. Healthy tables never need a quarter of it. A search
+/// that does shows a crowded table or an attacker who knows the key; rebuilding under a new key fixes both.
 pub const MOST_NODES: usize = 2048;
 
 /// The longest path: with two slots in a bucket, 2048 nodes are eleven moves deep.
@@ -17,13 +18,14 @@ const MOST_WRITES: usize = 12;
 #[derive(Clone, Copy)]
 struct Node {
     bucket: u32,
-    /// The node whose entry was pushed here, and the number of the slot it left.
+    /// The node whose entry moves here, and the number of the slot that it leaves.
     from: u16,
     slot: u8,
     depth: u8,
 }
 
-/// Writes that make room and let the pending entry in, in the order in which they must happen: from the free end.
+/// The writes that make room and then add the pending entry. They must happen in this order, which starts at
+/// the free slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     writes: [(Slot, u64); MOST_WRITES],
@@ -31,19 +33,19 @@ pub struct Path {
 }
 
 impl Path {
-    /// Each slot to write and the code that goes there. The last one is the pending entry.
+    /// Each slot to write, and its new code. The last one belongs to the pending entry.
     pub fn writes(&self) -> impl DoubleEndedIterator<Item = (Slot, u64)> + ExactSizeIterator + '_ {
         self.writes[..self.count].iter().copied()
     }
 
-    /// The same, each with the slot from which comes whoever stands there then; none of the pending entry. The path writes
-    /// into that next, and not before.
+    /// The same writes, each with the slot from which its entry comes (none for the pending entry). The next
+    /// write overwrites that slot.
     pub fn steps(&self) -> impl Iterator<Item = ((Slot, u64), Option<Slot>)> + '_ {
         let from = self.writes().skip(1).map(|(slot, _)| Some(slot)).chain([None]);
         self.writes().zip(from)
     }
 
-    /// How many entries move.
+    /// The number of entries that move.
     pub const fn moves(&self) -> usize {
         self.count - 1
     }
@@ -54,10 +56,11 @@ impl Path {
     }
 }
 
-/// Nearly every search ends within this many buckets, and a small array is faster to set up.
+/// Nearly every search ends within this many buckets, and a small array is faster to initialize.
 const FEW_NODES: usize = 64;
 
-/// The shortest path to a free slot for a pending entry with these homes, on which only entries move that `may_move` lets.
+/// The shortest path to a free slot for a pending entry with these homes. Only entries that `may_move`
+/// accepts are moved.
 pub(super) fn path<S: Scheme, W: Words, L>(
     table: &Table<S, W, L>,
     homes: [Home; 2],
@@ -67,7 +70,8 @@ pub(super) fn path<S: Scheme, W: Words, L>(
         .or_else(|| within::<MOST_NODES, _, _, _>(table, homes, &may_move))
 }
 
-/// No bucket stands twice on the path found: leaving it at its first visit would have been shorter, and found first.
+/// No bucket occurs twice on the path found: leaving it at its first visit would be shorter and would be
+/// found first.
 fn within<const LIMIT: usize, S: Scheme, W: Words, L>(
     table: &Table<S, W, L>,
     homes: [Home; 2],

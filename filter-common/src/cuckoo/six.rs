@@ -1,8 +1,9 @@
-//! The scheme of the IPv6 table: up to /64 exactly, every longer prefix by fingerprint, side by side.
+//! The scheme of the IPv6 table: prefixes up to /64 exactly, longer ones by fingerprint, in one table.
 //!
-//! A slot is a word of its own. Of a /64 the network half of its addresses is spelled, of a shorter prefix its own bits, a one
-//! behind them, and zeros; of a longer one 64 hashed bits, and what the code still has room for. Bits of the tag tell these
-//! three kinds apart, so none can be mistaken for another, and no code is zero.
+//! Each slot is one word. A code determines the network half of a /64. It determines a shorter prefix by the
+//! prefix's own bits, a one after them, and zeros. A longer prefix has 64 hashed bits, and more of them as
+//! far as the code has room. Bits of the tag tell these three kinds apart, so no kind is confused with
+//! another, and no code is zero.
 
 use super::exact::Key;
 use super::exact64::{Exact64, FIRST};
@@ -11,71 +12,73 @@ use super::scheme::{Home, Scheme, Token};
 use crate::hash::{self, Address6, Hash};
 use crate::permutation::Permutation;
 
-/// Tags of what is exact have one length, whatever the number of buckets: so a judge shifts by a constant.
+/// The tags of exact prefixes have the same length for any number of buckets, so a judge shifts by a
+/// constant.
 pub const TAG_BITS: u32 = Geometry::SMALLEST_SIX.buckets().ilog2();
-/// In a tag: the kind. That of a longer prefix has bits of its hash above this one.
+/// The kind in a tag. A longer prefix has bits of its hash above this bit.
 const LONGER: u64 = 0b0010;
 const NET64: u64 = Kind::NET64.bits();
 
-/// The lowest bits of a longer prefix's tag, which have no bit of its hash: the side and the kind.
+/// The lowest bits of a longer prefix's tag, which hold no hash bits: the side and the kind.
 const PLAIN_BITS: u32 = 2;
 
-/// What the IPv6 table holds.
+/// An entry of the IPv6 table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key6 {
     /// The network half of a /64.
     Net64(u64),
-    /// A shorter prefix: its bits, a one behind them, and zeros.
+    /// A shorter prefix: its bits, a one after them, and zeros.
     Shorter(u64),
-    /// A longer prefix, hashed.
+    /// The hash of a longer prefix.
     Longer(Fingerprint),
 }
 
-/// What is exact: a /64 or a shorter prefix. It is known by its bits in a tag, also where programs tell each other.
+/// The kind of an exact prefix: a /64 or a shorter one. The same bits identify it in a tag and when program
+/// functions pass it to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(u32);
 
-/// A longer prefix as the table knows it.
+/// The hash of a longer prefix, as the table stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// The bits that a home spells.
+    /// The bits that a home determines.
     pub number: u64,
-    /// More of them, of which the tag has as many as it has room for: so the number spelled and these tell prefixes apart by
-    /// more bits, the more buckets there are.
+    /// Further bits, of which the tag holds as many as it has room for. More buckets leave more room, so more
+    /// bits distinguish prefixes.
     pub more: u32,
 }
 
-/// Homes of IPv6 prefixes.
+/// The homes of IPv6 prefixes.
 #[derive(Clone, Copy, Debug)]
 pub struct Six {
     up_to_64: UpTo64,
     longer: Longer,
 }
 
-/// Homes of those up to /64.
+/// The homes of prefixes up to /64.
 #[derive(Clone, Copy, Debug)]
 pub struct UpTo64 {
     permutation: Permutation,
     homes: Exact64,
 }
 
-/// Homes of those beyond.
+/// The homes of prefixes longer than /64.
 #[derive(Clone, Copy, Debug)]
 pub struct Longer(Exact64);
 
 impl Kind {
-    /// A /64.
+    /// The kind of a /64.
     pub const NET64: Self = Self(0b0100);
-    /// A shorter prefix.
+    /// The kind of a shorter prefix.
     pub const SHORTER: Self = Self(0b1000);
 
-    /// The one that was told by this number.
+    /// Makes a kind from the number that another function passed.
     #[inline(always)]
     pub const fn told(number: u32) -> Self {
         Self(number)
     }
 
-    /// The number by which it is told.
+    /// The number by which functions pass this kind.
     #[inline(always)]
     pub const fn number(self) -> u32 {
         self.0
@@ -88,7 +91,7 @@ impl Kind {
 }
 
 impl Six {
-    /// The scheme for a table of this shape.
+    /// The scheme for a table of this geometry.
     pub const fn new(geometry: Geometry, key: Key) -> Self {
         Self {
             up_to_64: UpTo64::new(key, geometry.buckets()),
@@ -102,26 +105,26 @@ impl Six {
 }
 
 impl UpTo64 {
-    /// Of a table of so many buckets.
+    /// The scheme for a table of this many buckets.
     #[inline(always)]
     pub const fn new([first, second, third]: Key, buckets: u32) -> Self {
         let permutation = Permutation::new(u64::BITS, [first, second]);
         Self { permutation, homes: Exact64::new(third, buckets, TAG_BITS) }
     }
 
-    /// How a prefix is asked for: the network half of a /64, or what [`shorter_key`] says.
+    /// Shuffles a key before a lookup: the network half of a /64, or the result of [`shorter_key`].
     #[inline(always)]
     pub const fn shuffle(&self, key: u64) -> u64 {
         self.permutation.forward(key)
     }
 
-    /// The homes of one of this kind that is shuffled already.
+    /// The homes of a shuffled key of this kind.
     #[inline(always)]
     pub const fn homes(&self, kind: Kind, shuffled: u64) -> [Home; 2] {
         self.homes.homes(shuffled, kind.bits())
     }
 
-    /// What it leaves in its first home, or in its second one.
+    /// The code in the first home of a shuffled key (`is_first` is 1), or in its second home.
     #[inline(always)]
     pub const fn code(kind: Kind, shuffled: u64, is_first: u32) -> u64 {
         shuffled << TAG_BITS | kind.bits() | is_first as u64
@@ -129,13 +132,14 @@ impl UpTo64 {
 }
 
 impl Longer {
-    /// Of a table of so many buckets, whose index has so many whole bits; chosen by the last word of its key.
+    /// The scheme for a table of `buckets` buckets, whose index has `index_bits` whole bits. The factor is
+    /// the last word of the table's key.
     #[inline(always)]
     pub const fn new(factor: u64, buckets: u32, index_bits: u32) -> Self {
         Self(Exact64::new(factor, buckets, index_bits))
     }
 
-    /// The homes of a prefix.
+    /// The homes of a longer prefix.
     #[inline(always)]
     pub const fn homes(&self, key: Fingerprint) -> [Home; 2] {
         let more = (key.more as u64) >> (u32::BITS + PLAIN_BITS - self.0.tag_bits()) << PLAIN_BITS;
@@ -143,13 +147,13 @@ impl Longer {
     }
 }
 
-/// What names one up to /64 that is shuffled already in the stash.
+/// The stash token of a shuffled prefix up to /64.
 #[inline(always)]
 pub const fn token(kind: Kind, shuffled: u64) -> Token {
     Token { kind: kind.bits(), bits: shuffled }
 }
 
-/// What names a longer prefix in the stash.
+/// The stash token of a longer prefix.
 #[inline(always)]
 pub const fn longer_token(number: u64) -> Token {
     Token { kind: LONGER, bits: number }
@@ -164,18 +168,20 @@ pub fn key(hash: &Hash, address: Address6, length: u8) -> Key6 {
     }
 }
 
-/// The key of the prefix of this network half whose length has this bit (`levels`): 1 for 64, 2 for 63, and so on.
+/// The key of the prefix of this network half whose length has this bit (`levels`): 1 for 64, 2 for 63, and
+/// so on.
 #[inline(always)]
 pub const fn shorter_key(network: u64, bit: u64) -> u64 {
     network & bit.wrapping_neg() | bit >> 1
 }
 
-/// The fingerprint of a prefix, out of the parts of its hash.
+/// The fingerprint of a prefix, from the parts of its hash.
 ///
-/// Each part is linear in the address, so the places of consecutive prefixes would be evenly spaced, and under one key in
-/// seven some buckets overflow long before the table is full. The product of two parts is not linear any more, and rows of
-/// prefixes fill a table as random ones do. One factor of it is odd, so for any one such factor the product permutes the
-/// numbers: number and factor stay independent, which is what makes a false match as unlikely as 8 ÷ 2^62.
+/// Each part is linear in the address, so the places of consecutive prefixes would be evenly spaced. Under
+/// one key in seven some buckets would then overflow long before the table is full. The product of two parts
+/// is not linear, and consecutive prefixes fill a table as random ones do. One factor is odd, so for any
+/// fixed value of it the product permutes the numbers. Number and factor therefore stay independent, which
+/// keeps a false match as unlikely as 8 ÷ 2^62.
 #[inline(always)]
 pub const fn fingerprint([more, high, low]: [u64; hash::PARTS]) -> Fingerprint {
     Fingerprint { number: (high << 32 | low).wrapping_mul(more << 1 | 1), more: more as u32 }

@@ -1,4 +1,4 @@
-//! The table against a plain set, and the exact scheme against every key there is.
+//! Tests of the table against a plain set, and of the exact scheme against every possible key.
 
 use super::exact::{self, Exact};
 use super::geometry::Geometry;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::{vec, vec::Vec};
 
-/// Numbers that look random and are the same in every run (Steele, Lea and Flood, SplitMix64).
+/// Pseudorandom numbers that are equal in every run (Steele, Lea and Flood, SplitMix64).
 pub struct Numbers(pub u64);
 
 impl Iterator for Numbers {
@@ -26,7 +26,6 @@ impl Iterator for Numbers {
     }
 }
 
-/// A key for tests.
 pub fn key<const WORDS: usize>(seed: u64) -> [u64; WORDS] {
     let mut numbers = Numbers(seed);
     core::array::from_fn(|_| numbers.next().unwrap())
@@ -36,7 +35,6 @@ pub fn memory(geometry: Geometry) -> Vec<Cell<u64>> {
     vec![Cell::new(0); geometry.words() as usize]
 }
 
-/// A table of keys of `width` bits.
 fn exact_of(width: u32, geometry: Geometry, words: &[Cell<u64>]) -> Table<Exact, &[Cell<u64>]> {
     Table::new(Exact::new(width, exact::key(key(7)), geometry), geometry, words)
 }
@@ -49,7 +47,7 @@ fn six_under(seed: u64, geometry: Geometry, words: &[Cell<u64>]) -> Table<Six, &
     Table::new(Six::new(geometry, exact::key(key(seed))), geometry, words)
 }
 
-/// Load at the first insert refused.
+/// Returns the load at the first refused insert.
 fn load_at_first_refusal<S: Scheme>(
     table: &Table<S, &[Cell<u64>]>,
     mut keys: impl Iterator<Item = S::Key>,
@@ -63,7 +61,7 @@ fn distinct_addresses(seed: u64) -> impl Iterator<Item = u64> {
     (0..1 << 32).map(move |number| shuffle.forward(number))
 }
 
-/// The small ones under many keys, for there luck has a say.
+/// Small tables are tested under many keys, because chance matters there.
 #[test]
 fn tables_of_every_lane_width_fill_up_to_their_limits() {
     for geometry in some_exact4() {
@@ -81,7 +79,8 @@ fn tables_of_every_lane_width_fill_up_to_their_limits() {
     }
 }
 
-/// Powers of two, what follows them, and what precedes the next: there stretches of places are longest and shortest.
+/// Powers of two, their successors, and the number before the next power: there the ranges of places are
+/// longest and shortest.
 const PARTS: [u32; 5] = [64, 65, 80, 100, 127];
 
 fn some_six() -> impl Iterator<Item = Geometry> {
@@ -93,7 +92,7 @@ fn some_exact4() -> impl Iterator<Item = Geometry> {
     small.chain([64, 65].map(|part| Geometry::exact4(part << 15)))
 }
 
-/// The small ones under many keys.
+/// Small tables are tested under many keys.
 #[test]
 fn ipv6_tables_fill_up_to_their_limits() {
     for geometry in some_six() {
@@ -107,8 +106,8 @@ fn ipv6_tables_fill_up_to_their_limits() {
     }
 }
 
-/// Widths are shrunk so that codes still use all bits of a lane, and every key can be asked for; with the fewest buckets for which
-/// a lane has room, and with others.
+/// Tables for keys so narrow that every key can be tested, while codes still use all bits of a lane. Covers
+/// the fewest buckets for which a lane has room, and others.
 fn shrunk() -> impl Iterator<Item = (u32, Geometry)> {
     let of = |width, lanes: (u32, u32), buckets: [u32; 3]| {
         let lanes = bucket::Lanes::new(lanes.0, lanes.1);
@@ -138,7 +137,7 @@ fn of_all_keys_there_are_exactly_the_inserted_ones_are_found() {
     }
 }
 
-/// Each home spells its key and tells the other one, and no two keys have one home.
+/// Each home determines its key and the other home, and no two keys share a home.
 #[test]
 fn of_all_keys_there_are_each_has_homes_of_its_own() {
     for (width, geometry) in shrunk() {
@@ -151,7 +150,8 @@ fn of_all_keys_there_are_each_has_homes_of_its_own() {
             let count = if homes[0] == homes[1] { 1 } else { 2 };
             for home in &homes[..count] {
                 assert!(home.bucket < geometry.buckets() && home.code != 0, "{key} in {geometry:?}");
-                // Of a lane that is wider than a key the side is the highest bit, and some below it are never in use.
+                // If a lane is wider than a key, the side is the highest bit, and some bits below it are
+                // never used.
                 let side = home.code >> (geometry.lanes().bits() - 1);
                 let code = home.code & ((1 << (lane - 1)) - 1) | side << (lane - 1);
                 let place = ((home.bucket as usize) << lane) + code as usize;
@@ -161,7 +161,7 @@ fn of_all_keys_there_are_each_has_homes_of_its_own() {
     }
 }
 
-/// The first and the last place of a bucket are the ones at which a stretch could be taken for its neighbour.
+/// The first and the last place of a bucket are those that could be confused with the neighbouring range.
 #[test]
 fn the_ends_of_every_stretch_are_spelled_right_at_every_size() {
     for geometry in Geometry::all_exact4() {
@@ -199,7 +199,7 @@ fn remainder_zero_is_not_mistaken_for_an_empty_slot() {
     assert_eq!(table.entries().count(), 0);
 }
 
-/// Many at a time, and more than there is room for: whoever is not refused is there.
+/// Adds many keys at a time, and more than fit: every key that is not refused is in the table.
 #[test]
 fn all_of_many_come_in_but_those_who_are_refused() {
     for buckets in [512, 600, 9_000, 131_072, 150_000] {
@@ -229,7 +229,7 @@ fn a_table_grows_from_itself_alone() {
     assert_eq!(after.entries().count(), addresses.len());
 }
 
-/// Regular sets, as scanners and allocation plans produce them, by the number of each member.
+/// Regular sets, as scanners and allocation plans produce them. Each function maps a number to a member.
 const PATTERNS: [fn(u32) -> u32; 14] = [
     |number| number,
     |number| number.wrapping_mul(255),
@@ -284,11 +284,11 @@ fn patterns_of_networks_fill_a_table_like_random_ones() {
     }
 }
 
-/// Prefixes in a row, as providers and hosts number them.
+/// Consecutive prefixes, as providers and hosts number them.
 struct Row {
     name: &'static str,
     length: u8,
-    /// The address of the prefix of this number.
+    /// Returns the address of the prefix with this number.
     at: fn(u128) -> u128,
 }
 
@@ -307,8 +307,9 @@ const ROWS: [Row; 7] = [
     Row { name: "consecutive /56s", length: 56, at: |number| BASE + (number << 72) },
 ];
 
-/// With places that are linear in the address one key in seven refuses rows below the limit, the first at 27 % load. The
-/// smallest tables are left out: there luck has a say, and one key in two hundred refuses random prefixes, too.
+/// With places that are linear in the address, one key in seven refuses consecutive prefixes below the limit,
+/// the first at 27 % load. The smallest tables are left out: chance matters there, and one key in two hundred
+/// refuses random prefixes as well.
 #[test]
 fn rows_of_prefixes_fill_a_table_like_random_ones() {
     for (buckets, keys) in [(512, 40), (600, 40), (1016, 40), (4096, 6), (5120, 6)] {
@@ -382,7 +383,7 @@ proptest! {
         let words = memory(geometry);
         let (table, mut oracle) = (six(geometry, &words), HashSet::new());
         let hash = Hash::new(key(11));
-        // A /64, one of the same bits and a one that are a shorter prefix's, and longer ones.
+        // A /64, a shorter prefix made of the same bits and a one, and longer prefixes.
         let prefix = |n: u16| {
             let (network, host) = (u128::from(n / 4) << 80, u128::from(n / 4));
             match n % 4 {
@@ -406,8 +407,8 @@ proptest! {
     }
 }
 
-/// FAULTS K10: the worst progression that was found is refused by one key in a thousand in the smallest table, others by one in
-/// ten thousand and less; and whoever is refused tries another key.
+/// FAULTS K10: in the smallest table, one key in a thousand refuses the worst progression found, and one in
+/// ten thousand or fewer refuses others. A refused set is tried with another key.
 #[test]
 fn a_progression_that_one_key_refuses_another_takes() {
     const STRIDE: u32 = 1 << 23;

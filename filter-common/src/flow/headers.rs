@@ -1,41 +1,41 @@
-//! From a frame to its transport header: tags, IPv4 with options, IPv6 with extension headers, fragments, and what ICMP
-//! errors quote. Every way through is bounded, and each header is read at once.
+//! Finds the transport header of a frame, past VLAN tags, IPv4 options, IPv6 extension headers, fragment
+//! headers and the quotations of ICMP errors. All loops are bounded, and each header is loaded in one read.
 
 use super::mapped;
 use crate::hash::Address6;
 
-/// A frame of which any words can be read, wherever they lie.
+/// A frame from which words can be read at any position.
 pub trait Bytes {
-    /// The words at `at`, if the frame reaches that far: as they are on the wire.
+    /// The words at `at` in network byte order, or none if the frame ends before.
     fn words<const N: usize>(&self, at: usize) -> Option<[u32; N]>;
 }
 
-/// What flows are made of.
+/// The protocols that flows can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Upper {
-    /// ICMP of IPv4.
+    /// ICMP for IPv4 (protocol 1).
     Icmp = 1,
-    /// TCP.
+    /// TCP, which is protocol 6.
     Tcp = 6,
-    /// UDP.
+    /// UDP, which is protocol 17.
     Udp = 17,
-    /// ICMP of IPv6.
+    /// ICMP for IPv6 (protocol 58).
     Icmp6 = 58,
 }
 
-/// Which end of a packet is the other one.
+/// The address of a packet that is the other end's.
 #[derive(Clone, Copy)]
 pub enum End {
     Source,
     Destination,
 }
 
-/// Of a packet: the other end, and what it carries.
+/// The other end of a packet, and the protocol that it carries.
 pub struct Carried {
     pub peer: Address6,
     pub upper: Upper,
-    /// Where that begins; nowhere in a fragment behind the first.
+    /// The offset of the transport header. None in a later fragment.
     pub at: Option<usize>,
 }
 
@@ -46,23 +46,23 @@ const FIRST_TYPE: usize = 12;
 const TAG: usize = 4;
 const TYPE: usize = 2;
 
-/// As many tags as are looked behind for a source.
+/// The same number of tags as the search for a source skips.
 const MOST_TAGS: u32 = crate::packet::MOST_TAGS;
 
-/// More extension headers than any host sends, but not as many as fit.
+/// More extension headers than any host sends, but fewer than fit in a packet.
 pub const MOST_HEADERS: u32 = 8;
 
-/// Extension headers, by their numbers.
+/// The protocol numbers of extension headers.
 pub const HOP_BY_HOP: u32 = 0;
 pub const ROUTING: u32 = 43;
 pub const FRAGMENT: u32 = 44;
 pub const AUTHENTICATION: u32 = 51;
 pub const DESTINATION: u32 = 60;
 
-/// Where a fragment says how far behind the first one it is.
+/// The bits of a fragment header that hold its offset from the first fragment.
 pub const FRAGMENT_OFFSET: u32 = 0xFFF8;
 
-/// What a frame carries.
+/// Finds the other end and the transport header of a frame.
 #[inline(always)]
 pub fn carried(frame: &impl Bytes, peer: End) -> Option<Carried> {
     let mut at = FIRST_TYPE;
@@ -85,7 +85,7 @@ pub fn carried(frame: &impl Bytes, peer: End) -> Option<Carried> {
     None
 }
 
-/// What the packet carries that an ICMP error of this kind quotes: one that was sent to the other end.
+/// The packet that an ICMP error of this protocol quotes. Its destination is the other end.
 #[inline(always)]
 pub fn quoted(frame: &impl Bytes, at: usize, error: Upper) -> Option<Carried> {
     const HEADER: usize = 8;
@@ -94,7 +94,7 @@ pub fn quoted(frame: &impl Bytes, at: usize, error: Upper) -> Option<Carried> {
     match error {
         // Unreachable, time exceeded, parameter problem.
         Upper::Icmp if kind == 3 || kind == 11 || kind == 12 => ipv4(frame, at + HEADER, End::Destination),
-        // The same, and too big.
+        // These three, and packet too big.
         Upper::Icmp6 if (1..=4).contains(&kind) => ipv6(frame, at + HEADER, End::Destination),
         Upper::Icmp | Upper::Icmp6 | Upper::Tcp | Upper::Udp => None,
     }
@@ -134,7 +134,7 @@ fn ipv6(frame: &impl Bytes, at: usize, peer: End) -> Option<Carried> {
     Some(Carried { peer, upper: Upper::of(upper)?, at })
 }
 
-/// What stands behind the extension headers, and where.
+/// Skips the extension headers. Returns the upper protocol and its position.
 #[inline(always)]
 fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, Option<usize>)> {
     let (mut next, mut at) = (first, at);
@@ -169,7 +169,7 @@ fn address(first: u32, second: u32, third: u32, fourth: u32) -> Address6 {
     Address6 { high: pair(first, second), low: pair(third, fourth) }
 }
 
-/// Source and destination port of TCP or UDP.
+/// The source and destination ports of TCP or UDP.
 #[inline(always)]
 pub fn ports(frame: &impl Bytes, at: usize) -> Option<(u16, u16)> {
     let [word] = frame.words(at)?;
@@ -177,7 +177,7 @@ pub fn ports(frame: &impl Bytes, at: usize) -> Option<(u16, u16)> {
     Some(((word >> 16) as u16, word as u16))
 }
 
-/// Does this TCP header ask for a connection? A SYN without ACK does.
+/// True if this TCP header asks for a connection: a SYN without ACK.
 #[inline(always)]
 pub fn is_opening(frame: &impl Bytes, at: usize) -> Option<bool> {
     const SYN: u32 = 0x02;
@@ -192,7 +192,7 @@ pub fn echo_request(frame: &impl Bytes, at: usize, upper: Upper) -> Option<u16> 
     echo(frame, at, if upper as u8 == Upper::Icmp as u8 { 8 } else { 128 })
 }
 
-/// The identifier of an answer to one.
+/// The identifier of an echo reply.
 #[inline(always)]
 pub fn echo_reply(frame: &impl Bytes, at: usize, upper: Upper) -> Option<u16> {
     echo(frame, at, if upper as u8 == Upper::Icmp as u8 { 0 } else { 129 })
@@ -208,7 +208,7 @@ fn echo(frame: &impl Bytes, at: usize, kind: u32) -> Option<u16> {
 }
 
 impl Upper {
-    /// The one of this number.
+    /// The protocol with this number.
     #[inline(always)]
     pub const fn of(number: u32) -> Option<Self> {
         match number {

@@ -1,8 +1,10 @@
-//! Own flows: what this host began itself, remembered when it sends and asked for when a listed source answers.
+//! Own flows: flows that this host began. They are recorded when it sends, and looked up when a listed source
+//! answers.
 //!
-//! What begins a flow is told by a packet alone: a TCP SYN without ACK, an echo request, and UDP from a port that the host
-//! uses for what it begins. Everything else that is sent only keeps a flow young that is known. What comes in is part of a flow
-//! if it could be its answer: never a SYN without ACK, never an echo request.
+//! A sent packet begins a flow if it is a TCP SYN without ACK or an echo request. UDP begins one if its port
+//! is one that the host uses for flows that it begins. All other sent packets only keep a known flow young.
+//! An incoming packet is part of a flow if it can be an answer in it. A SYN without ACK or an echo request
+//! never is.
 
 pub(crate) mod headers;
 
@@ -10,72 +12,73 @@ use crate::hash::Address6;
 pub use headers::{Bytes, Upper as Protocol};
 use headers::{Carried, End, Upper};
 
-/// Own flows as they are remembered: when each was last sent something, in nanoseconds.
+/// The recorded own flows: when each last sent something, in nanoseconds.
 pub trait Memory {
-    /// When was that?
+    /// When this flow was last sent something.
     fn last(&self, key: &Key) -> Option<u64>;
 
-    /// It was now.
+    /// Records that this flow is sent something now.
     fn note(&self, key: &Key, now: u64);
 }
 
-/// Words of a key.
+/// The number of words in a key.
 pub const KEY_WORDS: usize = 3;
 
-/// What a flow is known by: the other end's address (of IPv4 as the IPv6 address that stands for it), and the protocol with
-/// both ports. An echo has its identifier in place of ours.
+/// The key of a flow: the other end's address (an IPv4 address as its mapped IPv6 address), the protocol, and
+/// both ports. An echo has its identifier in place of our port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Key(pub [u64; KEY_WORDS]);
 
-/// Marks the key of all flows of a protocol with an address.
+/// Marks the key that stands for all flows of a protocol with an address.
 const ANY_PORTS: u64 = 1 << 40;
 
-/// How many flows are remembered at least: each takes an entry for itself, and one with those of its protocol to the same
-/// address, for fragments. Who begins more forgets those that were least lately in use.
+/// The smallest number of flows that are remembered. Each flow takes one entry, and one more for fragments,
+/// which all flows of its protocol to the same address share. A host that begins more flows loses the least
+/// recently used ones.
 pub const ROOM: usize = 1 << 16;
 
-/// Entries of the map.
+/// The number of entries in the map.
 pub const ENTRIES: usize = 2 * ROOM;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A flow is noted at most so often.
+/// The shortest time between two records of one flow.
 const APART: u64 = SECOND;
 
-/// Words of the map beside it: a bit for each UDP port from which this host begins flows, and how many it has begun.
+/// The words of the second map that hold one bit for each UDP port from which this host begins flows.
 pub const PORT_WORDS: u32 = 1 << 16 >> 6;
 
-/// The first word behind the bits: how many flows were begun, counted in as many words as there are [`COUNTERS`].
+/// The first word after the bits. The number of begun flows is counted from there in [`COUNTERS`] words.
 pub const BEGUN: u32 = PORT_WORDS;
 
-/// Processors beyond these share counters, which may then miss some.
+/// Processors beyond this number share counters, which may then miss some flows.
 pub const COUNTERS: u32 = 64;
 
-/// All words of that map.
+/// The total number of words in that map.
 pub const WORDS: u32 = PORT_WORDS + COUNTERS;
 
 impl Key {
-    /// The flow between our port and a port of theirs.
+    /// The key of the flow between our port and a port of theirs.
     #[inline(always)]
     pub const fn new(peer: Address6, protocol: Upper, ours: u16, theirs: u16) -> Self {
         Self([peer.high, peer.low, (protocol as u64) << 32 | (ours as u64) << 16 | theirs as u64])
     }
 
-    /// All flows of a protocol with this address: fragments behind the first have no ports.
+    /// The key of all flows of a protocol with this address, because later fragments have no ports.
     #[inline(always)]
     pub const fn fragments(peer: Address6, protocol: Upper) -> Self {
         Self([peer.high, peer.low, ANY_PORTS | (protocol as u64) << 32])
     }
 
-    /// The same of the flow that this is.
+    /// The key for fragments of this flow.
     #[inline(always)]
     pub const fn its_fragments(&self) -> Self {
         let Self([high, low, rest]) = *self;
         Self([high, low, ANY_PORTS | rest >> 32 << 32])
     }
 
-    /// For how long after the last packet sent a packet that comes in is still part of it, in nanoseconds.
+    /// How long after the last sent packet an incoming packet is still part of the flow, in nanoseconds.
     #[inline(always)]
     pub const fn age(&self) -> u64 {
         let Self([_, _, rest]) = *self;
@@ -84,27 +87,27 @@ impl Key {
     }
 }
 
-/// As long as Linux's connection tracking keeps one that is open: longer than keepalives are apart.
+/// As long as Linux's connection tracking keeps an open connection: longer than the interval of keepalives.
 pub const TCP_AGE: u64 = 5 * 24 * 60 * 60 * SECOND;
 
-/// Of UDP, of echoes, and of fragments.
+/// The lifetime of UDP flows, echoes and fragments.
 pub const OTHER_AGE: u64 = 3 * 60 * SECOND;
 
-/// The IPv6 address that stands for an IPv4 one.
+/// The IPv6 address that stands for an IPv4 address.
 #[inline(always)]
 pub const fn mapped(address: u32) -> Address6 {
     Address6 { high: 0, low: 0xFFFF << 32 | address as u64 }
 }
 
-/// Is this frame that comes in part of a flow that this host has begun, and still keeps up?
+/// True if this incoming frame is part of a flow that this host began and still keeps up.
 #[inline(always)]
 pub fn is_reply(frame: &impl Bytes, flows: &impl Memory, now: impl Fn() -> u64) -> bool {
     let Some(key) = answered(frame) else { return false };
     flows.last(&key).is_some_and(|last| now().saturating_sub(last) <= key.age())
 }
 
-/// Remembers what this frame, which this host sends, begins or keeps up. `begins` tells of an UDP port whether this host
-/// begins flows from it. True if the flow is new.
+/// Records the flow that this sent frame begins or keeps up. `begins` says whether this host begins flows
+/// from a UDP port. Returns true if the flow is new.
 #[inline(always)]
 pub fn record(
     frame: &impl Bytes,
@@ -133,7 +136,7 @@ pub fn record(
     !is_known
 }
 
-/// What a frame that is sent may begin.
+/// The flow of a sent frame, and whether the frame may begin it.
 struct Sent {
     key: Key,
     may_begin: Begin,
@@ -142,7 +145,7 @@ struct Sent {
 enum Begin {
     Yes,
     No,
-    /// If this port of ours is one to begin from.
+    /// True if this host begins flows from this port.
     From(u16),
 }
 
@@ -150,7 +153,7 @@ enum Begin {
 #[inline(always)]
 fn sent(frame: &impl Bytes) -> Option<Sent> {
     let Carried { peer, upper, at } = headers::carried(frame, End::Destination)?;
-    // A later fragment begins nothing, and the first one has told all there is.
+    // A later fragment begins no flow, and the first one was recorded already.
     let at = at?;
     match upper {
         Upper::Tcp => {
@@ -169,7 +172,7 @@ fn sent(frame: &impl Bytes) -> Option<Sent> {
     }
 }
 
-/// The flow that a frame which comes in would be part of.
+/// The flow that an incoming frame would be part of.
 #[inline(always)]
 fn answered(frame: &impl Bytes) -> Option<Key> {
     let Carried { peer, upper, at } = headers::carried(frame, End::Source)?;
@@ -187,7 +190,8 @@ fn answered(frame: &impl Bytes) -> Option<Key> {
     }
 }
 
-/// The flow of the packet that an ICMP error quotes: one that this host is said to have sent, whoever says so.
+/// The flow of the packet that an ICMP error quotes: a packet that this host sent, according to any sender of
+/// the error.
 #[inline(always)]
 fn quoted(frame: &impl Bytes, at: usize, upper: Upper) -> Option<Key> {
     let Carried { peer, upper, at } = headers::quoted(frame, at, upper)?;

@@ -12,7 +12,6 @@ const PEER6: u128 = 0x2001_0db8_0bad_0000_0000_0000_0000_0007;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 
-/// What is remembered.
 #[derive(Default)]
 struct Flows(RefCell<BTreeMap<Key, u64>>);
 
@@ -64,13 +63,14 @@ fn packet4(ends: [u32; 2], protocol: u8, words: usize, fragment: u16, content: &
     packet
 }
 
-/// With extension headers: each its number and how many eights of bytes it has beyond its first.
+/// Takes extension headers as pairs: the number, and the length beyond the first eight bytes in units of
+/// eight bytes.
 fn packet6(ends: [u128; 2], protocol: u8, headers: &[(u8, u8)], content: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x60, 0, 0, 0, 0, 0, headers.first().map_or(protocol, |first| first.0), 64];
     packet.extend(ends.iter().flat_map(|end| end.to_be_bytes()));
     for (at, (kind, length)) in headers.iter().enumerate() {
         let next = headers.get(at + 1).map_or(protocol, |next| next.0);
-        // Of a fragment's header the second byte is reserved.
+        // The second byte of a fragment header is reserved.
         packet.extend([next, *length, 0, 0, 0, 0, 0, 0]);
         let more = if *kind == 51 { 4 * (usize::from(*length) + 2) - 8 } else { 8 * usize::from(*length) };
         packet.extend(vec![0; more]);
@@ -126,7 +126,7 @@ fn error6(kind: u8, from: u128, quoted: &[u8]) -> Vec<u8> {
     ethernet(0, 0x86DD, packet6([from, US6], 58, &[], &content))
 }
 
-/// (what is sent, what comes in, whether that is part of it, why)
+/// (what is sent, what comes in, whether it is part of the flow, why)
 #[test]
 fn what_answers_is_told_from_what_begins() {
     let cases: Vec<(Vec<u8>, Vec<u8>, bool, &str)> = vec![
@@ -258,7 +258,7 @@ fn what_this_host_sends_keeps_its_flow_young_at_most_once_a_second() {
     assert!(flows.sends_at(&begins, late) && last() == [late; 2], "unless it begins anew");
 }
 
-/// A port may come to be listened on while a flow from it goes on.
+/// A service may start to listen on a port while a flow from it continues.
 #[test]
 fn a_flow_that_is_known_goes_on_from_a_port_that_begins_none() {
     let flows = Flows::default();

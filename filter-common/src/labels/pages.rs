@@ -1,61 +1,62 @@
-//! Labels of what is told by bits: a directory with an entry for each 256 of them, which tells one label for all, or a page
-//! with one for each. Only where lists meet among these 256 there is a page.
+//! The labels of entries that are stored as bits. A directory has one entry for every 256 bits. The entry
+//! holds one label for all of them, or the number of a page with a label for each. A page exists only if
+//! entries of several lists are among these 256 bits.
 
 use super::{Bytes, Label, Labels, LabelsMut, OTHER, word_of, words_for};
 use crate::{Rest, Words, WordsMut};
 
-/// Labels in a page.
+/// The number of labels in a page.
 pub const PAGE: u32 = 256;
 
-/// How many bits the number of pages may have.
+/// The page count is a power of two; this is the range of its exponent.
 pub const SIZES: core::ops::RangeInclusive<u32> = 6..=16;
 
-/// Words of the directory of IPv4: an entry for each /16, whose /24s share a page.
+/// The number of words in the IPv4 directory: one entry for each /16, whose /24s share a page.
 pub const DIRECTORY4: u32 = (1 << 16) / ENTRIES;
 
-/// Entries in a word of a directory.
+/// The number of entries in a directory word.
 const ENTRIES: u32 = 2;
 const ENTRY_BITS: u32 = u64::BITS / ENTRIES;
 
-/// Entries below this are labels, the others pages.
+/// Entries below this are labels, all others are pages.
 const FIRST_PAGE: u32 = 1 << Label::BITS;
 
-/// What a directory tells of 256 labels.
+/// The content of a directory entry for 256 labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// All of them are this one.
+    /// All 256 labels are this one.
     Whole(Label),
-    /// They are in the page of this number.
+    /// The labels are in the page with this number.
     Page(u32),
 }
 
-/// Words of a map whose directory has so many, and whose number of pages so many bits.
+/// The number of words in a map whose directory has `directory` words and which has 2^`size_bits` pages.
 pub const fn words(directory: u32, size_bits: u32) -> u32 {
     directory + words_for(PAGE << size_bits)
 }
 
-/// The label of number `at` among those of this entry, where there are so many pages.
+/// The label number `at` of the directory entry `number`, in a map with `pages` pages.
 #[inline(always)]
 pub fn label(words: &(impl Words + ?Sized), directory: u32, pages: u32, number: u32, at: u32) -> Label {
     match entry(words, number) {
         Entry::Whole(label) => label,
         Entry::Page(page) => {
             let number = page * PAGE + at % PAGE;
-            // Linux 6.1 does not see how large the sum can be; it sees this.
+            // Linux 6.1 does not infer how large the sum can be, so this comparison shows it.
             let is_one = word_of(number) < pages * word_of(PAGE);
             if is_one { Bytes(words.rest(directory)).label(number) } else { OTHER }
         }
     }
 }
 
-/// The entry of this number.
+/// The directory entry with this number.
 #[inline(always)]
 pub fn entry(words: &(impl Words + ?Sized), number: u32) -> Entry {
     let entry = (words.load(number / ENTRIES) >> bit_of(number)) as u32;
     if entry < FIRST_PAGE { Entry::Whole(entry as Label) } else { Entry::Page(entry - FIRST_PAGE) }
 }
 
-/// Replaces it, by one store.
+/// Replaces the directory entry with this number by one store.
 pub fn set_entry(words: &(impl WordsMut + ?Sized), number: u32, entry: Entry) {
     let entry = match entry {
         Entry::Whole(label) => label.into(),
@@ -66,7 +67,7 @@ pub fn set_entry(words: &(impl WordsMut + ?Sized), number: u32, entry: Entry) {
     words.change(at, others | u64::from(entry) << bit);
 }
 
-/// The labels in the page of this number.
+/// The labels in the page with this number.
 pub fn page<W: WordsMut + ?Sized>(words: &W, directory: u32, number: u32) -> impl LabelsMut {
     Rest::new(Bytes(Rest::new(words, directory)), number * PAGE)
 }

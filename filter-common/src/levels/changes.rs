@@ -1,8 +1,10 @@
-//! Changing the levels under running readers: each word by one store, in an order in which nobody who is listed before and
-//! after is missed, and nobody who is not is met.
+//! Changes the levels while packets read them. Each word is changed by one store. The order of stores
+//! guarantees that a prefix listed before and after a change is always found, and that a prefix not listed is
+//! never found.
 //!
-//! Who comes is in the table before its length is named, and its length is named before the bit of its /32. Who leaves goes
-//! the other way; whoever lets someone come in his place waits for a grace period in between.
+//! A new prefix is first in the table, then its length is named, then the bit of its /32 is set. A removal
+//! happens in the reverse order. A caller that adds a prefix in the place of a removed one must wait for a
+//! grace period in between.
 
 use super::class::{self, ANY, CLASS};
 use super::{
@@ -15,73 +17,73 @@ use crate::target::{Prefix, Prefix6};
 /// The longest prefix that a bit of a node stands for.
 const OF_NODE: u8 = LONGEST_TOLD;
 
-/// Pages beyond this one would not fit into a word of the root.
+/// The highest page number that fits into a word of the root.
 const LAST_PAGE: u32 = (1 << ROOT.number) - 1;
 
-/// What else is listed, when somebody leaves.
+/// The prefixes that are still listed when one is removed.
 pub trait Others {
-    /// Is a prefix listed that covers this one, and is no shorter than so many bits? The same one counts.
+    /// True if a listed prefix of at least `shortest` bits covers this one. The prefix itself counts.
     fn cover(&self, prefix: Prefix6, shortest: u8) -> bool;
 
-    /// Is a prefix listed that is within this one, and longer?
+    /// True if a longer listed prefix is inside this one.
     fn are_within(&self, prefix: Prefix6) -> bool;
 }
 
-/// The levels in some words, for the one who changes them.
+/// The levels in some words, for the daemon that changes them.
 #[derive(Clone, Debug)]
 pub struct Levels<W> {
     words: W,
-    /// How many these are.
+    /// The number of words.
     size: u32,
-    /// The page that comes next: from the root upwards.
+    /// The next page number. Pages are allocated upwards, starting after the root.
     page: u32,
-    /// The node that came last: from the end downwards.
+    /// The last node number. Nodes are allocated downwards, starting from the end.
     node: u32,
-    /// Words that nobody can reach any more.
+    /// The number of words that are no longer reachable.
     lost: u32,
-    /// Somebody got no page or node.
+    /// True once a page or node could not be allocated.
     is_short: bool,
 }
 
 impl<W: WordsMut> Levels<W> {
-    /// None yet, in so many words, all of them zero.
+    /// Empty levels in `size` words, all of which must be zero.
     pub const fn new(words: W, size: u32) -> Self {
         let node = (size::last_start(size) >> (NODE_BITS + BYTE_BITS)) as u32 + 1;
         Self { words, size, page: ROOT_WORDS >> PAGE_BITS, node, lost: 0, is_short: false }
     }
 
-    /// Where they are.
+    /// The words that hold the levels.
     pub const fn words(&self) -> &W {
         &self.words
     }
 
-    /// How many these are.
+    /// The number of words.
     pub const fn size(&self) -> u32 {
         self.size
     }
 
-    /// Words that nobody has yet.
+    /// The number of words that are not allocated.
     pub const fn free(&self) -> u32 {
         (self.node << NODE_BITS) - (self.page << PAGE_BITS)
     }
 
-    /// Words that a copy takes.
+    /// The number of words that a copy takes.
     pub const fn packed(&self) -> u32 {
         self.size - self.free() - self.lost
     }
 
-    /// The words that these ways take beyond those: no two of them to one /24, and all to one /14 together. Where it is more
-    /// than `most`, it does not matter how many.
+    /// The number of additional words that these ways take. No two ways may lead to the same /24, and ways to
+    /// the same /14 must be adjacent. Once the result exceeds `most`, it is not exact.
     pub fn words_for(&self, ways: impl Iterator<Item = Way>, most: u32) -> u32 {
         way::words_for(&self.words, ways, most)
     }
 
-    /// Would a copy have room for whom there is none here?
+    /// True if a copy would have room for entries that found none here.
     pub const fn is_worth_copying(&self) -> bool {
         self.is_short && self.lost > (self.size - size::AROUND) / 4
     }
 
-    /// Is all that is to be known of such a prefix told here, and nothing of it by the table?
+    /// True if the levels alone hold such a prefix, so that it needs no entry in the table.
     pub fn tells(&self, prefix: Prefix6) -> bool {
         if prefix.length() <= OF_ROOT {
             return true;
@@ -93,7 +95,8 @@ impl<W: WordsMut> Levels<W> {
         prefix.length() <= OF_NODE && PAGE.number(self.words.load(page_word(page, prefix))) != 0
     }
 
-    /// Makes the page and the node for a prefix that is to come, where nobody is yet and there is room.
+    /// Allocates the page and the node for a prefix to be added, if nothing is below its words yet and there
+    /// is room.
     pub fn make_way(&mut self, prefix: Prefix6) {
         if prefix.length() <= OF_ROOT {
             return;
@@ -104,7 +107,8 @@ impl<W: WordsMut> Levels<W> {
         }
     }
 
-    /// Shows packets a prefix for which way has been made. What is not told here stands in the table already.
+    /// Makes a prefix visible to packets, after `make_way` was called for it. A prefix that the levels do not
+    /// hold must be in the table already.
     pub fn show(&mut self, prefix: Prefix6) {
         if prefix.length() <= OF_ROOT {
             return spots(prefix, OF_ROOT).for_each(|spot| self.set(root_of(spot), WHOLE));
@@ -127,7 +131,7 @@ impl<W: WordsMut> Levels<W> {
         self.show_longer(word, prefix);
     }
 
-    /// The same of one that is longer than /32, below the page's word at `at`, which has a node.
+    /// Makes a prefix longer than /32 visible, below the page's word at `at`, which must have a node.
     fn show_longer(&mut self, at: u32, prefix: Prefix6) {
         if is_one_more(self.words.load(at), prefix.length()) {
             self.class_node(at);
@@ -143,7 +147,7 @@ impl<W: WordsMut> Levels<W> {
         self.set_bit((longer, bit));
     }
 
-    /// Puts a classed node in the place of the one in the page's word at `at`, if there is room.
+    /// Replaces the node of the page's word at `at` by a classed node, if there is room.
     fn class_node(&mut self, at: u32) {
         let word = self.words.load(at);
         let fresh = self.new_node_of(CLASS_WORDS * 2);
@@ -165,8 +169,8 @@ impl<W: WordsMut> Levels<W> {
         self.lost += CLASS_WORDS;
     }
 
-    /// Says of the /32 of this number in the node that `word` names that something of this class is below it: the first, or
-    /// one more.
+    /// Records that a prefix of this class is below the /32 with this number, in the node that `word` names.
+    /// `is_first` says whether it is the first one there.
     fn class(&self, word: u64, slash32: u32, class: u64, is_first: bool) {
         let (at, bit) = super::class_place(slash32);
         let at = (PAGE.number(word) << NODE_BITS) + at;
@@ -175,7 +179,7 @@ impl<W: WordsMut> Levels<W> {
         self.words.change(at, before & !(CLASS << bit) | after << bit);
     }
 
-    /// Hides a prefix that is not listed any more, as far as `others` do not want it. From the table it goes afterwards.
+    /// Hides a removed prefix, except where `others` cover it. Its table entry must be removed afterwards.
     pub fn hide(&mut self, prefix: Prefix6, others: &impl Others) {
         if prefix.length() <= OF_ROOT {
             return uncovered(prefix, 0, OF_ROOT, others).for_each(|spot| {
@@ -190,7 +194,7 @@ impl<W: WordsMut> Levels<W> {
         self.tidy(ROOT, root_of(prefix), Prefix::covering(prefix.address(), OF_ROOT), others);
     }
 
-    /// Copies what can be reached into `fresh`, where nothing is yet and there is room for as much.
+    /// Copies all reachable words into `fresh`, which must be empty and have enough room.
     pub fn copy_to<V: WordsMut>(&self, fresh: &mut Levels<V>) {
         for at in 0..ROOT_WORDS {
             let root = self.words.load(at);
@@ -252,7 +256,7 @@ impl<W: WordsMut> Levels<W> {
         }
     }
 
-    /// Where nobody is left in what the word at `at` stands for, it says so.
+    /// Clears the word at `at` if nothing is listed below it any more.
     fn tidy(&mut self, cut: Cut, at: u32, spot: Prefix6, others: &impl Others) {
         let word = self.words.load(at);
         if word & WHOLE == 0 && word != 0 && !others.are_within(spot) {
@@ -265,7 +269,8 @@ impl<W: WordsMut> Levels<W> {
         }
     }
 
-    /// The number in the word at `at`: a new one if nobody is below it yet; 0 if there is none.
+    /// The page or node number in the word at `at`. Allocates a new one if nothing is below the word yet.
+    /// Returns 0 if there is none.
     fn way(&mut self, cut: Cut, at: u32, new: fn(&mut Self) -> u32) -> u32 {
         let word = self.words.load(at);
         if word & !WHOLE != 0 {
@@ -291,7 +296,7 @@ impl<W: WordsMut> Levels<W> {
         node
     }
 
-    /// One of so many words; 0 if there is no room.
+    /// Allocates a node of `words` words. Returns 0 if there is no room.
     fn new_node_of(&mut self, words: u32) -> u32 {
         if !self.has_room(words) {
             return 0;
@@ -321,30 +326,30 @@ impl<W: WordsMut> Levels<W> {
     }
 }
 
-/// Is /`length` new below a /24 whose word this is, while there are others shorter than /64? With what is left to hosts, bans
-/// above all, a class would tell little.
+/// True if /`length` is new in this word of a /24 that already names other lengths shorter than /64. Lengths
+/// from /64 on, which are mostly single bans of hosts, would make classes useless.
 fn is_one_more(word: u64, length: u8) -> bool {
     let before = PAGE.lengths(word).to_64 & !1;
     word & CLASSED == 0 && length < 64 && before != 0 && before & PAGE.length(length) == 0
 }
 
-/// The words of the node that a page's word names.
+/// The number of words of the node that a page's word names.
 const fn node_words(word: u64) -> u32 {
     if word & CLASSED != 0 { 2 * CLASS_WORDS } else { CLASS_WORDS }
 }
 
-/// The word with this number instead of its own.
+/// The word with this number in place of its own.
 fn renumbered(cut: Cut, word: u64, number: u32) -> u64 {
     word ^ cut.with_number(cut.number(word)) | cut.with_number(number)
 }
 
-/// All prefixes of `length` bits within this one, which is no longer.
+/// All prefixes of `length` bits within this one, which must not be longer.
 fn spots(prefix: Prefix6, length: u8) -> impl Iterator<Item = Prefix6> {
     let count = 1_u128 << (length - prefix.length());
     (0..count).map(move |number| Prefix::covering(prefix.address() | number << (128 - length), length))
 }
 
-/// Those of `length` bits within this prefix that no other of `shortest` to `length` bits covers.
+/// The prefixes of `length` bits within this one that no other prefix of `shortest` to `length` bits covers.
 fn uncovered(
     prefix: Prefix6,
     shortest: u8,

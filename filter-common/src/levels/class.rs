@@ -1,22 +1,24 @@
-//! Classes of lengths: below most /32s all longer prefixes have one length, while below a /24 there are several. Two bits for
-//! each /32 say which lengths need not be asked there.
+//! Classes of prefix lengths. Below most /32s all longer prefixes have one length, while below a /24 there
+//! are several. Two bits for each /32 say which lengths a lookup can skip there.
 //!
-//! A class keeps lengths in a row, so it is two shifts, and no branch that a processor would have to foresee.
+//! A class keeps a contiguous range of lengths. Applying it takes two shifts and no branch that a processor
+//! would have to predict.
 
-/// Bits of a class, and all of them.
+/// The bits of a class, and the mask of all of them.
 pub const CLASS_BITS: u32 = 2;
 pub const CLASS: u64 = 0b11;
 
-/// Every length, and all beyond 64.
+/// All lengths, including those beyond 64.
 pub const ANY: u64 = 0;
-/// /48, what most end users have.
+/// Length 48, which most end users have.
 const SITE: u64 = 1;
-/// /33 to /40.
+/// Lengths 33 to 40.
 const WIDE: u64 = 2;
-/// /41 to /64.
+/// Lengths 41 to 64.
 const NARROW: u64 = 3;
 
-/// Of each class the lowest bit that it keeps in a word of a page, and how many bits it is short of all 64.
+/// For each class, the lowest bit that it keeps in a word of a page, and the difference between 64 and its
+/// number of bits.
 const LOWEST: u64 = 16 << (BYTE * SITE) | 24 << (BYTE * WIDE);
 const SHORT: u64 = 63 << (BYTE * SITE) | 56 << (BYTE * WIDE) | 40 << (BYTE * NARROW);
 const BYTE: u64 = 8;

@@ -1,7 +1,8 @@
-//! The labels of prefixes that the levels tell: a byte beside each word of root and pages, and beside each node an entry of a
-//! directory, with pages behind it for nodes whose /32s have several (`labels::pages`).
+//! The labels of prefixes that the levels hold. Each word of root and pages has a label byte. Each node has
+//! an entry of a directory, with pages after the directory for nodes whose /32s have several labels
+//! (`labels::pages`).
 //!
-//! Nodes are eight words, so the entry of a node takes the place of the bytes beside its words.
+//! Nodes are eight words, so a node's directory entry uses the space of the label bytes of its words.
 
 use super::{
     BIT_BITS, BITS, BYTE_BITS, LONGEST_TOLD, NODE_BITS, OF_NODE, OF_PAGE, OF_ROOT, PAGE, PAGE_BITS, ROOT,
@@ -12,27 +13,27 @@ use crate::labels::pages::{self, label};
 use crate::labels::{Bytes, Label, Labels as _, OTHER, word_of};
 use crate::target::{Prefix, Prefix6};
 
-/// Labels in a node.
+/// The number of labels in a node.
 const SLASH32S: u32 = pages::PAGE;
-/// Entries of the directory that a node's word of labels has room for; the first is used.
+/// The number of directory entries that fit in a node's word of labels. Only the first is used.
 const ENTRIES: u32 = 2;
 
-/// Words of the directory for levels of so many words.
+/// The number of directory words for levels of `levels` words.
 pub const fn directory(levels: u32) -> u32 {
     levels / u64::BITS * Label::BITS
 }
 
-/// Where the label of a prefix is.
+/// The place of a prefix's label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Beside this word of root or page.
+    /// The byte of this word of root or page.
     Word(u32),
-    /// Of the /32 of this number in this node.
+    /// The label of a /32 in a node: the number of the node, and of the /32 in it.
     Node(u32, u32),
 }
 
-/// The label of an address that the levels told here to be listed. `last_start` is as of [`below`](super::below), and asked for
-/// the same reason.
+/// The label of an address that the levels list at the place `told`. `last_start` is the argument of
+/// [`below`](super::below), and needed for the same reason.
 #[inline(always)]
 pub fn told(labels: &(impl Words + ?Sized), last_start: u64, pages: u32, network: u64, told: Told) -> Label {
     if told & OF_NODE == 0 {
@@ -45,8 +46,8 @@ pub fn told(labels: &(impl Words + ?Sized), last_start: u64, pages: u32, network
     label(labels, directory(size::of_last_start(last_start) as u32), pages, node * ENTRIES, slash32(network))
 }
 
-/// The byte beside a word. Linux 6.1 does not see that whoever is below a number is so without his last bits, too: what is
-/// compared is where the word of labels begins that is loaded.
+/// The label byte of a word. Linux 6.1 does not infer that a number below a limit stays below it when its
+/// last bits are cleared. Therefore the start of the label word that is loaded is compared.
 #[inline(always)]
 fn beside(labels: &(impl Words + ?Sized), last_start: u64, told: Told) -> Label {
     let begins = u64::from(word_of(told)) << BYTE_BITS;
@@ -56,8 +57,7 @@ fn beside(labels: &(impl Words + ?Sized), last_start: u64, told: Told) -> Label 
     Bytes(labels.rest_at(begins)).label(told % (1 << BYTE_BITS))
 }
 
-/// Where the labels are of what this prefix tells of its own, a place for each word or bit; none where the levels do not tell
-/// it.
+/// The places of the labels of the words or bits that hold this prefix. None if the levels do not hold it.
 pub fn places(
     words: &(impl Words + ?Sized),
     prefix: Prefix6,
@@ -86,7 +86,7 @@ pub fn places(
     }))
 }
 
-/// The node below which a prefix of more than 24 bits is, if there is one.
+/// The node for a prefix of more than 24 bits, if there is one.
 pub fn node_of(words: &(impl Words + ?Sized), prefix: Prefix6) -> Option<u32> {
     let network = (prefix.address() >> 64) as u64;
     let page = ROOT.number(words.load(slash14(network)));
@@ -98,7 +98,7 @@ pub fn node_of(words: &(impl Words + ?Sized), prefix: Prefix6) -> Option<u32> {
     (node != 0).then_some(node)
 }
 
-/// Do the words say that what has its label there is listed?
+/// True if the words say that the entry whose label is at `place` is listed.
 pub fn is_told(words: &(impl Words + ?Sized), place: Place) -> bool {
     match place {
         Place::Word(at) => words.load(at) & WHOLE != 0,
@@ -118,7 +118,7 @@ pub fn listed(words: &(impl Words + ?Sized), node: u32) -> [u64; (SLASH32S / BIT
     core::array::from_fn(|word| words.load((node << NODE_BITS) + word as u32))
 }
 
-/// Everything that is listed: of each the place of its label, and the prefix that it stands for.
+/// All listed entries: the place of each label, and the prefix that it belongs to.
 pub fn all<W: Words + ?Sized>(words: &W) -> impl Iterator<Item = (Place, Prefix6)> {
     let roots = (0..1_u32 << OF_ROOT).map(move |at| (at, words.load(at)));
     roots.filter(|(_, root)| *root != 0).flat_map(move |(at, root)| {

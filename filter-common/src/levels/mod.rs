@@ -1,18 +1,20 @@
-//! IPv6 from the top: what is listed down to /32 as bits, and which lengths there are below. Most packets are judged here.
+//! IPv6 prefixes from the top: bits for everything listed down to /32, and the lengths of longer listed
+//! prefixes. Most packets are decided here.
 //!
-//! Three levels: a *root* word for each /14, a *page* of words for each /24 of a /14, and a *node* of bits for each /32 of a
-//! /24. (With a word for each /16 the root alone would be four times as large, and larger than all pages and nodes of countries'
-//! lists.) A word of root or page says that all of it is listed, or which lengths are listed below it, or where to look closer. A
-//! prefix up to /32 is nothing but bits. What is longer stands in the cuckoo table, which is asked for the lengths that exist
-//! below that /24, and only where the node says that its /32 has any. Where these have several lengths, the node is *classed*:
-//! twice as large, it also says of each /32 which of them it needs (`class`).
+//! There are three levels. Each /14 has a *root* word, the /24s of a /14 have a *page* of words, and the /32s
+//! of a /24 have a *node* of bits. With a root word for each /16 the root alone would be four times as large,
+//! and larger than all pages and nodes of country lists. A word of root or page says that all of it is
+//! listed, or which lengths are listed below it, or which page or node has the details. A prefix up to /32 is
+//! stored only as bits. Longer prefixes are in the cuckoo table. It is searched for the lengths that exist
+//! below that /24, and only if the node says that the /32 has any. A node whose /32s have several lengths is
+//! *classed*: it is twice as large, and also says for each /32 which lengths it needs (`class`).
 //!
-//! Pages and nodes take memory. Where there is no more of it, a word without one names the lengths below it, those up to /32
-//! among them: all of these stand in the table then. So it is for a whole /14 or /24 from when the first comes there until
-//! the last has left. Numbers of pages and nodes are never used again in the life of a map, so nobody who has read one meets
-//! another's bits.
+//! Pages and nodes take memory. If no more is available, a word without one names all lengths below it,
+//! including those up to /32. All of these prefixes are then in the table. This applies to a whole /14 or /24
+//! from its first prefix until its last one is removed. Numbers of pages and nodes are never reused during
+//! the life of a map, so a reader never finds the bits of another page or node.
 //!
-//! A word may name a length that is not there any more, which costs a probe and is never wrong.
+//! A word may name a length that is no longer there. This costs a probe and never gives a wrong answer.
 
 mod changes;
 mod class;
@@ -27,45 +29,47 @@ pub use way::{Way, words_of};
 
 use crate::Words;
 
-/// No longer prefix is told by bits alone.
+/// The longest prefix that bits alone can hold.
 pub const LONGEST_TOLD: u8 = 32;
 
-/// The longest prefixes that a word of the root and one of a page stand for.
+/// The longest prefixes that a word of the root and a word of a page stand for.
 const OF_ROOT: u8 = 14;
 const OF_PAGE: u8 = 24;
 
-/// Words of the root, which comes first.
+/// The number of words in the root, which comes first.
 const ROOT_WORDS: u32 = 1 << OF_ROOT;
-/// Bits of a page's number of words.
+/// A page has two to this power words.
 const PAGE_BITS: u32 = (OF_PAGE - OF_ROOT) as u32;
-/// The same of a node: four words say which /32s are listed, four in which there is something longer.
+/// A node has two to this power words: four say which /32s are listed, and four which /32s have longer
+/// prefixes.
 const NODE_BITS: u32 = 3;
 const LONGER_WORDS: u32 = 4;
-/// Behind these in a classed node: eight words of classes.
+/// The eight words of classes that follow in a classed node.
 const CLASS_WORDS: u32 = 8;
-/// /32s in one of them, and their number's bits.
+/// The number of /32s in one of these words, and the bits of that number.
 const CLASSED_32S: u32 = BITS / class::CLASS_BITS;
 const CLASSED_32S_BITS: u32 = CLASSED_32S.ilog2();
-/// Bits in a word, and their number's bits.
+/// The number of bits in a word, and the bits of that number.
 const BITS: u32 = 64;
 const BIT_BITS: u32 = 6;
-/// Bits of the number of a byte in a word.
+/// The bits of the number of a byte in a word.
 const BYTE_BITS: u32 = 3;
 
-/// All of it is listed.
+/// The bit that says that everything below the word is listed.
 const WHOLE: u64 = 1 << 63;
-/// In a page's word: its node is classed.
+/// The bit in a page's word that says that its node is classed.
 const CLASSED_BIT: u32 = 62;
 const CLASSED: u64 = 1 << CLASSED_BIT;
 
-/// How the words of one level are cut, from the lowest bit on: a bit for each length from 64 down to the shortest below this
-/// level; one for all lengths beyond 64; the number of the page or node; and what it has above that.
+/// The layout of the words of one level. The lowest bits stand for lengths, from 64 down to the shortest
+/// below this level. One bit for all lengths beyond 64 follows, then the number of the page or node, then the
+/// flags.
 #[derive(Clone, Copy)]
 struct Cut {
     lengths: u32,
-    /// Bits of the number.
+    /// The number of bits of the page or node number.
     number: u32,
-    /// Bits of the number of words of what a number points to.
+    /// A page or node that the number points to has two to this power words.
     below: u32,
 }
 
@@ -89,41 +93,42 @@ impl Cut {
         (number as u64) << (self.lengths + 1)
     }
 
-    /// The bit of this length, which is longer than what the word stands for.
+    /// The bit of this length, which must be longer than the prefix that the word stands for.
     const fn length(self, length: u8) -> u64 {
         if length > 64 { 1 << self.lengths } else { 1 << (64 - length) }
     }
 }
 
-/// Lengths of prefixes.
+/// A set of prefix lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
-    /// Up to 64: that of n bits is the bit 64 - n.
+    /// Lengths up to 64: length n is the bit 64 - n.
     pub to_64: u64,
-    /// Is there any beyond?
+    /// Whether there is any length beyond 64.
     pub beyond_64: bool,
 }
 
-/// What the levels say of an address.
+/// The answer of the levels for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Below {
-    /// It is not listed.
+    /// The address is not listed.
     Nothing,
-    /// It is listed, as is told here.
+    /// The address is listed, as the word or node at this place says.
     Everything(Told),
-    /// It is listed if the table holds a prefix of one of these lengths around it.
+    /// The address is listed if the table holds a prefix of one of these lengths that covers it.
     Some(Lengths),
 }
 
-/// Where the levels tell that an address is listed: the number of a word, or of a node with [`OF_NODE`].
+/// The place where the levels list an address: the number of a word, or of a node combined with [`OF_NODE`].
 pub type Told = u32;
 
-/// In [`Told`]: one of the bits of a node tells it.
+/// The flag in [`Told`] that says that a bit of a node decided.
 const OF_NODE: Told = 1 << 31;
 
-/// What is below the first bits of the address whose network half is `network`? `last_start` tells the last byte at which a page or
-/// a node may begin to whoever goes beyond the root, which few packets do. No word names one beyond it, but that no verifier
-/// can know. So it is compared: of a mask a processor would have to wait for the result, and the map had to be a power of two.
+/// Looks up the address whose network half is `network`. `last_start` gives the last byte at which a page or
+/// a node may begin. It is called only for lookups beyond the root, which few packets need. No word names a
+/// later byte, but no verifier can know that, so it is compared. A mask would make the processor wait for the
+/// result, and the map would have to be a power of two.
 #[inline(always)]
 pub fn below(words: &(impl Words + ?Sized), last_start: impl Fn() -> u64, network: u64) -> Below {
     let root = words.load(slash14(network));
@@ -167,8 +172,8 @@ pub fn below(words: &(impl Words + ?Sized), last_start: impl Fn() -> u64, networ
     Below::Some(PAGE.lengths(word & class::kept(class(&bits, word, slash32(network)))))
 }
 
-/// The class of the /32 of this number in the node of these words, which `word` names. Of a node without classes something else
-/// is loaded and nothing of it is kept: a processor cannot foresee which nodes have them.
+/// The class of the /32 with this number in `node`, which `word` names. For a node without classes another
+/// word is loaded and ignored, because a processor cannot predict which nodes have classes.
 #[inline(always)]
 fn class(node: &impl Words, word: u64, slash32: u32) -> u64 {
     let is_classed = ((word >> CLASSED_BIT & 1) as u32).wrapping_neg();

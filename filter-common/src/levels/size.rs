@@ -1,47 +1,49 @@
-//! How many words the levels have: as many as there are sizes of tables from one power of two to the next
-//! (`cuckoo::geometry`), so that they are hardly larger than what is in them.
+//! The possible sizes of the levels in words. As for tables (`cuckoo::geometry`), there are 64 sizes between
+//! two powers of two, so the levels are hardly larger than their content.
 
 use super::{BYTE_BITS, NODE_BITS, PAGE_BITS, ROOT_WORDS};
 
 /// The smallest size: 512 KiB.
 pub const SMALLEST: u32 = 1 << 16;
 
-/// The largest: 128 MiB. The number of a node has no more bits.
+/// The largest size: 128 MiB. The number of a node has no more bits.
 pub const LARGEST: u32 = 1 << 24;
 
-/// A size has no more bits than this between its highest and its lowest one.
+/// The most bits between the highest and the lowest set bit of a size.
 const STEP_BITS: u32 = 6;
 
-/// The part of what they hold for which they have room beyond that, when they are made: live additions.
+/// New levels have room for this fraction of their content in addition, for live additions.
 const ROOM: u32 = 64;
 
-/// Words that are neither a page's nor a node's, at whatever size.
+/// The number of words that belong to neither a page nor a node, at any size.
 pub(super) const AROUND: u32 = ROOT_WORDS + (1 << PAGE_BITS) - (1 << NODE_BITS);
 
-/// All of them, the smallest first.
+/// All sizes, the smallest first.
 pub fn all() -> impl Iterator<Item = u32> + Clone {
     let next = |size: &u32| Some(size + (1 << (size.ilog2() - STEP_BITS)));
     core::iter::successors(Some(SMALLEST), next).take_while(|size| *size <= LARGEST)
 }
 
-/// The smallest that takes so many words, and some more where there is a larger one; the largest if none does.
+/// The smallest size for `words` words, with some spare room if a larger size exists. The largest size if
+/// none is enough.
 pub fn for_words(words: u32) -> u32 {
     let with_room = words.saturating_add(words / ROOM);
     all().find(|size| *size >= with_room).unwrap_or(LARGEST)
 }
 
-/// The largest that is no larger than so many words; the smallest if none is.
+/// The largest size of at most `words` words. The smallest size if none is that small.
 pub fn within(words: u32) -> u32 {
     all().take_while(|size| *size <= words).last().unwrap_or(SMALLEST)
 }
 
-/// The last byte at which a page or a node may begin in so many words: a page that begins there is whole. Only nodes do, so 8 KiB
-/// at the end stay empty; it is one number for both, which the judge has at hand.
+/// The last byte at which a page or a node may begin in levels of this size: a page that begins there fits
+/// completely. Only nodes are at the end, so 8 KiB stay unused. One limit for both is enough, and the judge
+/// has it at hand.
 pub const fn last_start(size: u32) -> u64 {
     ((size - (1 << PAGE_BITS)) as u64) << BYTE_BITS
 }
 
-/// The size of which this is the last start.
+/// The size that has this last start.
 #[inline(always)]
 pub const fn of_last_start(last_start: u64) -> u64 {
     (last_start >> BYTE_BITS) + (1 << PAGE_BITS)

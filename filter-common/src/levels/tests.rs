@@ -6,7 +6,7 @@ use super::*;
 use crate::target::{Prefix, Prefix6};
 use crate::{Words, WordsMut};
 
-/// What is listed, asked without cleverness.
+/// The listed prefixes, searched in the simplest way.
 #[derive(Clone, Default)]
 struct Listed(BTreeSet<Prefix6>);
 
@@ -28,10 +28,10 @@ impl Listed {
     }
 }
 
-/// The first word that stands for an entry of the table, in stories in which words are all there is.
+/// The first word that stands for a table entry. In these tests, words are all there is.
 const TABLE: u32 = 1 << 30;
 
-/// Is `address` listed, says a reader of these words?
+/// True if a reader of these words finds `address` listed.
 fn is_met(words: &impl Words, size: u32, table: &HashMap<Prefix6, u32>, address: u128) -> bool {
     let lengths = match below(words, || size::last_start(size), (address >> 64) as u64) {
         Below::Nothing => return false,
@@ -45,7 +45,7 @@ fn is_met(words: &impl Words, size: u32, table: &HashMap<Prefix6, u32>, address:
     })
 }
 
-/// Words in memory, those of the table among them, and every store that was made.
+/// Words in memory, including those of the table, and every store that was made.
 struct Memory {
     levels: Vec<Cell<u64>>,
     table: RefCell<HashMap<u32, u64>>,
@@ -128,7 +128,7 @@ impl Random {
         (mixed ^ mixed >> 31) % end
     }
 
-    /// Near `base`: it differs in a few bits, the higher ones more seldom.
+    /// An address near `base`: a few bits differ, and high bits differ less often.
     fn near(&mut self, base: u128) -> u128 {
         const WHERE: [u32; 12] = [127, 114, 113, 105, 104, 103, 97, 96, 95, 80, 64, 0];
         (0..3).fold(base, |address, _| address ^ (self.below(2) as u128) << WHERE[self.below(12) as usize])
@@ -141,14 +141,14 @@ impl Random {
     }
 }
 
-/// Sizes with room for everybody, and for few. Neither is a power of two.
+/// One size with room for all prefixes, and one with little room. Neither is a power of two.
 const ROOMY: u32 = 4 * SCANT;
 const SCANT: u32 = size::SMALLEST / 64 * 81;
 
 const BASE: u128 = 0x2a02_0db8_1234_5678 << 64;
 
-/// A life of nested prefixes; now and then everything leaves. Says how often somebody stood in the table who is no longer
-/// than /32: for want of pages or nodes.
+/// Adds and removes nested prefixes at random, and now and then removes all. Returns how often a prefix of at
+/// most 32 bits was in the table because pages or nodes were missing.
 fn live(size: u32, spread: u64, steps: u64, seed: u64) -> usize {
     let memory = Memory::new(size);
     let (mut world, mut random) = (World::new(&memory, size), Random(seed));
@@ -224,7 +224,8 @@ fn a_copy_tells_the_same_and_has_room_again() {
     }
 }
 
-/// Two batches, of which the second finds pages and nodes, some of these classed, and words that say "all of it".
+/// Adds two batches. The second finds pages, nodes (some of them classed), and words that list everything
+/// below them.
 #[test]
 fn as_many_words_are_taken_as_were_counted_before() {
     for seed in 0..40 {
@@ -244,7 +245,8 @@ fn as_many_words_are_taken_as_were_counted_before() {
     }
 }
 
-/// A reader that loads each word at some moment, no earlier than the one before: which moments, `script` says.
+/// A reader that loads each word at some moment, never earlier than the one before. `script` gives the
+/// moments.
 struct Reader<'a> {
     before: &'a Memory,
     log: &'a [(u32, u64)],
@@ -270,7 +272,7 @@ impl Words for Reader<'_> {
     }
 }
 
-/// All verdicts to which a reader can come who begins at or after the first of these moments and has gone by the last.
+/// All verdicts possible for a reader that begins at or after the first moment and ends by the last.
 fn verdicts(
     before: &Memory,
     log: &[(u32, u64)],
@@ -284,7 +286,7 @@ fn verdicts(
         loop {
             let reader = Reader { before, log, now: Cell::new(begin), script: &script, at: Cell::new(0) };
             met.insert(is_met(&reader, world.levels.size(), &world.table, address));
-            // The next script, as an odometer counts.
+            // Advances the script like an odometer.
             let mut digits = script.borrow_mut();
             while digits.last().is_some_and(|(digit, base)| digit + 1 == *base) {
                 digits.pop();
@@ -298,8 +300,8 @@ fn verdicts(
     met
 }
 
-/// Random batches of additions, a grace period, and removals, each with every interleaving of a reader. Gives the first that
-/// goes wrong.
+/// Runs random batches of additions, a grace period, and removals, each with every interleaving of a reader.
+/// Returns the first error.
 fn wrong(seeds: core::ops::Range<u64>, has_grace: bool) -> Option<std::string::String> {
     for seed in seeds {
         let mut random = Random(seed);

@@ -1,4 +1,4 @@
-//! The way that leads to prefixes which are to come: what pages and nodes will be made for it, counted before any is.
+//! Counts the pages and nodes that prefixes to be added will need, before any is allocated.
 
 use super::{
     CLASS_WORDS, CLASSED, LONGEST_TOLD, NODE_BITS, OF_PAGE, OF_ROOT, PAGE, PAGE_BITS, ROOT, WHOLE, size,
@@ -6,23 +6,23 @@ use super::{
 use crate::Words;
 use crate::target::Prefix6;
 
-/// To all that is to come below one /24; or, if nothing longer does, to that /24.
+/// The way to all new prefixes below one /24, or only to the /24 itself if none of them is longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Way {
     /// The /24, or the first of those that a shorter prefix covers.
     slash24: u32,
-    /// The lengths beyond 24, a bit each as in a word of a page; none if a page is all that it takes.
+    /// The lengths beyond 24, one bit each as in a word of a page. Zero if the way needs only a page.
     lengths: u64,
 }
 
-/// Lengths by which nodes are classed: /33 to /63.
+/// The lengths by which nodes are classed: /33 to /63.
 const BY_CLASS: u64 = (1 << (64 - LONGEST_TOLD)) - 2;
 
 impl Way {
-    /// Words that it takes at most.
+    /// The most words that one way can take.
     pub const MOST_WORDS: u32 = (1 << PAGE_BITS) + NODE + CLASSED_NODE;
 
-    /// The one to this prefix; none if the root tells it.
+    /// The way to this prefix. None if the root holds it.
     pub fn to(prefix: Prefix6) -> Option<Self> {
         let length = prefix.length();
         let lengths = if length > OF_PAGE { PAGE.length(length) } else { 0 };
@@ -30,19 +30,19 @@ impl Way {
         (length > OF_ROOT).then_some(Self { slash24, lengths })
     }
 
-    /// The one to both, if these are below one /24.
+    /// The combined way, if both are below one /24.
     pub fn joined(self, other: Self) -> Option<Self> {
         let lengths = self.lengths | other.lengths;
         (self.slash24 == other.slash24).then_some(Self { lengths, ..self })
     }
 
-    /// The number of its /14.
+    /// The number of the /14 that the way leads to.
     pub(super) const fn slash14(self) -> u32 {
         self.slash24 >> PAGE_BITS
     }
 
-    /// The words that it takes beyond those that are taken in `words` already. `has_page`: another one
-    /// to that /14 has been counted.
+    /// The number of words that the way takes in addition to those in `words`. `has_page` says that another
+    /// way to the same /14 was counted already.
     pub(super) fn words(self, words: &impl Words, has_page: bool) -> u32 {
         let root = words.load(self.slash14()) & !WHOLE;
         let (page, number) = (ROOT.number(root), self.slash24 & ((1 << PAGE_BITS) - 1));
@@ -63,7 +63,7 @@ impl Way {
     }
 }
 
-/// The words that these ways take beyond those that are taken in `words` already (`Levels::words_for`).
+/// The number of words that these ways take in addition to those in `words` (see `Levels::words_for`).
 pub(super) fn words_for(words: &impl Words, ways: impl Iterator<Item = Way>, most: u32) -> u32 {
     let (mut sum, mut with_page) = (0, None);
     for way in ways {
@@ -76,13 +76,13 @@ pub(super) fn words_for(words: &impl Words, ways: impl Iterator<Item = Way>, mos
     sum
 }
 
-/// The words that levels take to which these ways lead, if there are none yet; counted as of
-/// [`words_for`](super::Levels::words_for).
+/// The number of words of new levels for these ways. The conditions of
+/// [`words_for`](super::Levels::words_for) apply.
 pub fn words_of(ways: impl Iterator<Item = Way>, most: u32) -> u32 {
     size::AROUND + words_for(&Nothing, ways, most)
 }
 
-/// No prefix at all.
+/// Levels without any prefix.
 struct Nothing;
 
 impl Words for Nothing {
@@ -91,6 +91,6 @@ impl Words for Nothing {
     }
 }
 
-/// Words of a node, and of a classed one, in the place of which it comes.
+/// The words of a node, and of the classed node that replaces it.
 const NODE: u32 = 1 << NODE_BITS;
 const CLASSED_NODE: u32 = 2 * CLASS_WORDS;

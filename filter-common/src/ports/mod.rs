@@ -1,5 +1,5 @@
-//! A clause: on which ports the packets of listed sources are dropped. Meant is the port that a packet is sent to, which is
-//! the service that its sender asks for, of TCP and UDP.
+//! A clause says on which ports the packets of listed sources are dropped. It refers to the TCP or UDP port
+//! that a packet is sent to, which is the service that the sender wants.
 
 mod packet;
 
@@ -7,75 +7,76 @@ use core::fmt;
 
 pub use packet::{header, port, port_behind};
 
-/// The most ports and ranges of one clause, after those that touch have become one: a packet from a listed source is compared
-/// with each.
+/// The most ports and ranges in one clause, after adjacent ones are merged. A packet from a listed source is
+/// compared with each.
 pub const MOST_RANGES: usize = 32;
 
-/// From the first port to the last, both among them.
+/// All ports from the first to the last, inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Range {
     first: u16,
     last: u16,
 }
 
-/// Which packets of listed sources are dropped.
+/// The ports on which packets of listed sources are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clause {
     is_except: bool,
-    /// In order, and apart from each other. Behind the last one in use they are all empty.
+    /// Sorted and disjoint. All ranges after the last used one are empty.
     ranges: [Range; MOST_RANGES],
 }
 
-/// What a packet says of the port it is sent to. A number, as functions that stand alone can tell it: and no value that is
-/// there only sometimes, which compiled programs move about where it is not.
+/// The destination port of a packet, or why it has none. This is a number so that separately verified
+/// functions can pass it. It is not an optional value, because compiled programs copy those even where they
+/// are absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Port(u32);
 
-/// Does a clause want a packet dropped?
+/// Whether a clause wants a packet dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Wants {
-    /// Yes.
+    /// The clause wants the packet dropped.
     Drop,
-    /// No: it goes elsewhere.
+    /// The clause does not apply: the packet is sent to another port.
     Pass,
-    /// Nobody can say; without its first fragment it comes to nothing.
+    /// The port is unknown, because the packet is a later fragment. It is useless without its first fragment.
     Fragment,
 }
 
 impl Port {
-    /// It is of another protocol than TCP and UDP.
+    /// The packet's protocol is neither TCP nor UDP.
     pub const NONE: Self = Self(1 << 16);
-    /// It is a later fragment: only the first one tells.
+    /// The packet is a later fragment. Only the first fragment has the port.
     pub const ELSEWHERE: Self = Self(2 << 16);
-    /// It should say, but ends before, or cannot be read as far as that.
+    /// The packet should have a port, but ends before it or cannot be read that far.
     pub const HIDDEN: Self = Self(3 << 16);
 
-    /// TCP or UDP, to this port.
+    /// A TCP or UDP packet to this port.
     #[inline(always)]
     pub const fn to(port: u16) -> Self {
         Self(port as u32)
     }
 
-    /// As a number.
+    /// The port as a number.
     #[inline(always)]
     pub const fn number(self) -> u32 {
         self.0
     }
 
-    /// What such a number says.
+    /// The port that such a number stands for.
     #[inline(always)]
     pub const fn of(number: u32) -> Self {
         Self(number)
     }
 }
 
-/// There are more ranges than are compared with.
+/// The error for a clause with more than [`MOST_RANGES`] ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
 impl Wants {
-    /// The one of this number.
+    /// The answer with this number.
     #[inline(always)]
     pub const fn of(number: u32) -> Self {
         const DROP: u32 = Wants::Drop as u32;
@@ -89,25 +90,25 @@ impl Wants {
 }
 
 impl Range {
-    /// No port at all.
+    /// A range without any port.
     pub const EMPTY: Self = Self { first: u16::MAX, last: 0 };
 
-    /// From `first` to `last`; none if they are the wrong way round.
+    /// The range from `first` to `last`. None if `first` is greater than `last`.
     pub const fn new(first: u16, last: u16) -> Option<Self> {
         if first <= last { Some(Self { first, last }) } else { None }
     }
 
-    /// As one word of a judge's settings.
+    /// The range as one word of a judge's settings.
     pub const fn word(self) -> u64 {
         (self.first as u64) << 16 | self.last as u64
     }
 
-    /// Its first port.
+    /// The first port of the range.
     pub const fn first(self) -> u16 {
         self.first
     }
 
-    /// Its last port.
+    /// The last port of the range.
     pub const fn last(self) -> u16 {
         self.last
     }
@@ -118,11 +119,11 @@ impl Range {
 }
 
 impl Clause {
-    /// On these ports only, or on all but these; in any order, and they may overlap.
+    /// A clause for these ports only, or for all other ports. The ranges may be in any order and overlap.
     pub fn new(is_except: bool, said: impl IntoIterator<Item = Range> + Clone) -> Result<Self, TooMany> {
         let mut ranges = [Range::EMPTY; MOST_RANGES];
         let (mut count, mut from) = (0, 0);
-        // The next in order is looked for anew each time: nothing can be sorted here, and there are few.
+        // The next range is searched each time: nothing can be sorted here, and there are few ranges.
         while let Some(first) = next_port(said.clone(), from) {
             let last = end_of(said.clone(), first);
             *ranges.get_mut(count).ok_or(TooMany)? = Range { first, last };
@@ -133,28 +134,28 @@ impl Clause {
         Ok(Self { is_except, ranges })
     }
 
-    /// Are these the ports that are left alone?
+    /// True if the clause applies to all ports except its ranges.
     pub const fn is_except(&self) -> bool {
         self.is_except
     }
 
-    /// Its ports, in order and apart from each other.
+    /// The ranges, sorted and disjoint.
     pub fn ranges(&self) -> impl Iterator<Item = Range> + '_ {
         self.ranges.iter().copied().filter(|range| !range.is_empty())
     }
 
-    /// The same as words of a judge's settings; those that are not in use have no port in them.
+    /// The ranges as words of a judge's settings. Unused words contain no port.
     pub fn words(&self) -> [u64; MOST_RANGES] {
         self.ranges.map(Range::word)
     }
 
-    /// Does it want a packet like this dropped?
+    /// Whether this clause wants a packet with this port dropped.
     pub fn wants(&self, port: Port) -> Wants {
         wants(self.is_except, |number| self.ranges[number].word(), port)
     }
 }
 
-/// The same for whoever has a clause's words one by one.
+/// Whether a clause wants a packet dropped, for callers that read the clause's words one by one.
 #[inline(always)]
 pub fn wants(is_except: bool, range: impl Fn(usize) -> u64, port: Port) -> Wants {
     if port.0 == Port::ELSEWHERE.0 {
@@ -163,13 +164,13 @@ pub fn wants(is_except: bool, range: impl Fn(usize) -> u64, port: Port) -> Wants
     let is_wanted = if port.0 == Port::NONE.0 {
         is_except
     } else {
-        // What hides its port is given none to go to.
+        // A packet that hides its port has no port that could save it.
         port.0 == Port::HIDDEN.0 || is_among(range, port.0 as u16) != is_except
     };
     if is_wanted { Wants::Drop } else { Wants::Pass }
 }
 
-/// Without a branch for each range: a verifier would follow every one of them.
+/// Has no branch for each range, because a verifier would follow every one.
 #[inline(always)]
 fn is_among(range: impl Fn(usize) -> u64, port: u16) -> bool {
     const LAST: u64 = 0xFFFF;
@@ -178,7 +179,7 @@ fn is_among(range: impl Fn(usize) -> u64, port: u16) -> bool {
     while number < MOST_RANGES {
         let word = range(number);
         let port = u64::from(port);
-        // The highest bit of a difference is set where it is less than nothing.
+        // The highest bit of a difference is set if the difference is negative.
         let below = port.wrapping_sub(word >> 16);
         let above = (word & LAST).wrapping_sub(port);
         outside_all &= below | above;
@@ -187,13 +188,13 @@ fn is_among(range: impl Fn(usize) -> u64, port: u16) -> bool {
     outside_all >> 63 == 0
 }
 
-/// The first port from `from` on that is among these.
+/// The first port from `from` on that is in one of these ranges.
 fn next_port(said: impl IntoIterator<Item = Range>, from: u16) -> Option<u16> {
     let ahead = said.into_iter().filter(|range| !range.is_empty() && range.last >= from);
     ahead.map(|range| range.first.max(from)).min()
 }
 
-/// The last port of those in a row from `first` on that are among these.
+/// The last port of the uninterrupted run that begins at `first` in these ranges.
 fn end_of(said: impl IntoIterator<Item = Range> + Clone, first: u16) -> u16 {
     let mut last = first;
     loop {
@@ -213,7 +214,8 @@ impl fmt::Display for Range {
     }
 }
 
-/// As it follows "dropped": `on port 22 only`, `on ports 22, 8000-8100 only`, `on all but port 443`.
+/// Written so that it can follow "dropped": `on port 22 only`, `on ports 22, 8000-8100 only`, `on all but
+/// port 443`.
 impl fmt::Display for Clause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_one = self.ranges().count() == 1 && self.ranges().all(|range| range.first == range.last);
@@ -244,7 +246,7 @@ mod tests {
         Clause::new(true, ranges.iter().copied()).unwrap()
     }
 
-    /// Random clauses against the plain question, port by port.
+    /// Compares random clauses with the simple definition, port by port.
     #[test]
     fn a_clause_wants_every_port_that_is_said_and_no_other() {
         let mut state = 1_u64;

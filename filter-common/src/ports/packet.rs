@@ -1,5 +1,5 @@
-//! The port that a packet is sent to. Whatever could hide it from a quick look is looked through: tags, options, extension
-//! headers.
+//! Finds the port that a packet is sent to. It reads past everything that could hide the port from a quick
+//! look: tags, options, and extension headers.
 
 use super::Port;
 use crate::flow::Bytes;
@@ -8,13 +8,14 @@ use crate::flow::headers::{
 };
 use crate::packet::MOST_TAGS;
 
-/// To which port is this frame, an IP packet, sent?
+/// The port that this frame, an IP packet, is sent to.
 #[inline(always)]
 pub fn port(frame: &impl Bytes) -> Port {
     port_behind(frame, header(frame))
 }
 
-/// Where the IP header of a frame lies, and of which family it is: twice its place, and one more for IPv6; 0 if there is none.
+/// The position and the family of a frame's IP header: twice its offset, plus one for IPv6. 0 if there is
+/// none.
 #[inline(always)]
 pub fn header(frame: &impl Bytes) -> u32 {
     const IPV4: u32 = 0x0800;
@@ -36,7 +37,8 @@ pub fn header(frame: &impl Bytes) -> u32 {
     0
 }
 
-/// The same for whoever has looked for the header before: a verifier would go on from each place where it may lie.
+/// The port, for callers that found the header before. In one function, a verifier would continue from each
+/// possible place of the header.
 #[inline(always)]
 pub fn port_behind(frame: &impl Bytes, header: u32) -> Port {
     if header == 0 { Port::HIDDEN } else { read(frame, header).unwrap_or(Port::HIDDEN) }
@@ -50,17 +52,17 @@ fn read(frame: &impl Bytes, header: u32) -> Option<Port> {
         return Some(Port::ELSEWHERE);
     }
     match Upper::of(protocol) {
-        // What lies behind the packet's end only fills the frame.
+        // Bytes after the packet's end only pad the frame.
         Some(Upper::Tcp | Upper::Udp) if at + PORTS > end => None,
         Some(Upper::Tcp | Upper::Udp) => headers::ports(frame, at).map(|(_, to)| Port::to(to)),
         Some(Upper::Icmp | Upper::Icmp6) | None => Some(Port::NONE),
     }
 }
 
-/// Bytes of both ports.
+/// The number of bytes of both ports.
 const PORTS: usize = 4;
 
-/// The protocol, where its header begins (nowhere in a later fragment), and where the packet ends.
+/// The protocol, where its header begins (`NOWHERE` in a later fragment), and where the packet ends.
 #[inline(always)]
 fn ipv4(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
     const OFFSET: u32 = 0x1FFF;
@@ -74,7 +76,7 @@ fn ipv4(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
     Some((third >> 16 & 0xFF, behind, end(at, first & 0xFFFF)))
 }
 
-/// The same of IPv6.
+/// The protocol, position and end of an IPv6 packet, as for IPv4.
 #[inline(always)]
 fn ipv6(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
     const HEADER: usize = 40;
@@ -84,12 +86,14 @@ fn ipv6(frame: &impl Bytes, at: usize) -> Option<(u32, usize, usize)> {
     Some((protocol, behind, end(at + HEADER, second >> 16)))
 }
 
-/// Where a later fragment has its transport header. A number, since a verifier refuses a value that is there only sometimes.
+/// The position of the transport header in a later fragment. It is a number, because a verifier refuses a
+/// value that is only sometimes present.
 const NOWHERE: usize = 0;
 
-/// What stands behind the extension headers, and where: as many of them as are looked behind for own flows. That walk stands in
-/// `flow/headers` once more, and answers by an `Option`: with this answer a verifier walks more than a million instructions for
-/// own flows, and with that one it refuses what asks for ports.
+/// The protocol after the extension headers, and its position. As many headers are skipped as for own flows.
+/// `flow/headers` has the same loop, but returns an `Option`. With this function's answer, a verifier needs
+/// more than a million instructions for own flows. With an `Option`, it refuses the program that checks
+/// ports.
 #[inline(always)]
 fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, usize)> {
     let (mut next, mut at) = (first, at);
@@ -118,7 +122,7 @@ fn behind_headers(frame: &impl Bytes, first: u32, at: usize) -> Option<(u32, usi
     None
 }
 
-/// A packet that is too long to say how long it is says nothing.
+/// A packet too long to state its length has length zero, and so no end.
 #[inline(always)]
 const fn end(from: usize, length: u32) -> usize {
     if length == 0 { usize::MAX } else { from + length as usize }

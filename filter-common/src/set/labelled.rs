@@ -1,7 +1,7 @@
-//! Which list is it that a packet from a blocked source counts for? Asked on a hit only, of what the lookup told of where it
-//! found the source; where it did not see that, it is looked for once more.
+//! Finds the list that counts a packet from a blocked source. Runs only on a hit, and uses the place that the
+//! lookup reported. If the lookup did not see the place, it is searched again.
 //!
-//! Whoever moved or left meanwhile is counted for [`OTHER`].
+//! An entry that moved or was removed in the meantime is counted for [`OTHER`].
 
 use super::{
     Found4, Found6, MOST_SHORTER, Seen4, Set, UNSEEN, below, exact4, find4, find6, fingerprint, lanes4,
@@ -20,22 +20,22 @@ use crate::packet::Source;
 use crate::settings::MOST_LENGTHS;
 use crate::stash::{self, Stash};
 
-/// The labels of a set, as the judge reaches them: of each kind of source in words of their own. Only where the settings of
-/// the set say that there are any.
+/// The labels of a set as the judge accesses them: separate words for each kind of source. Read only if the
+/// settings of the set say that there are labels.
 pub trait SetLabels {
-    /// Of IPv4 addresses: of the stash, and of the slots behind it.
+    /// The labels of IPv4 addresses: those of the stash, then those of the slots.
     fn addresses(&self) -> Option<impl Words>;
 
-    /// Of IPv4 prefixes.
+    /// The labels of IPv4 prefixes.
     fn networks(&self) -> Option<impl Words>;
 
-    /// Of what is told of IPv6 from the top.
+    /// The labels of prefixes that the levels hold.
     fn levels(&self) -> Option<impl Words>;
 
-    /// Of other IPv6 prefixes: of the stash, and of the slots behind it.
+    /// The labels of other IPv6 prefixes: those of the stash, then those of the slots.
     fn six(&self) -> Option<impl Words>;
 
-    /// The label of this one in the IPv6 table, or in its stash.
+    /// The label of this prefix in the IPv6 table or its stash.
     #[inline(always)]
     fn of_six(&self, set: &impl Set, sought: Sought6) -> Option<Label>
     where
@@ -45,25 +45,25 @@ pub trait SetLabels {
     }
 }
 
-/// What is looked for in the IPv6 table: a prefix up to /64, shuffled already, or a longer one.
+/// A prefix to search in the IPv6 table.
 #[derive(Clone, Copy, Debug)]
 pub enum Sought6 {
-    /// One up to /64.
+    /// A shuffled prefix up to /64.
     UpTo64(Kind, u64),
-    /// A longer one.
+    /// A prefix longer than /64.
     Longer(Fingerprint),
 }
 
-/// The labels of a set in plain memory: those of the daemon, and those of tests.
+/// The labels of a set in plain memory: the daemon's, and those of tests.
 #[derive(Clone, Copy, Debug)]
 pub struct LabelView<W> {
-    /// Of IPv4 addresses, if it has any.
+    /// Labels of IPv4 addresses, if there are any.
     pub addresses: Option<W>,
-    /// Of IPv4 prefixes, if it has any.
+    /// Labels of IPv4 prefixes, if there are any.
     pub networks: Option<W>,
-    /// Of what is told of IPv6 from the top, if there are any.
+    /// Labels of prefixes that the levels hold, if there are any.
     pub levels: Option<W>,
-    /// Of other IPv6 prefixes, if it has any.
+    /// Labels of other IPv6 prefixes, if there are any.
     pub six: Option<W>,
 }
 
@@ -85,7 +85,7 @@ impl<W: Words> SetLabels for LabelView<W> {
     }
 }
 
-/// The label of a source that `set` holds.
+/// The label of a source, if `set` holds it.
 pub fn label(set: &impl Set, labels: &impl SetLabels, source: Source) -> Option<Label> {
     match source {
         Source::V4(address) => Some(label4(set, labels, find4(set, address)?)),
@@ -94,7 +94,7 @@ pub fn label(set: &impl Set, labels: &impl SetLabels, source: Source) -> Option<
     }
 }
 
-/// The label of an IPv4 address that `set` holds so.
+/// The label of an IPv4 address that `find4` found.
 #[inline(always)]
 pub fn label4(set: &impl Set, labels: &impl SetLabels, found: Found4) -> Label {
     match found {
@@ -104,7 +104,7 @@ pub fn label4(set: &impl Set, labels: &impl SetLabels, found: Found4) -> Label {
     }
 }
 
-/// By what `set` was found to hold an IPv4 address, if all that is known any more is whether that was a prefix.
+/// Rebuilds the result of `find4`, when only the kind of the hit is still known.
 #[inline(always)]
 pub fn held4(set: &impl Set, address: u32, is_network: bool) -> Found4 {
     match is_network {
@@ -113,7 +113,7 @@ pub fn held4(set: &impl Set, address: u32, is_network: bool) -> Found4 {
     }
 }
 
-/// The same of an IPv6 address: does its /64 hold it, or anything else?
+/// Rebuilds the result of `find6`, when it is only known whether the /64 matched or anything else.
 #[inline(always)]
 pub fn held6(set: &impl Set, address: Address6, is_net64: bool) -> Found6 {
     match is_net64 {
@@ -122,7 +122,7 @@ pub fn held6(set: &impl Set, address: Address6, is_net64: bool) -> Found6 {
     }
 }
 
-/// The same of one that a prefix up to /24 covers: that of the narrowest of these.
+/// The label of the longest prefix up to /24 that covers this IPv4 address.
 #[inline(always)]
 pub fn label_of_network4(set: &impl Set, labels: &impl SetLabels, address: u32) -> Label {
     match (set.small_setting(|settings| &settings.network_pages), labels.networks()) {
@@ -131,14 +131,14 @@ pub fn label_of_network4(set: &impl Set, labels: &impl SetLabels, address: u32) 
     }
 }
 
-/// The label of this number beside the table of addresses.
+/// The label with this number among those of the IPv4 table.
 #[inline(always)]
 pub fn seen_label4(set: &impl Set, labels: &impl SetLabels, number: u32) -> Label {
     beside(labels.addresses(), set.small_setting(|settings| &settings.addresses4.label_words), number)
 }
 
-/// The label of this number among those in so many words. Numbers are sums, of which no verifier sees well how large they can
-/// be; it sees this.
+/// The label with this number, if it is in the first `words` words. Numbers are sums, whose size no verifier
+/// can bound well, so this comparison shows it.
 #[inline(always)]
 fn beside(labels: Option<impl Words>, words: u32, number: u32) -> Label {
     match labels {
@@ -147,7 +147,7 @@ fn beside(labels: Option<impl Words>, words: u32, number: u32) -> Label {
     }
 }
 
-/// The same of one that stands in the table, or in its stash, which is what its scheme makes of it.
+/// The label of a shuffled address in the IPv4 table or its stash.
 #[inline(always)]
 pub fn label_of_address4(set: &impl Set, labels: &impl SetLabels, shuffled: u64) -> Label {
     if set.setting(|settings| &settings.addresses4.label_words) == 0 {
@@ -163,7 +163,7 @@ pub fn label_of_address4(set: &impl Set, labels: &impl SetLabels, shuffled: u64)
     Stash::labelled(&words, &Bytes(labels)).label_of(token).unwrap_or(OTHER)
 }
 
-/// The number of the label of whoever was seen in one of these buckets. Only whoever was found asks for it.
+/// The number of the label of the entry seen in one of these buckets. Computed only after a hit.
 #[inline(always)]
 pub(super) fn number_of_label4(set: &impl Set, Seen4 { buckets: [first, second], flags }: Seen4) -> u32 {
     if set.setting(|settings| &settings.addresses4.label_words) == 0 {
@@ -177,7 +177,7 @@ pub(super) fn number_of_label4(set: &impl Set, Seen4 { buckets: [first, second],
     lanes_before + lanes.up_to(flag, last_lane) + (stash::LABELS - 1)
 }
 
-/// The label of an IPv6 address that `set` holds so.
+/// The label of an IPv6 address that `find6` found.
 #[inline(always)]
 pub fn label6(set: &impl Set, labels: &impl SetLabels, address: Address6, found: Found6) -> Label {
     if set.setting(|settings| &settings.six.last_level_start) == 0 {
@@ -203,8 +203,8 @@ fn label_of_told6(set: &impl Set, labels: &impl SetLabels, network: u64, told: T
     }
 }
 
-/// The number of the home in which somebody was found, if he was `in_first`, or of the other one. Only whoever was found asks
-/// for it.
+/// The number of the home in which an entry was found: the first one if it was found `in_first`, else the
+/// second. Computed only after a hit.
 #[inline(always)]
 pub fn number_of_home6(set: &impl Set, [first, second]: [Home; 2], in_first: Found) -> u32 {
     if set.setting(|settings| &settings.six.label_words) == 0 {
@@ -215,7 +215,8 @@ pub fn number_of_home6(set: &impl Set, [first, second]: [Home; 2], in_first: Fou
     bucket << 1 | is_first
 }
 
-/// The label of one of this kind in a home of this number. Unless it has left, it is in one of its four slots.
+/// The label of the entry of this kind in the home with this number. Unless it was removed, it is in one of
+/// the four slots.
 #[inline(always)]
 fn seen_label6(set: &impl Set, labels: &impl SetLabels, (kind, shuffled): (Kind, u64), home: u32) -> Label {
     let (bucket, is_first) = (home >> 1, home & 1);
@@ -229,10 +230,10 @@ fn seen_label6(set: &impl Set, labels: &impl SetLabels, (kind, shuffled): (Kind,
     beside(labels.six(), words, bucket * SLOTS6 + at + stash::LABELS)
 }
 
-/// Slots in a bucket of the IPv6 table: words.
+/// The number of slots in a bucket of the IPv6 table. Each slot is a word.
 const SLOTS6: u32 = Geometry::SMALLEST_SIX.bucket_words();
 
-/// Is a home taken by its code, and by which of its slots? Without a branch.
+/// Whether the code of `home` is in its bucket, and in which slot. Uses no branch.
 #[inline(always)]
 fn slot_of6(buckets: &impl Words, home: Home) -> (bool, u32) {
     let (mut found, mut at, mut slot) = (0, 0, 0);
@@ -268,7 +269,7 @@ fn label_in_table6(
     if lengths.beyond_64 { label_of_longer6(set, labels, address) } else { None }
 }
 
-/// As [`find_any_shorter6`](super::find_any_shorter6) goes.
+/// Searches in the same order as [`find_any_shorter6`](super::find_any_shorter6).
 #[inline(always)]
 fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, lengths: u64) -> Option<Label> {
     let (mut left, mut asked) = (lengths, 0);
@@ -284,7 +285,7 @@ fn label_of_shorter6(set: &impl Set, labels: &impl SetLabels, network: u64, leng
     None
 }
 
-/// As [`holds_any_longer6`](super::holds_any_longer6) goes.
+/// Searches in the same order as [`holds_any_longer6`](super::holds_any_longer6).
 #[inline(always)]
 fn label_of_longer6(set: &impl Set, labels: &impl SetLabels, address: Address6) -> Option<Label> {
     let mut number = 0;
@@ -297,7 +298,7 @@ fn label_of_longer6(set: &impl Set, labels: &impl SetLabels, address: Address6) 
     None
 }
 
-/// The label of this one in the IPv6 table, or in its stash.
+/// The label of this prefix in the IPv6 table or its stash.
 #[inline(always)]
 pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, sought: Sought6) -> Option<Label> {
     let (homes, token) = match sought {
@@ -307,7 +308,7 @@ pub fn label_of_six(set: &impl Set, labels: &impl SetLabels, sought: Sought6) ->
     label_at6(set, labels, homes, token)
 }
 
-/// The label of whoever stands in one of these homes, or in the stash.
+/// The label of the entry in one of these homes or in the stash.
 #[inline(always)]
 fn label_at6(set: &impl Set, labels: &impl SetLabels, homes: [Home; 2], token: Token) -> Option<Label> {
     let label_words = set.small_setting(|settings| &settings.six.label_words);
@@ -326,7 +327,7 @@ fn label_at6(set: &impl Set, labels: &impl SetLabels, homes: [Home; 2], token: T
     if stash.count() == 0 { None } else { stash.label_of(token) }
 }
 
-/// 1 if they are, without a branch; else 0.
+/// 1 if both are equal, else 0, without a branch.
 #[inline(always)]
 const fn is_equal(one: u64, other: u64) -> u32 {
     let difference = one ^ other;
@@ -346,7 +347,7 @@ mod tests {
     use core::cell::Cell;
     use std::vec;
 
-    /// The code that it would have in its second home is that of an empty slot.
+    /// The code that this address would have in its second home is that of an empty slot.
     #[test]
     fn who_has_one_home_only_is_not_found_in_empty_slots_and_has_his_own_label() {
         let (geometry, key) = (Geometry::exact4(5 << 18), exact::key([3, 5, 7]));

@@ -1,14 +1,14 @@
-//! What is wrong with a word that names no target, and what was probably meant.
+//! Explains why a word is not a valid target, and what was probably meant.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Prefix, Target};
 
-/// Why a word names no target.
+/// The reason why a word is not a valid target.
 ///
-/// Its `Display` is a whole sentence. [`fault`](Self::fault) and [`hint`](Self::hint) are its halves, for
-/// those who print the word and the advice themselves.
+/// `Display` gives a whole sentence. [`fault`](Self::fault) and [`hint`](Self::hint) are its halves, for
+/// callers that print the word and the advice themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseTargetError {
     /// There is no word.
@@ -17,79 +17,79 @@ pub enum ParseTargetError {
     HostBits {
         /// The address as written.
         address: IpAddr,
-        /// The prefix around it.
+        /// The prefix that covers it.
         prefix: Target,
     },
     /// The prefix is longer than an address of its family.
     TooLong {
         /// The length as written.
         length: u32,
-        /// The longest there is.
+        /// The longest possible length.
         longest: u8,
     },
-    /// What follows the slash is no number.
+    /// The text after the slash is not a number.
     NoLength {
-        /// The longest there is.
+        /// The longest possible length.
         longest: u8,
     },
-    /// What follows the slash is a netmask.
+    /// The text after the slash is a netmask.
     Netmask {
-        /// The prefix it stands for.
+        /// The prefix with this netmask.
         prefix: Target,
     },
     /// The range ends before it begins.
     Backwards {
-        /// The end written first.
+        /// The end that is written first.
         first: IpAddr,
-        /// The end written last.
+        /// The end that is written last.
         last: IpAddr,
     },
-    /// The range begins in one family and ends in the other.
+    /// The two ends of the range have different families.
     MixedFamilies,
-    /// A range where a single prefix is meant.
+    /// The word is a range, but only a single prefix is possible here.
     Range,
-    /// An IPv4 target in IPv6 clothes.
+    /// An IPv4 target written as an IPv4-mapped IPv6 one.
     Mapped {
-        /// What it stands for.
+        /// The IPv4 target that it stands for.
         target: Target,
     },
-    /// An IPv6 range that takes in the IPv4-mapped addresses.
+    /// An IPv6 range that includes the IPv4-mapped addresses.
     MappedRange,
-    /// The numbers of the address begin with zeros.
+    /// Numbers of the address begin with zeros.
     LeadingZeros {
-        /// The address if they count for nothing.
+        /// The address without the leading zeros.
         address: Ipv4Addr,
     },
     /// The address names an interface.
     Zone {
-        /// The address without it.
+        /// The address without the interface.
         address: Ipv6Addr,
     },
-    /// The address has a port, or the brackets that make room for one.
+    /// The address has a port, or the brackets that precede one.
     Port {
-        /// The address without it.
+        /// The address without the port.
         address: IpAddr,
     },
-    /// A host name.
+    /// The word is a host name.
     Name,
-    /// Digits and dots, but no address.
+    /// The word has only digits and dots, but is not an address.
     NoIpv4,
-    /// Hexadecimal digits and colons, but no address.
+    /// The word has only hexadecimal digits, dots and colons, but is not an address.
     NoIpv6,
-    /// Nothing of the kind.
+    /// The word is none of these.
     Unknown,
 }
 
 use ParseTargetError as E;
 
 impl ParseTargetError {
-    /// What is wrong, to follow the word: `has host bits set`.
+    /// The fault, written to follow the word: `has host bits set`.
     #[must_use]
     pub fn fault(&self) -> impl fmt::Display + '_ {
         Half(self, Self::write_fault)
     }
 
-    /// What was probably meant, or how to write it: `did you mean 10.0.0.0/8 or 10.0.0.1?`
+    /// The probable meaning or the correct form: `did you mean 10.0.0.0/8 or 10.0.0.1?`
     #[must_use]
     pub fn hint(&self) -> impl fmt::Display + '_ {
         Half(self, Self::write_hint)
@@ -167,7 +167,7 @@ fn length(target: &Target) -> u8 {
     }
 }
 
-/// One half of the sentence, written when it is printed.
+/// One half of the sentence, formatted when it is printed.
 struct Half<'a>(&'a ParseTargetError, fn(&ParseTargetError, &mut fmt::Formatter<'_>) -> fmt::Result);
 
 impl fmt::Display for Half<'_> {

@@ -1,11 +1,11 @@
-//! Reads a target or a span as an operator writes it, and tells what a word that is neither was meant to be.
+//! Parses targets and spans as operators write them, and explains words that are neither.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::str::FromStr;
 
 use super::{Address, ParseTargetError as E, Prefix, PrefixError, Span, Target};
 
-/// An address, a prefix or a range `a-b`; blanks may stand around the dash.
+/// Parses an address, a prefix or a range `a-b`. Blanks may surround the dash.
 impl FromStr for Span {
     type Err = E;
 
@@ -21,7 +21,7 @@ impl FromStr for Span {
     }
 }
 
-/// An address or a prefix.
+/// Parses an address or a prefix.
 impl FromStr for Target {
     type Err = E;
 
@@ -33,7 +33,7 @@ impl FromStr for Target {
     }
 }
 
-/// The two halves of what looks like a range. The name of an interface may have a dash too.
+/// The two ends of a word that looks like a range. The name of an interface may contain a dash as well.
 fn ends(word: &str) -> Option<(&str, &str)> {
     let (first, last) = word.split_once('-')?;
     (!word.contains('%')).then_some((first.trim_end(), last.trim_start()))
@@ -94,7 +94,7 @@ where
     })
 }
 
-/// Refuses what could only match a packet that no host sends.
+/// Refuses targets that could only match packets that no host sends.
 fn unmapped(address: Ipv6Addr, length: u8) -> Result<(), E> {
     match (address.to_ipv4_mapped(), length.checked_sub(96)) {
         (Some(mapped), Some(length)) => {
@@ -104,7 +104,7 @@ fn unmapped(address: Ipv6Addr, length: u8) -> Result<(), E> {
     }
 }
 
-/// Digits only: neither a sign nor a leading zero.
+/// Accepts only digits: neither a sign nor a leading zero.
 fn length<A: Address>(digits: &str) -> Result<u8, E> {
     let plain =
         digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
@@ -122,7 +122,7 @@ fn netmask(address: Ipv4Addr, mask: &str) -> Option<E> {
     (mask == !u32::beyond(length)).then_some(E::Netmask { prefix: prefix.into() })
 }
 
-/// What a word that is no address was meant to be.
+/// Explains a word that is not an address.
 fn explain(word: &str) -> E {
     let every = |allowed: fn(&u8) -> bool| word.bytes().all(|byte| allowed(&byte));
     if word.is_empty() {

@@ -1,20 +1,21 @@
-//! A prefix: all addresses of one family that begin with the same bits, or a single one.
+//! A prefix: all addresses of one family whose first bits are equal. A single address is the longest prefix.
 
 use core::fmt;
 use core::hash::Hash;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use core::ops::{BitAnd, BitOr, Not, Sub};
 
-/// An IPv4 prefix.
+/// A prefix of IPv4 addresses.
 pub type Prefix4 = Prefix<u32>;
 
-/// An IPv6 prefix.
+/// A prefix of IPv6 addresses.
 pub type Prefix6 = Prefix<u128>;
 
-/// All addresses whose first bits are those of one address. No bit beyond them is ever set.
+/// All addresses whose first `length` bits equal those of `address`. The other bits of `address` are always
+/// zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix<A> {
-    // Their order gives the order of prefixes.
+    // The order of these fields defines the order of prefixes.
     address: A,
     length: u8,
 }
@@ -23,7 +24,7 @@ impl<A: Address> Prefix<A> {
     /// The prefix of that length that begins at `address`.
     ///
     /// # Errors
-    /// When the family has fewer bits, or `address` has a bit set beyond the length.
+    /// If the family has fewer bits, or `address` has a bit set beyond the length.
     pub fn new(address: A, length: u8) -> Result<Self, PrefixError> {
         if length > A::BITS {
             return Err(PrefixError::TooLong);
@@ -35,63 +36,63 @@ impl<A: Address> Prefix<A> {
         Ok(prefix)
     }
 
-    /// A single address.
+    /// The prefix that is a single address.
     #[must_use]
     pub fn host(address: A) -> Self {
         Self { address, length: A::BITS }
     }
 
-    /// The prefix of that length around `address`; lengths beyond the family's stand for the longest.
+    /// The prefix of that length that covers `address`. Too large lengths count as the longest possible one.
     #[must_use]
     pub fn covering(address: A, length: u8) -> Self {
         let length = length.min(A::BITS);
         Self { address: address & !A::beyond(length), length }
     }
 
-    /// The bits that its addresses share, the others being zero.
+    /// The common bits of its addresses, followed by zeros.
     #[must_use]
     pub fn address(&self) -> A {
         self.address
     }
 
-    /// How many bits its addresses share.
+    /// The number of bits that its addresses share.
     #[must_use]
     pub fn length(&self) -> u8 {
         self.length
     }
 
-    /// The lowest of its addresses.
+    /// The lowest address in the prefix.
     #[must_use]
     pub fn first(&self) -> A {
         self.address
     }
 
-    /// The highest of its addresses.
+    /// The highest address in the prefix.
     #[must_use]
     pub fn last(&self) -> A {
         self.address | A::beyond(self.length)
     }
 
-    /// Is `address` one of these?
+    /// True if `address` is in this prefix.
     #[must_use]
     pub fn contains(&self, address: A) -> bool {
         address & !A::beyond(self.length) == self.address
     }
 
-    /// Is every address of `other` one of these?
+    /// True if every address of `other` is in this prefix.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.length <= other.length && self.contains(other.address)
     }
 
-    /// Is this a single address?
+    /// True for a single address.
     #[must_use]
     pub fn is_host(&self) -> bool {
         self.length == A::BITS
     }
 }
 
-/// Why an address and a length make no prefix.
+/// The reason why an address and a length are not a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixError {
     /// The family's addresses have fewer bits.
@@ -124,7 +125,7 @@ impl<A: Address> fmt::Debug for Prefix<A> {
     }
 }
 
-/// An address as an integer in host order: `u32` for IPv4, `u128` for IPv6, and nothing else.
+/// An address as an integer in host byte order: `u32` for IPv4, `u128` for IPv6, and no other type.
 pub trait Address:
     Copy
     + Ord
@@ -136,26 +137,26 @@ pub trait Address:
     + Sub<Output = Self>
     + sealed::Sealed
 {
-    /// How many bits an address has.
+    /// The number of bits in an address.
     const BITS: u8;
 
-    /// All bits beyond the first `length`.
+    /// A mask of all bits beyond the first `length`.
     #[must_use]
     fn beyond(length: u8) -> Self;
 
-    /// The address after this one, unless this is the last.
+    /// The next address, unless this is the last one.
     #[must_use]
     fn next(self) -> Option<Self>;
 
-    /// How many of its last bits are zero.
+    /// The number of trailing zero bits.
     #[must_use]
     fn zeros_at_end(self) -> u8;
 
-    /// How many of its first bits are zero.
+    /// The number of leading zero bits.
     #[must_use]
     fn zeros_at_start(self) -> u8;
 
-    /// The standard library's form, for people to read.
+    /// The standard library's form, for output.
     #[must_use]
     fn to_ip(self) -> IpAddr;
 }

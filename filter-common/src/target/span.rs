@@ -1,11 +1,11 @@
-//! A contiguous range of addresses, which comes apart into the fewest prefixes that make it up.
+//! A contiguous range of addresses, which can be divided into the smallest possible number of prefixes.
 
 use core::fmt;
 use core::net::IpAddr;
 
 use super::{Address, ParseTargetError, Prefix, Target};
 
-/// What one word of an operator names: an address, a prefix, or a range `a-b` with both ends in it.
+/// The addresses that one word names: an address, a prefix, or a range `a-b` including both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span(Ends);
 
@@ -16,10 +16,10 @@ enum Ends {
 }
 
 impl Span {
-    /// The addresses from `first` to `last`, both included.
+    /// The addresses from `first` to `last`, including both.
     ///
-    /// # Errors
-    /// When the ends are of two families or in the wrong order, or IPv4 addresses hide in an IPv6 range.
+    /// # Errors If the ends have two families or the wrong order, or the range includes IPv4-mapped
+    /// addresses.
     pub fn new(first: IpAddr, last: IpAddr) -> Result<Self, ParseTargetError> {
         let ends = match (first, last) {
             (IpAddr::V4(first), IpAddr::V4(last)) => Ends::V4(first.to_bits(), last.to_bits()),
@@ -41,7 +41,8 @@ impl Span {
     }
 }
 
-/// `::ffff:0:0/96`, IPv4 in disguise. No piece of a range may lie there, because its text would be refused.
+/// The IPv4-mapped prefix `::ffff:0:0/96`. No piece of a range may be in it, because its text would be
+/// refused.
 const FIRST_MAPPED: u128 = 0xffff_0000_0000;
 const LAST_MAPPED: u128 = 0xffff_ffff_ffff;
 
@@ -63,7 +64,7 @@ impl IntoIterator for Span {
     }
 }
 
-/// The fewest targets that make up a span, in ascending order: at most 62 of IPv4, 254 of IPv6.
+/// The fewest targets that make up a span, in ascending order: at most 62 for IPv4, and 254 for IPv6.
 #[derive(Clone, Debug)]
 pub struct Pieces(Option<Span>);
 
@@ -88,7 +89,7 @@ impl Iterator for Pieces {
 
 impl core::iter::FusedIterator for Pieces {}
 
-/// The widest prefix that begins at `first` and does not reach beyond `last`.
+/// The widest prefix that begins at `first` and does not extend beyond `last`.
 fn largest_piece<A: Address>(first: A, last: A) -> Prefix<A> {
     let aligned = A::BITS - first.zeros_at_end();
     let within = (last - first).zeros_at_start();
@@ -156,8 +157,8 @@ mod tests {
         assert_eq!("10.0.0.0-10.255.255.255".parse::<Span>().unwrap().to_string(), "10.0.0.0/8");
     }
 
-    /// The fewest aligned blocks that tile `first..=last`, found without cleverness: split a block until it
-    /// lies wholly inside or wholly outside.
+    /// The fewest aligned blocks that tile `first..=last`, found in the simplest way: a block is split until
+    /// it is completely inside or outside.
     fn tiled(first: u32, last: u32, block: Prefix<u32>, found: &mut Vec<Target>) {
         if block.first() >= first && block.last() <= last {
             found.push(Target::V4(block));
@@ -204,7 +205,7 @@ mod tests {
 
         #[test]
         fn any_span_reads_back_from_its_text(a: u32, b: u32, c: u128, d: u128) {
-            // From 8000:: on, far from what stands for IPv4.
+            // From 8000:: on, far from the IPv4-mapped addresses.
             let (c, d) = (c | 1 << 127, d | 1 << 127);
             for span in [Ends::V4(a.min(b), a.max(b)), Ends::V6(c.min(d), c.max(d))] {
                 prop_assert_eq!(Span(span).to_string().parse::<Span>(), Ok(Span(span)));

@@ -1,4 +1,4 @@
-//! `filterd ack`: somebody has looked at troubles that filterd cannot end by itself.
+//! `filterd ack`: acknowledges troubles that filterd cannot end by itself.
 
 use clap::Args;
 

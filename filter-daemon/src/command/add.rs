@@ -1,4 +1,4 @@
-//! `filterd add`: blocks targets from now on.
+//! `filterd add`: blocks targets.
 
 use clap::Args;
 use filter_common::target::{Prefix, Target};
@@ -52,8 +52,9 @@ impl Add {
         Ok(self.exit(&outcome))
     }
 
-    /// What is attached nowhere drops nothing, which is not what the configuration says; counting only is.
-    /// Whoever names a target that is allowed, and so passes, is told no; in what is read there may well be some.
+    /// Adjusts the exit code. A filter that is attached nowhere drops nothing, contrary to the configuration, so
+    /// the code is 7. Counting only is configured, and does not change the code. A named target that is allowed
+    /// still passes, so the code is 1. Standard input may well contain allowed targets.
     fn exit(&self, outcome: &Outcome) -> Exit {
         let Changed { idle, allowed, .. } = outcome.changed;
         match (outcome.exit(self.addition.strict), idle) {
@@ -77,7 +78,7 @@ impl Add {
         lines.join("\n")
     }
 
-    /// More than was named is blocked where the list says so.
+    /// Explains that more was blocked than named, because the list widens IPv6 prefixes.
     fn widened(&self, outcome: &Outcome, blocked: &str) -> Option<String> {
         let Widened { count: widened, length } = outcome.changed.widened?;
         let why = format!("list `{}` says `ipv6_prefix: {length}`", self.list());
@@ -96,12 +97,12 @@ impl Add {
     }
 }
 
-/// Nothing is blocked where nothing is dropped, and what is allowed is not.
+/// The word for the new state. Targets are only listed if nothing is dropped, or if they are allowed.
 fn blocked(changed: &Changed) -> &'static str {
     if changed.idle.is_none() && changed.allowed == 0 { "blocked" } else { "listed" }
 }
 
-/// What passes, whatever was added.
+/// Describes the targets that still pass because they are allowed.
 fn allowed(changed: &Changed, clock: &Clock) -> Vec<String> {
     let Changed { named, allowed, ref allowed_by, .. } = *changed;
     let all = match (allowed, named) {
@@ -117,7 +118,7 @@ fn allowed(changed: &Changed, clock: &Clock) -> Vec<String> {
     all.into_iter().chain(part).chain(few(allowed_by.iter().map(by))).collect()
 }
 
-/// What becomes of packets all the same.
+/// Explains why packets still pass.
 pub fn but(changed: &Changed) -> String {
     match (changed.idle, &changed.except[..]) {
         (None, []) => String::new(),

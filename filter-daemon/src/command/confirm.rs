@@ -1,4 +1,4 @@
-//! `filterd confirm`: what a reload has brought on trial stays.
+//! `filterd confirm`: keeps the changes of a reload that is on trial.
 
 use clap::Args;
 

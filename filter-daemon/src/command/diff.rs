@@ -1,4 +1,4 @@
-//! `filterd diff`: what a reload would change, and whom it would cut.
+//! `filterd diff`: shows what a reload would change, and which peers it would cut off.
 
 use clap::Args;
 
@@ -33,10 +33,10 @@ Examples:
   filterd diff --json | jq '.cut'")]
 pub struct Diff {}
 
-/// Entries of one list, of those that come and of those that go, that are told one by one.
+/// At most this many entries of a list are shown, of those added and of those removed.
 const MOST_TOLD: usize = 5;
 
-/// More peers are counted.
+/// Further peers are counted, but not shown.
 const MOST_CUT: usize = 20;
 
 impl Diff {
@@ -127,7 +127,8 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
     lines
 }
 
-/// One that would allow what it blocks, or the reverse, is told as what it would be, and as what it is.
+/// Describes a list that would allow what it blocks now, or the reverse: first as it would be, then as it
+/// is.
 fn of_reversed(list: &ListDifference, found: &Reply) -> Vec<String> {
     let ListDifference { name, was, allows, come, go, .. } = list;
     let (verb, verb_now) = if *allows { ("allow", "block") } else { ("block", "allow") };
@@ -141,7 +142,7 @@ fn of_reversed(list: &ListDifference, found: &Reply) -> Vec<String> {
     lines
 }
 
-/// What it would be, and on which ports.
+/// The list's name, and the ports on which it would block.
 fn headed(list: &ListDifference) -> String {
     let ports = match (&list.ports, &list.ports_before) {
         (Some(ports), _) => format!(" {ports}"),
@@ -155,7 +156,7 @@ const fn kind(allows: bool) -> &'static str {
     if allows { "allow list" } else { "list" }
 }
 
-/// What it is now, behind its name.
+/// The present state of the list, to follow its name.
 fn about(list: &ListDifference, found: &Reply) -> String {
     let ListDifference { was, ports_before, new, gone, .. } = list;
     match (new, gone) {
@@ -181,7 +182,7 @@ fn would_go(entries: u64) -> String {
     format!("{} would go", counted_as(entries, ["entry", "entries"]))
 }
 
-/// The first of its entries that would come, or go.
+/// The first entries that would be added to the list, or removed from it.
 fn entries(list: &ListDifference, comes: bool, found: &Reply) -> Vec<String> {
     let (all, sign) = if comes { (list.come, '+') } else { (list.go, '-') };
     let is_one =
@@ -195,7 +196,7 @@ fn entries(list: &ListDifference, comes: bool, found: &Reply) -> Vec<String> {
     told
 }
 
-/// What the list is called now that would have the name of this one, which would be gone.
+/// The present name of the list that would take the name of this removed one.
 fn takes_its_name<'a>(list: &ListDifference, found: &'a Reply) -> Option<&'a str> {
     let other = found.lists.iter().find(|other| !other.gone && other.name == list.name)?;
     other.was.as_deref()
@@ -205,7 +206,7 @@ fn on_ports(ports: &str) -> &str {
     if ports == "all" { "on all ports" } else { ports }
 }
 
-/// Whom it would cut, loudly.
+/// Lists the peers that would be cut off, with an eye-catching head.
 fn peers(found: &Reply, clock: &Clock) -> Vec<String> {
     let looked = format!("{} looked at", counted(found.peers, "live peer"));
     if found.cuts == 0 {
@@ -222,7 +223,7 @@ fn peers(found: &Reply, clock: &Clock) -> Vec<String> {
     lines
 }
 
-/// Whom it would cut when what allows them has ended.
+/// Lists the peers that would be cut off later, when the entries that allow them expire.
 fn later(found: &Reply, clock: &Clock) -> Vec<String> {
     if found.cut_later.is_empty() {
         return Vec::new();
@@ -238,7 +239,7 @@ fn later(found: &Reply, clock: &Clock) -> Vec<String> {
     lines
 }
 
-/// Who stays, though something names them.
+/// Lists the guarded peers, which stay connected although an entry covers them.
 fn guarded(found: &Reply) -> Vec<String> {
     let told = found.guarded.iter().take(MOST_CUT).map(|Stays { address, why, target, list }| {
         let why = printable::on_one_line(why);

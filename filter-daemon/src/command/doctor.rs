@@ -1,4 +1,5 @@
-//! `filterd doctor`: what stands in the way of filterd on this machine. Needs no daemon; one that runs is asked.
+//! `filterd doctor`: finds out what keeps filterd from working on this machine. It needs no daemon, but
+//! asks a running one.
 
 use std::path::PathBuf;
 
@@ -43,14 +44,14 @@ pub struct Doctor {
     pin_dir: Option<PathBuf>,
 }
 
-/// What programs read.
+/// The findings as JSON.
 #[derive(Debug, Serialize)]
 struct Examined<'a> {
-    /// How many are as they should be,
+    /// The number of findings without a problem.
     ok: usize,
-    /// should be known,
+    /// The number of findings that the operator should know.
     warn: usize,
-    /// do not work.
+    /// The number of findings that keep filterd from working.
     fail: usize,
     findings: &'a [Finding],
 }
@@ -79,20 +80,20 @@ impl Doctor {
         Ok(if examined.fail == 0 { Exit::Done } else { Exit::Partly })
     }
 
-    /// That which the daemon reads, or which `run` would read.
+    /// The configuration that the daemon reads, or that `run` would read.
     fn configuration(&self, daemon: &Asked) -> Option<PathBuf> {
         let running = || daemon.answer()?.config.as_ref().map(PathBuf::from);
         let named = || self.config.clone().or_else(running).unwrap_or_else(|| places::CONFIG.into());
         (!self.no_config).then(named)
     }
 
-    /// That which the daemon has, or `run` would.
+    /// The state directory that the daemon uses, or that `run` would use.
     fn state(&self, daemon: &Asked) -> PathBuf {
         let running = || daemon.answer()?.state_dir.as_ref().map(PathBuf::from);
         self.state_dir.clone().or_else(running).unwrap_or_else(|| places::STATE.into())
     }
 
-    /// Where whoever is at this socket has pins, or has left them.
+    /// The directory with the pins of the daemon at this socket, or with those that it left.
     fn pins(&self, endpoint: &Endpoint) -> PathBuf {
         let noted = || pins_note::read(&endpoint.socket).ok().flatten();
         self.pin_dir.clone().or_else(noted).unwrap_or_else(|| places::PINS.into())
@@ -111,7 +112,8 @@ fn ask(endpoint: &Endpoint) -> Asked {
     }
 }
 
-/// A line each, with what mends it below; what it comes to stands last, where the eye is.
+/// Formats one line for each finding, with its remedy below. The summary comes last, where the user looks
+/// first.
 fn render(examined: &Examined) -> String {
     let width =
         examined.findings.iter().map(|finding| about(finding).chars().count()).max().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `filterd export`: all that is in force, in a format that an import or another firewall reads.
+//! `filterd export`: prints all entries in force, in a format that an import or another firewall reads.
 
 use clap::Args;
 
@@ -62,7 +62,7 @@ impl Export {
         writer.begin(&lists, &mut console.out)?;
         let mut count = 0;
         for allow in [false, true] {
-            // One that is asked for by name is of one kind.
+            // A list that is requested by name either blocks or allows.
             if self.list.is_none() || lists.iter().any(|list| list.allows == allow) {
                 count += self.write(allow, writer.as_mut(), (socket, console))?;
             }
@@ -91,7 +91,7 @@ impl Export {
         let mut count = 0;
         let entries = entries::of(&request, socket)?;
         while let Some(mut page) = entries.next_page() {
-            // In which order lists came to be is no part of what they say.
+            // The order in which lists were created does not matter in an export.
             let same_target = page.chunk_by_mut(|one, next| one.target == next.target);
             same_target.for_each(|same| same.sort_by(|one, other| one.list.cmp(&other.list)));
             for entry in &page {

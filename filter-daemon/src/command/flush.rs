@@ -1,4 +1,4 @@
-//! `filterd flush`: removes everything that was added live.
+//! `filterd flush`: removes all entries that commands added.
 
 use clap::Args;
 
@@ -47,7 +47,7 @@ fn render(changed: &Changed, only: Option<&ListName>) -> String {
     let list = |list: &Emptied| format!("{} of list `{}`", count(list.entries), list.name);
     let lists: Vec<_> = changed.lists.iter().map(list).collect();
     let whose = match &changed.lists[..] {
-        // An older daemon does not tell.
+        // An older daemon does not report the lists.
         [] => String::new(),
         [only] => format!(" of list `{}`", only.name),
         _ => format!(" ({})", lists.join(", ")),

@@ -1,4 +1,4 @@
-//! `filterd import`: puts on live lists what a file holds, with the list, end and note of each entry.
+//! `filterd import`: adds the entries of a file to live lists, with the list, end and note of each.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ use crate::exit::Exit;
 use crate::source::{Special, file};
 use crate::text::{Explain, Explanation, printable};
 
-/// More bad lines than this are counted, not told.
+/// Further bad lines are counted, but not shown.
 const MOST_TOLD: usize = 10;
 
 #[derive(Clone, Debug, Args)]
@@ -102,15 +102,15 @@ pub struct Import {
     dry_run: bool,
 }
 
-/// What came of it.
+/// The outcome of an import.
 #[derive(Debug, Serialize)]
 struct Imported {
-    /// What the file was read as.
+    /// The format that was recognized.
     format: &'static str,
     /// The number of entries that a dry run would import.
     #[serde(skip_serializing_if = "Option::is_none")]
     would_import: Option<u64>,
-    /// Are there sets of nftables without any rule?
+    /// Whether there are sets of nftables, but no rules.
     #[serde(skip)]
     has_no_rules: bool,
     /// What happens to each set.
@@ -118,15 +118,15 @@ struct Imported {
     sets: Vec<SetPlan>,
     #[serde(flatten)]
     outcome: Outcome,
-    /// How many targets of it allow, whatever blocks them.
+    /// How many of the targets allow instead of block.
     #[serde(skip_serializing_if = "is_none")]
     allows: u64,
     #[serde(flatten)]
     left: Left,
-    /// The file with lines for a configuration.
+    /// The file that contains lines for a configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     configuration: Option<Written>,
-    /// Why what was read is not all of what was written, if that is so.
+    /// Why the input is not complete, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<String>,
 }
@@ -136,7 +136,7 @@ struct Imported {
 struct Written {
     path: String,
     entries: u64,
-    /// Was it only a dry run?
+    /// Whether it was only a dry run.
     #[serde(skip)]
     is_dry_run: bool,
 }
@@ -197,7 +197,8 @@ impl Import {
             &mut outcome,
             (name, &progress),
         );
-        // Nothing is sent before the whole input has been read, so errors must not leave the bar on the terminal.
+        // Nothing is sent before the whole input has been read, so errors must not leave the bar on the
+        // terminal.
         progress.end();
         ended?;
         let (fault, format, (left, inline)) = (reading.fault(), reading.format, sifting.finish());
@@ -230,7 +231,7 @@ impl Import {
         }
     }
 
-    /// Does it change what is in force?
+    /// Returns whether this import changes the entries in force.
     const fn changes(&self) -> bool {
         !self.dry_run && self.as_config.is_none()
     }
@@ -329,20 +330,20 @@ impl Import {
             || left.has_foreign
             || !left.faults().is_empty()
             || outcome.changed.idle == Some(Idle::NothingAttached);
-        // A dry run names no target to the daemon.
+        // A dry run sends no targets to the daemon.
         let is_part = imported.would_import.is_some_and(|targets| targets > 0) && outcome.rejected > 0;
         let exit = if is_part { Exit::Partly } else { outcome.exit(false) };
         if exit == Exit::Done && is_partly { Exit::Partly } else { exit }
     }
 }
 
-/// What was read.
+/// Counts of the entries that were read.
 #[derive(Default)]
 struct Counts {
     rows: u64,
-    /// Targets that a dry run would send.
+    /// The number of targets that a dry run would send.
     targets: u64,
-    /// The number of these that allow.
+    /// How many of these allow.
     allows: u64,
 }
 
@@ -376,7 +377,7 @@ fn must_be_safe(name: &str, cut: Option<&String>, missing: Option<Explanation>) 
     }
 }
 
-/// A failed download is often empty.
+/// The error for an input without targets. A failed download is often empty.
 fn nothing_read(name: &str, incomplete: Option<String>) -> Trouble {
     let message = incomplete.unwrap_or_else(|| format!("{name} names no target: nothing was imported"));
     Trouble::unparsable(Explanation::new(message, "if it was downloaded, check whether the download failed"))

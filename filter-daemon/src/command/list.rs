@@ -1,4 +1,4 @@
-//! `filterd list`: what is blocked, entry by entry.
+//! `filterd list`: shows the blocked targets, entry by entry.
 
 use clap::Args;
 
@@ -42,7 +42,7 @@ impl List {
     }
 }
 
-/// Shows what is asked for as it comes. Tells how many entries that were.
+/// Prints the requested entries as they arrive. Returns the number of entries.
 pub fn show(request: &wire::List, socket: &Endpoint, console: &mut Console) -> Result<usize, Trouble> {
     let entries = entries::of(request, socket)?;
     let clock = console.clock();

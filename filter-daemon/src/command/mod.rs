@@ -1,5 +1,5 @@
-//! The commands, one file each: its arguments, what it asks the daemon, and what it prints. Their list is here: [`Verb`],
-//! and `whichever!` beside it. `ask` is what goes to the daemon, `render` how answers look.
+//! The commands, one file each: the arguments, the request to the daemon, and the output. [`Verb`] and
+//! `whichever!` list them here. `ask` sends requests to the daemon, and `render` formats answers.
 
 mod ack;
 mod add;
@@ -151,7 +151,7 @@ pub enum Verb {
     Ping(With<ping::Ping>),
 }
 
-/// The same for whichever verb it is.
+/// Does the same with the arguments of any verb.
 macro_rules! whichever {
     ($verb:expr, $with:pat => $what:expr) => {
         match $verb {
@@ -190,7 +190,8 @@ macro_rules! whichever {
 }
 
 impl Verb {
-    /// The flags for every command that stand behind its name, or between both words of it: the last counts most.
+    /// The values of the global options: those given after the verb, and those between the two words of a
+    /// verb. The last one counts most.
     pub fn everywhere(&self) -> [Option<&Everywhere>; 2] {
         let between = if let Verb::Allow(allow) = self {
             Some(&allow.everywhere)
@@ -203,7 +204,7 @@ impl Verb {
     }
 }
 
-/// Carries a command out, in this process's terminal or pipes.
+/// Runs a command in this process, on its terminal or pipes.
 pub fn execute(client: Client) -> ExitCode {
     let (input, mut err) = (stdin(), stderr());
     let mut console = Console {
@@ -215,7 +216,7 @@ pub fn execute(client: Client) -> ExitCode {
         clock: &Clock::system,
         input: &mut input.lock(),
         out: &mut BufWriter::new(stdout().lock()),
-        // Locked only while it speaks, since the progress bar draws there too.
+        // Locked only while it writes, because the progress bar draws there too.
         err: &mut err,
     };
     apply(&client.verb, &client.endpoint, &mut console).into()

@@ -1,4 +1,4 @@
-//! `filterd pause`: for a while what is listed is only counted.
+//! `filterd pause`: stops dropping for a while; listed packets are only counted.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -33,11 +33,11 @@ pub struct Pause {
     length: Length,
 }
 
-/// At least a second, at most a day.
+/// The length of a pause, from one second to one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Length(Duration);
 
-/// Why a word is no length of a pause.
+/// Why a word is not a valid length of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 enum LengthError {
     #[error("write seconds, or numbers with h, m or s: 90, 10m, 2h, 1h30m")]
@@ -97,7 +97,7 @@ fn render(length: Length, paused: &Reply, clock: &Clock) -> String {
 mod tests {
     use super::*;
 
-    /// 2026-11-21 21:28:00 UTC.
+    /// NOW is 2026-11-21 21:28:00 UTC.
     const NOW: u64 = 1_795_296_480;
 
     #[test]

@@ -1,4 +1,4 @@
-//! `filterd ping`: does the daemon answer?
+//! `filterd ping`: shows whether the daemon answers.
 
 use crate::clock;
 use clap::Args;

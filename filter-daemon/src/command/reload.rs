@@ -1,4 +1,4 @@
-//! `filterd reload`: the daemon reads its configuration and its lists again.
+//! `filterd reload`: makes the daemon read its configuration and its lists again.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ impl Reload {
     }
 }
 
-/// What the operator has to look after, and the exit code for it.
+/// Prints the problems that the operator must look after, and returns the exit code for them.
 pub fn look_after(reloaded: &Reply, console: &mut Console) -> Result<Exit, Trouble> {
     for warning in &reloaded.warnings {
         console.note(&format!("warning: {warning}"));
@@ -89,7 +89,7 @@ pub fn look_after(reloaded: &Reply, console: &mut Console) -> Result<Exit, Troub
     complain(told.chain(lists).chain(&reloaded.not_kept), console)
 }
 
-/// The exit code where these are not as they should be.
+/// Prints these errors, and returns the exit code for them.
 pub fn complain<'a>(
     faults: impl Iterator<Item = &'a Explanation>,
     console: &mut Console,
@@ -107,7 +107,7 @@ fn acceptable(word: &str) -> Result<String, String> {
     word.parse::<Accepted>().map(|_| word.to_owned())
 }
 
-/// What it changed; `done` is the word for that.
+/// Describes the changes; `done` is the word for the action.
 pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
     let moved = match (reloaded.entered, reloaded.left) {
         (0, 0) => "nothing entered or left the filter".to_owned(),
@@ -141,7 +141,7 @@ pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
     format!("{done} in {milliseconds} ms: {moved}{allowed}{unchanged}{held_back}{not_kept}{switched}{trial}")
 }
 
-/// How many lists something else stays of.
+/// Describes how many lists kept other content than their files have.
 pub fn counted_back(lists: &[HeldBack]) -> String {
     match lists.len() as u64 {
         0 => String::new(),
@@ -150,7 +150,8 @@ pub fn counted_back(lists: &[HeldBack]) -> String {
     }
 }
 
-/// Where packets are filtered from now on, and where no longer, whether they are dropped, and what else is other.
+/// Describes where packets are filtered from now on and where no longer, whether they are dropped, and
+/// which other settings changed.
 fn switched(reloaded: &Reply) -> String {
     let names = |verb: &str, names: &[String]| {
         let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();

@@ -1,4 +1,5 @@
-//! `filterd remove`: takes targets out of the live lists; what another list holds stays blocked, which is a no.
+//! `filterd remove`: removes targets from the live lists. If another list still blocks one of them, the
+//! exit code is 1.
 
 use clap::Args;
 
@@ -32,7 +33,7 @@ impl Remove {
     fn render(&self, outcome: &Outcome) -> String {
         let Changed { named, changed, idle, held: ref holders, .. } = outcome.changed;
         let held = held::told(holders, &Words::blocked(&outcome.changed));
-        // Nothing was blocked where nothing is dropped, and of what is held only a part may be unblocked.
+        // Nothing was blocked if nothing is dropped. Only a part of a held target may be unblocked.
         let done = if holders.is_empty() && idle.is_none() { "unblocked" } else { "removed" };
         match (&self.removal.targets[..], named, changed) {
             (_, 0, _) => String::new(),
@@ -49,7 +50,7 @@ impl Remove {
         }
     }
 
-    /// Where nothing had to be taken out of.
+    /// Names the lists that do not contain the target.
     fn nowhere(&self) -> String {
         self.removal
             .list

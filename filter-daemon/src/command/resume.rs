@@ -1,4 +1,4 @@
-//! `filterd resume`: ends a pause.
+//! `filterd resume`: ends a pause, so that listed packets are dropped again.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `filterd rollback`: what a reload has brought on trial is taken back at once.
+//! `filterd rollback`: undoes a reload that is on trial at once.
 
 use clap::Args;
 

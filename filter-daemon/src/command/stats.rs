@@ -1,4 +1,4 @@
-//! `filterd stats`: what became of how many packets.
+//! `filterd stats`: shows how many packets passed or were dropped, and why.
 
 use clap::Args;
 
@@ -65,14 +65,14 @@ fn render(stats: &Reply, clock: &Clock) -> String {
     text
 }
 
-/// What was to be dropped on one interface.
+/// A row for packets that were to be dropped on one interface.
 fn on_interface(one: &OnInterface) -> [String; 5] {
     let OnInterface { interface, reason, verdict, packets, bytes } = one;
     let name = interface.clone().unwrap_or_else(|| "(others, or gone)".to_owned());
     [name, verdict.replace('_', " "), reason.clone(), count(*packets), count(*bytes)]
 }
 
-/// One row a list.
+/// A table with one row for each list.
 fn of_lists(stats: &Reply, clock: &Clock) -> String {
     let listed = stats.lists.iter().map(|OfList { list, since, hits }| {
         let since = if Some(*since) == stats.counted_since { String::new() } else { clock.since(*since) };
@@ -88,7 +88,7 @@ fn of_lists(stats: &Reply, clock: &Clock) -> String {
     if rows.is_empty() { how } else { format!("{table}\n{how}") }
 }
 
-/// What never came to be needs no column.
+/// A row for one list. The cell of an outcome that never occurred is empty, so that its column may be left out.
 fn of_list(name: &str, hits: &Hits, since: String) -> [String; 6] {
     let told = |packets: u64| if packets == 0 { String::new() } else { count(packets) };
     let Hits { dropped, would_drop, paused, replies } = hits;
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// So many of listed sources were dropped, and so many were not.
+    /// A reply with this many packets of listed sources dropped, and this many not dropped.
     fn stats(enforce: bool, dropped: u64, spared: u64) -> Reply {
         let counted = |reason: &str, verdict: &str, packets, meaning: &str| Counted {
             reason: reason.into(),
@@ -228,7 +228,7 @@ or wider before an address of its own), since 19:28 (2 h ago)
         assert_eq!(of_lists(&stats, &Clock::standing(now)), expected);
     }
 
-    /// FAULTS T4: what was counted stays what it was.
+    /// FAULTS T4: packets counted as dropped keep that meaning when `enforce` changes.
     #[test]
     fn what_was_dropped_and_what_was_only_counted_are_told_apart_later_too() {
         for enforce in [false, true] {
@@ -239,7 +239,7 @@ or wider before an address of its own), since 19:28 (2 h ago)
         }
     }
 
-    /// The table of reasons in docs/reference/counters.md is the program's own.
+    /// The reference and the program must have the same reasons.
     #[test]
     fn the_reference_explains_every_reason() {
         let reference = include_str!("../../../docs/reference/counters.md");

@@ -1,4 +1,4 @@
-//! `filterd status`: what the daemon does at the moment, and how full it is.
+//! `filterd status`: shows what the daemon does at the moment, and how full its tables are.
 
 use clap::Args;
 
@@ -69,7 +69,7 @@ fn protection(status: &Reply) -> Protection<'_> {
     let told_by_lists = || status.lists.iter().filter(|list| !list.allows).map(|list| list.targets).sum();
     Protection {
         interfaces: &status.interfaces,
-        // A daemon from before tells only how many each list has.
+        // An earlier daemon reports only the number of targets of each list.
         targets: status.targets.unwrap_or_else(told_by_lists),
         faults: &status.faults,
         enforce: status.enforce,
@@ -77,12 +77,12 @@ fn protection(status: &Reply) -> Protection<'_> {
     }
 }
 
-/// Loud where packets may pass, and with the remedy below.
+/// Formats a fault, marked so that it stands out, with its remedy below.
 fn told(fault: &Fault, clock: &Clock) -> String {
     paragraph(&fault.told, |first| format!("*** {first} ({}) ***", clock.since(fault.since)))
 }
 
-/// Its first line as `put` puts it, and what follows below.
+/// Formats a text: its first line through `put`, and the further lines indented below.
 fn paragraph(told: &Explanation, put: impl FnOnce(&str) -> String) -> String {
     let mut lines = told.lines();
     let first = put(lines.next().unwrap_or_default());
@@ -111,7 +111,7 @@ fn interfaces(status: &Reply, clock: &Clock) -> Vec<[String; 3]> {
     status.interfaces.iter().map(row).collect()
 }
 
-/// Where it is, and how long it was without protection.
+/// Describes where an interface is attached, and how long it was without protection.
 fn history(interface: &Interface) -> String {
     let times = if interface.gaps == 1 { "once" } else { "several times" };
     let gone = (interface.gaps > 0).then(|| format!("lost its filter {times}"));
@@ -122,7 +122,7 @@ fn history(interface: &Interface) -> String {
     [first, gone, unprotected].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What drives it, since when it is filtered, and how fast packets come.
+/// Describes an interface: its driver, since when it is filtered, and its packet rates.
 fn traffic(interface: &Interface, clock: &Clock) -> String {
     let up = interface.up_since.map(|since| format!("up {}", clock.elapsed(since)));
     let packets = interface.packets_per_second.map(|rate| format!("{} received/s", hits::rate(rate)));
@@ -130,7 +130,8 @@ fn traffic(interface: &Interface, clock: &Clock) -> String {
     [interface.driver.clone(), up, packets, drops].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How many fit before a table grows is no news: it is neither full then nor in need of anybody.
+/// Rows for the tables. Their capacity is not shown, because a table that must grow is neither full then
+/// nor needs attention.
 fn tables(status: &Reply) -> Vec<[String; 5]> {
     let row = |table: &Table| {
         let noun = if table.entries == 1 { "entry" } else { "entries" };
@@ -140,7 +141,7 @@ fn tables(status: &Reply) -> Vec<[String; 5]> {
     status.tables.iter().map(row).collect()
 }
 
-/// How many are remembered, for how long, and what is lost.
+/// Describes the flows: how many are remembered, for how long, and which are forgotten.
 fn flows(status: &Reply) -> Vec<[String; 1]> {
     let Some(Flows { room, begun, found, tcp_age, age, ports }) = &status.flows else { return Vec::new() };
     let day = 24 * 60 * 60;
@@ -162,7 +163,7 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
     let row = |list: &ListStatus| {
         let targets = if list.targets == 1 { "target" } else { "targets" };
         let told = match &list.error {
-            // Told at the top.
+            // The error is printed at the top.
             Some(_) => remark::of(0, list.special, list.expired)
                 .into_iter()
                 .chain(["not what its file says".to_owned()])
@@ -181,7 +182,7 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
     status.lists.iter().filter(|list| list.allows == allows).map(row).collect()
 }
 
-/// Who the daemon is, and what it can do. A daemon of before does not say.
+/// Describes the daemon's user and rights. An earlier daemon does not report them.
 fn process(status: &Reply) -> Vec<[String; 1]> {
     let confined = match status.landlock_version {
         Some(version) => format!("writes only its state and its socket (Landlock {version})"),

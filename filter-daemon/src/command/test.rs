@@ -1,4 +1,5 @@
-//! `filterd test`: is a target dropped, by whom, since when, until when, and what would have to be removed?
+//! `filterd test`: shows whether a target is dropped, by which entries, since when, until when, and what
+//! would unblock it.
 
 mod remedy;
 mod render;
@@ -36,28 +37,28 @@ pub struct Test {
     targets: Vec<String>,
 }
 
-/// More wrong lines than this are counted, not told.
+/// Further bad lines are counted, but not shown.
 const MOST_TOLD: usize = 10;
 
-/// What is asked for.
+/// The targets to ask about.
 #[derive(Default)]
 struct Asked {
     targets: Vec<String>,
-    /// Lines of standard input that were not understood.
+    /// The number of lines of standard input that are not valid.
     rejected: u64,
-    /// What is wrong with the first of them; people have been told already.
+    /// Errors of the first of these lines. In text output they have been printed already.
     errors: Vec<String>,
 }
 
-/// All answers, as programs read them.
+/// All answers, as JSON.
 #[derive(Serialize)]
 struct Answer {
     #[serde(flatten)]
     reply: Reply,
-    /// Lines of standard input that were not understood.
+    /// The number of lines of standard input that are not valid.
     #[serde(skip_serializing_if = "is_none")]
     rejected: u64,
-    /// What is wrong with the first of them.
+    /// Errors of the first of these lines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<String>,
 }
@@ -65,7 +66,7 @@ struct Answer {
 impl Test {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let Asked { targets, rejected, errors } = self.read(console)?;
-        // Without a question there is no yes, which is what 0 says.
+        // Without a question, exit code 0 would be wrong: it says that every target is dropped.
         if targets.is_empty() && rejected == 0 {
             return Err(Trouble::unparsable("standard input names no target".to_owned()));
         }
@@ -79,7 +80,8 @@ impl Test {
         Ok(exit)
     }
 
-    /// Every wrong word is told, and nothing asked; of standard input whatever was understood is.
+    /// Reads the targets. A wrong word on the command line is an error, and nothing is asked; on standard
+    /// input, the valid lines are asked anyway.
     fn read(&self, console: &mut Console) -> Result<Asked, Trouble> {
         if self.targets == [STANDARD_INPUT] {
             return from_input(console);
@@ -88,7 +90,7 @@ impl Test {
         for word in &self.targets {
             match words::span(word) {
                 Ok(_) if word.parse::<Target>().is_ok() => targets.push(word.clone()),
-                // A range is as many prefixes as it takes.
+                // A range consists of as many prefixes as it needs.
                 Ok(range) => targets.extend(range.into_iter().map(|target| target.to_string())),
                 Err(error) => errors.push(target::file(word, "test").unwrap_or(error)),
             }
@@ -100,7 +102,7 @@ impl Test {
     }
 }
 
-/// As of the other commands that read standard input, if not all of it was understood.
+/// The exit code. Lines that are not valid count as in the other commands that read standard input.
 fn exit(reply: &Reply, rejected: u64) -> Exit {
     match (rejected, reply.tested.is_empty()) {
         (1.., true) => Exit::Usage,
@@ -118,7 +120,7 @@ fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
     let mut input = Input::new(&mut *console.input);
     while let Some(line) = input.next().map_err(Trouble::Input)? {
         match line {
-            // A range is as many prefixes as it takes.
+            // A range consists of as many prefixes as it needs.
             Line::Span(span) | Line::Listed(span) => {
                 asked.targets.extend(span.into_iter().map(|target| target.to_string()));
             }
@@ -140,7 +142,7 @@ fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
 }
 
 impl Asked {
-    /// What was not understood.
+    /// Prints the errors of invalid lines.
     fn tell(&self, console: &mut Console) {
         if !console.json {
             self.errors.iter().for_each(|error| drop(writeln!(console.err, "{error}")));
@@ -180,7 +182,7 @@ mod tests {
     use crate::command::render::moment::Clock;
     use crate::control::wire::test::Tested;
 
-    /// What is asked for, and what is said of the rest.
+    /// Reads targets from `text`, and returns the messages about the rest.
     fn asked(text: &str) -> (Asked, String) {
         let (mut input, mut out, mut err) = (text.as_bytes(), Vec::new(), Vec::new());
         let mut console = Console {

@@ -1,4 +1,4 @@
-//! Whole commands, from what was typed to the exit code.
+//! Tests whole commands, from the command line to the exit code.
 
 mod answers;
 mod scripted;

@@ -1,4 +1,4 @@
-//! What each key of the configuration takes, and what must hold for it.
+//! Defines the keys of the configuration, parses their values and checks them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -86,17 +86,17 @@ const LIST_KEYS: [Key<Draft>; 25] = [
     },
 ];
 
-/// Every key there is, wherever it stands.
+/// All keys in all sections.
 #[cfg(test)]
 pub fn keys() -> Vec<&'static str> {
     let own = KEYS.iter().map(|key| key.name).chain(LIST_KEYS.iter().map(|key| key.name));
     own.chain(metrics::keys()).chain(feed::keys()).collect()
 }
 
-/// The keys without which a list is none.
+/// The keys that a list needs.
 const NEEDED: [&str; 2] = ["name", "path"];
 
-/// More than anybody gives names to; every one costs memory, a row of the status and time at each reload.
+/// More lists than anyone names. Each one costs memory, a row of the status, and time at each reload.
 pub const MOST_LISTS: usize = 1000;
 
 const LIST_EXAMPLE: &str = "write {name: drop, path: lists/drop.txt}";
@@ -108,13 +108,14 @@ const MATCHES: [(&str, Matches); 2] = [("all", Matches::All), ("new", Matches::N
 
 const MODES: [(&str, Mode); 3] = [("auto", Mode::Auto), ("native", Mode::Native), ("generic", Mode::Generic)];
 
-/// What the document says, as far as it makes sense, and all that does not. Relative paths begin at `folder`.
+/// Returns the valid part of the document, and all faults in it. Relative paths are resolved against
+/// `folder`.
 pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
     let (mut config, mut faults) = (Config::default(), Faults::default());
     match root.map(|root| (root.number, root.value)) {
-        // It is no YAML, which is told already.
+        // The text is not YAML, which was reported before.
         None => {}
-        // A file that was emptied by accident must not be taken for the wish to filter nothing.
+        // A file that was emptied by accident must not mean that nothing is filtered.
         Some((node, Value::Nothing)) => nothing(&mut faults, node),
         Some((node, Value::Map(map))) if map.is_empty() => nothing(&mut faults, node),
         Some((_, Value::Map(map))) => {
@@ -233,7 +234,7 @@ fn targets(faults: &mut Faults, node: Node, subject: &str, targets: &mut Vec<Tar
     }
 }
 
-/// `fe80::` at the end of a line means `{"fe80:": null}`.
+/// A line that ends in `fe80::` means `{"fe80:": null}`.
 fn address_taken_for_a_key(value: &Value) -> Option<String> {
     let Value::Map(entries) = value else { return None };
     let [(Node { value: Value::Text(key), .. }, Node { value: Value::Nothing, .. })] = &entries[..] else {
@@ -243,7 +244,7 @@ fn address_taken_for_a_key(value: &Value) -> Option<String> {
     address.parse::<Span>().is_ok().then_some(address)
 }
 
-/// A list before it is known to be whole.
+/// A list before all its keys were checked.
 #[derive(Default)]
 struct Draft {
     name: Option<(ListName, usize)>,
@@ -258,10 +259,10 @@ struct Draft {
     ipv6_prefix: Option<u8>,
 }
 
-/// What may be said of a list that commands fill, which has no file.
+/// The keys of a live list, which commands fill and which has no file.
 const LIVE_KEYS: [&str; 2] = ["name", "ipv6_prefix"];
 
-/// The list of those who add without naming one.
+/// The list that commands use if they do not name one.
 const DEFAULT_LIVE: &str = "manual";
 
 fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -334,7 +335,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         if faults.first(&mut names, name.as_str(), node)
             && let Some(path) = path.or_else(|| Some(database.as_ref()?.path().to_owned()))
         {
-            // What must pass may well be private.
+            // Sources that must pass may well be private.
             let special = if draft.allows { Special::INCLUDED } else { draft.how.special };
             let Draft { allows, limits, how, ttl, .. } = draft;
             let format = database.as_ref().map_or(how.format, |_| Some(Format::Plain));

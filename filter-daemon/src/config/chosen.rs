@@ -1,4 +1,4 @@
-//! What a list is chosen by out of a database: `country` or `asn`, and `database`.
+//! The keys of a list that is selected from a database: `country` or `asn`, and `database`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,19 +9,20 @@ use super::shape::{Faults, kind};
 use crate::source::chosen::{Autonomous, Chosen, Country, CountryError, Database};
 use crate::text::printable::excerpt;
 
-/// A list that has one of them has no path.
+/// A list that has one of these keys has no path.
 pub const KEYS: [&str; 3] = ["country", "asn", "database"];
 
-/// More countries than there are, and more networks than anybody lists by hand; each is looked for at each network.
+/// More countries than exist, and more networks than anyone lists by hand. Each network of a database is
+/// compared with each of them.
 const MOST_CHOSEN: usize = 300;
 
-/// Five registries, each in two forms, and a few of a mirror.
+/// Five registries publish two forms each, and a few more files may come from a mirror.
 const MOST_FILES: usize = 16;
 
 const EXAMPLE: &str =
     "write {name: far, country: [CN, RU], database: /usr/share/GeoIP/GeoLite2-Country.mmdb}";
 
-/// What was said; each with its place.
+/// The values of these keys, with the numbers of their nodes.
 #[derive(Default)]
 pub struct Said {
     countries: Option<(Vec<Country>, usize)>,
@@ -32,7 +33,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// `[CN, RU]`.
+    /// Parses the value of `country`, such as `[CN, RU]`.
     pub fn countries(&mut self, faults: &mut Faults, node: Node) {
         let number = node.number;
         self.has_choice = true;
@@ -45,7 +46,7 @@ impl Said {
         self.countries = countries.map(|countries| (countries, number));
     }
 
-    /// `[AS64500, 64501]`.
+    /// Parses the value of `asn`, such as `[AS64500, 64501]`.
     pub fn autonomous(&mut self, faults: &mut Faults, node: Node) {
         let number = node.number;
         self.has_choice = true;
@@ -69,7 +70,7 @@ impl Said {
         self.autonomous = numbers.map(|numbers| (numbers, number));
     }
 
-    /// A file or a folder, or several.
+    /// Parses the value of `database`: a file or a folder, or several.
     pub fn database(&mut self, faults: &mut Faults, node: Node) {
         let (number, before) = (node.number, faults.0.len());
         self.has_database = true;
@@ -86,7 +87,7 @@ impl Said {
         self.paths = (faults.0.len() == before).then_some(paths);
     }
 
-    /// All of it together, for a list at `node` of which any was said.
+    /// Checks all keys together, for a list at `node` that has at least one of them.
     pub fn check(
         self,
         node: usize,
@@ -126,7 +127,8 @@ fn tell_country(faults: &mut Faults, node: usize, word: &str, error: &CountryErr
     faults.tell(node, format!("`{}` {error}", excerpt(word)), error.hint());
 }
 
-/// Each item of a list once; a single one need not be a list. None where any is wrong, or there is none.
+/// The distinct items of a list. A single item need not be in a list. None if an item is invalid or there is
+/// none.
 fn each<T: PartialEq>(
     faults: &mut Faults,
     node: Node,

@@ -1,4 +1,4 @@
-//! All that is wrong in a configuration: each error with its place, its line, a caret and what was meant.
+//! The errors of a configuration, each with its position, the line, a caret and a suggestion.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use crate::source::file::FileError;
 use crate::text::{Explain, Explanation, printable};
 
-/// Why there is no configuration.
+/// The reason why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file is too large to be one.
+    /// The file is too large for a configuration.
     #[error("{}: a configuration has at most 256 KiB", printable::path(path))]
     TooLarge {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// Something in it is wrong.
+    /// The configuration has errors.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
@@ -28,14 +28,14 @@ impl Explain for ConfigError {
         match self {
             Self::File(error) => error.remedy(),
             Self::TooLarge { .. } => Some("put long lists into list files".to_owned()),
-            // What to do about each error stands beside it.
+            // Each error shows its own remedy.
             Self::Invalid(_) => None,
         }
     }
 }
 
 impl ConfigError {
-    /// What is wrong, on one line: of many errors the first.
+    /// The first error on one line, with the number of further errors.
     #[must_use]
     pub fn brief(&self) -> Explanation {
         let Self::Invalid(invalid) = self else { return self.explain() };
@@ -49,7 +49,7 @@ impl ConfigError {
     }
 }
 
-/// All that is wrong in a configuration.
+/// All errors in a configuration.
 #[derive(Debug)]
 pub struct Invalid {
     path: PathBuf,
@@ -58,12 +58,12 @@ pub struct Invalid {
     more: usize,
 }
 
-/// One error and its place in the text.
+/// One error and its position in the text.
 #[derive(Debug)]
 pub struct Problem {
-    /// Where it begins, in bytes.
+    /// The offset of its first byte.
     pub at: usize,
-    /// How many bytes it takes.
+    /// The number of bytes that it covers.
     pub width: usize,
     pub message: String,
     pub help: String,
@@ -80,7 +80,7 @@ impl Invalid {
         Self { path: path.into(), text, problems, more }
     }
 
-    /// How many errors there are.
+    /// The number of errors, including those not listed.
     #[must_use]
     pub fn count(&self) -> usize {
         self.problems.len() + self.more
@@ -105,7 +105,7 @@ impl fmt::Display for Invalid {
 }
 
 impl Invalid {
-    /// Where it is, and what.
+    /// The position and the message of an error.
     fn headline(&self, problem: &Problem) -> String {
         let (path, message) = (printable::path(&self.path), printable::line(&problem.message));
         let (number, column) = (line_number(&self.text, problem.at), self.column(problem));
@@ -135,19 +135,19 @@ impl Invalid {
     }
 }
 
-/// The line of a byte, counted from one.
+/// The line number of a byte, counted from one.
 pub fn line_number(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// As much of a line as fits on a screen.
+/// The part of a line that fits on a screen.
 struct Excerpt {
     line: String,
     indent: usize,
     carets: usize,
 }
 
-/// How many characters of a line are shown, and how many of them before the error.
+/// The number of characters shown from a line, and how many of them precede the error.
 const SHOWN: usize = 100;
 const BEFORE: usize = 60;
 
@@ -167,7 +167,7 @@ impl Excerpt {
     }
 }
 
-/// A tab takes one column, so that the caret stands where it should.
+/// Replaces characters by others of width one (a tab by a blank), so that the caret is at the right position.
 fn flat(character: char) -> char {
     if character == '\t' { ' ' } else { printable::narrow(character) }
 }

@@ -1,4 +1,5 @@
-//! A list that is fetched: `url`, how often, how long a fetch may take, who asks, and what may be done for it that else is not.
+//! The keys of a list that is fetched: `url`, the interval, the timeout, the credentials, and exceptions from
+//! security rules.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,33 +10,32 @@ use crate::fetch::Url;
 use crate::text::printable::excerpt;
 use crate::text::quantity;
 
-/// What is to be fetched, and how.
+/// A list to fetch, and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
-    /// From where.
+    /// The address of the list.
     pub url: Url,
-    /// So long after it was fetched it is fetched again.
+    /// The time between two fetches.
     pub refresh: Duration,
-    /// How long a fetch may take.
+    /// The longest time that a fetch may take.
     pub timeout: Duration,
-    /// By what its server knows who asks.
+    /// The credentials for the server.
     pub auth: Option<Auth>,
-    /// May that be sent where others can read it, and may https lead to http?
+    /// Whether credentials may be sent unencrypted, and https may redirect to http.
     pub insecure: bool,
-    /// May it lie where not everybody can reach it?
+    /// Whether the server may have a private address.
     pub allow_private: bool,
 }
 
-/// By what a server knows who asks.
+/// The credentials for a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Auth {
-    /// How it is said.
+    /// How the secret is sent.
     pub scheme: Scheme,
-    /// Where the secret is.
     pub secret: Secret,
 }
 
-/// How a secret is said.
+/// The way to send a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// As the password of this user.
@@ -46,16 +46,16 @@ pub enum Scheme {
     Header(String),
 }
 
-/// Where a secret is; it is never in the configuration.
+/// The place of a secret. The configuration never contains the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Secret {
-    /// In this file.
+    /// The file that contains it.
     File(PathBuf),
-    /// In a credential that systemd hands over under this name (`LoadCredential=`).
+    /// A credential that systemd provides under this name (`LoadCredential=`).
     Credential(String),
 }
 
-/// What the keys of a list say of it.
+/// The values of these keys in one list.
 #[derive(Default)]
 pub struct Said {
     url: Option<(Url, usize)>,
@@ -64,11 +64,11 @@ pub struct Said {
     auth: Option<Auth>,
     insecure: bool,
     allow_private: bool,
-    /// The first of the keys that mean nothing without `url`.
+    /// The first key that is useless without `url`.
     beside: Option<(&'static str, usize)>,
 }
 
-/// What servers bear, and what a list is worth.
+/// A default that servers can bear, and that keeps lists useful.
 const REFRESH: Duration = Duration::from_secs(6 * 60 * 60);
 const SHORTEST_REFRESH: Duration = Duration::from_secs(60);
 const LONGEST_REFRESH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -79,7 +79,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const AUTH_EXAMPLE: &str = "write {basic: USER, file: PATH}, {bearer: true, file: PATH} or {header: X-Api-Key, file: PATH}; \
                             in place of `file`, `credential` names one of systemd's";
 
-/// `url:`.
+/// Parses the value of `url`.
 pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
     let Some(Word { node, text }) = faults.text(node, "`url`") else { return };
     match Url::parse(&text) {
@@ -94,21 +94,21 @@ pub fn url(faults: &mut Faults, node: Node, said: &mut Said) {
     }
 }
 
-/// `refresh: 6h`.
+/// Parses the value of `refresh`, such as `6h`.
 pub fn refresh(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("refresh", &node);
     said.refresh =
         time(faults, node, "`refresh`", SHORTEST_REFRESH..=LONGEST_REFRESH, "write 1m to 30d, as in 6h");
 }
 
-/// `timeout: 2m`.
+/// Parses the value of `timeout`, such as `2m`.
 pub fn timeout(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("timeout", &node);
     let limits = Duration::from_secs(1)..=LONGEST_TIMEOUT;
     said.timeout = time(faults, node, "`timeout`", limits, "write 1s to 1h, as in 2m");
 }
 
-/// `insecure: true`.
+/// Parses the value of `insecure`, such as `true`.
 pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("insecure", &node);
     let meaning =
@@ -116,14 +116,14 @@ pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
     said.insecure = truth(faults, node, "`insecure`", meaning).unwrap_or_default();
 }
 
-/// `allow_private: true`.
+/// Parses the value of `allow_private`, such as `true`.
 pub fn allow_private(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("allow_private", &node);
     let meaning = "write true where the list lies on a host that not everybody can reach";
     said.allow_private = truth(faults, node, "`allow_private`", meaning).unwrap_or_default();
 }
 
-/// `auth: {…}`.
+/// Parses the value of `auth`, which is a map.
 pub fn auth(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("auth", &node);
     let number = node.number;
@@ -144,18 +144,19 @@ pub fn auth(faults: &mut Faults, node: Node, said: &mut Said) {
 
 impl Said {
     fn note(&mut self, key: &'static str, node: &Node) {
-        // What else is said tells more than how often.
+        // A message about any other key is more useful than one about `refresh`.
         let before = self.beside.filter(|(before, _)| *before != "refresh" || key == "refresh");
         self.beside = before.or(Some((key, node.number)));
     }
 
-    /// How often the files of a list are looked at that is chosen out of a database: nothing else of this is said of one.
+    /// The interval at which the files of a database list are checked. Such a list has no other of these
+    /// keys.
     pub fn refresh_alone(&mut self) -> Option<Duration> {
         self.beside = self.beside.filter(|(key, _)| *key != "refresh");
         self.refresh
     }
 
-    /// What is to be fetched, if anything is.
+    /// The feed, if the list has a `url`.
     pub fn check(self, faults: &mut Faults) -> Option<Feed> {
         let Some((url, node)) = self.url else {
             if let Some((key, node)) = self.beside {
@@ -186,13 +187,13 @@ impl Said {
 }
 
 impl Feed {
-    /// What it is called wherever people read it; nobody's secrets are in it.
+    /// The name under which people see the feed. It contains no secrets.
     #[must_use]
     pub fn shown(&self) -> PathBuf {
         self.url.to_string().into()
     }
 
-    /// What tells it from other feeds: where it lies, who asks, and what is allowed for it that else is not.
+    /// Identifies the feed among all feeds: its URL, its credentials, and its exceptions from security rules.
     #[must_use]
     pub fn key(&self) -> Vec<u8> {
         let mut key = self.url.as_text().into_bytes();
@@ -207,7 +208,7 @@ impl Feed {
         key
     }
 
-    /// Where its secret lies begins at the folder of the configuration, too.
+    /// Resolves the path of the secret against the folder of the configuration.
     pub(super) fn relate_to(&mut self, folder: &Path) {
         if let Some(Auth { secret: Secret::File(path), .. }) = &mut self.auth {
             *path = folder.join(&path);
@@ -267,7 +268,7 @@ const AUTH_KEYS: [Key<Draft>; 5] = [
     },
 ];
 
-/// The names of these.
+/// The names of these keys.
 #[cfg(test)]
 pub fn keys() -> impl Iterator<Item = &'static str> {
     AUTH_KEYS.iter().map(|key| key.name)
@@ -291,7 +292,7 @@ impl Draft {
     }
 }
 
-/// What RFC 9110 calls a token.
+/// A token as RFC 9110 defines it.
 fn is_header(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.len() <= 256 && name.bytes().all(is_token)

@@ -1,4 +1,4 @@
-//! How a list is to be read: `format: csv`, `column: dst_ip`, `min_score: 3`.
+//! The keys that say how to read a list: `format: csv`, `column: dst_ip`, `min_score: 3`.
 
 use super::ListName;
 use super::nearest::nearest;
@@ -7,7 +7,7 @@ use super::shape::{Faults, Word, kind};
 use crate::source::{Column, Format, How};
 use crate::text::printable::excerpt;
 
-/// Words for a format that others use.
+/// Words that other programs use for a format.
 const ALSO: [(&str, Format); 7] = [
     ("text", Format::Plain),
     ("netset", Format::Firehol),
@@ -18,7 +18,7 @@ const ALSO: [(&str, Format); 7] = [
     ("nftables", Format::Nft),
 ];
 
-/// `format:`.
+/// Parses the value of `format`.
 pub fn format(faults: &mut Faults, node: Node, how: &mut How) {
     let Some(Word { node, text }) = faults.text(node, "`format`") else { return };
     if let Some(format) = Format::ALL.into_iter().find(|format| format.name() == text) {
@@ -34,7 +34,7 @@ pub fn format(faults: &mut Faults, node: Node, how: &mut How) {
     faults.tell(node, format!("there is no format `{}`", excerpt(&text)), help);
 }
 
-/// `column:`, a name or a number.
+/// Parses the value of `column`: a name or a number.
 pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
     if let Value::Number(Some(number @ 1..=1000)) = &node.value {
         how.column = Some(Column::Number(*number as u16));
@@ -50,7 +50,7 @@ pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
     faults.tell(node.number, message, "write its number, the first one being 1, or what its header calls it");
 }
 
-/// `min_score:`.
+/// Parses the value of `min_score`.
 pub fn min_score(faults: &mut Faults, node: Node, how: &mut How) {
     if let Value::Number(Some(score)) = &node.value
         && let Ok(score) = u32::try_from(*score)
@@ -75,7 +75,7 @@ fn told(value: &Value) -> String {
     }
 }
 
-/// What is said of one list must fit together.
+/// Checks that these keys of one list fit together.
 pub fn must_fit(faults: &mut Faults, name: &ListName, how: &How, node: usize) {
     let Some(format) = how.format else {
         if how.column.is_some() && how.min_score.is_some() {

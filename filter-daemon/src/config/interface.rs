@@ -1,12 +1,12 @@
-//! What the kernel takes for the name of an interface.
+//! Checks whether the kernel accepts a name for an interface.
 
-/// One less than the kernel's IFNAMSIZ, which counts the closing zero.
+/// The kernel's IFNAMSIZ without the terminating zero.
 const LONGEST: usize = 15;
 
-/// Could an interface have this name?
+/// Checks whether an interface can have this name.
 ///
 /// # Errors
-/// When the kernel would refuse to give any interface such a name.
+/// If the kernel would not give any interface such a name.
 pub fn check_interface_name(name: &str) -> Result<(), InterfaceNameError> {
     if name.is_empty() {
         return Err(InterfaceNameError::Empty);
@@ -20,7 +20,8 @@ pub fn check_interface_name(name: &str) -> Result<(), InterfaceNameError> {
     if let Some(character) = name.chars().find(|c| *c == '/' || c.is_whitespace() || c.is_control()) {
         return Err(InterfaceNameError::Character { character });
     }
-    // The kernel would allow both, but whoever writes them means several interfaces, and would wait for none.
+    // The kernel would allow both, but the operator means several interfaces. filterd would wait for one that
+    // never appears.
     if name.contains(',') {
         let names = name.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
         return Err(InterfaceNameError::Several { names: names.collect() });
@@ -35,7 +36,7 @@ pub fn check_interface_name(name: &str) -> Result<(), InterfaceNameError> {
 }
 
 impl InterfaceNameError {
-    /// What was probably meant, or what to do.
+    /// The name that was probably meant, or advice.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -52,37 +53,37 @@ impl InterfaceNameError {
     }
 }
 
-/// Why no interface can have such a name.
+/// The reason why no interface can have such a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InterfaceNameError {
     /// There is no name.
     #[error("the name of an interface is empty")]
     Empty,
-    /// The name of a folder.
+    /// The name stands for a folder.
     #[error("no interface is called . or ..")]
     Dots,
-    /// An address label, which is no interface of its own.
+    /// The label of an address, which is not an interface itself.
     #[error("names with a colon are labels of addresses, not interfaces")]
     Alias {
         /// The interface that has the address.
         parent: String,
     },
-    /// A character that no name has.
+    /// A character that no name can contain.
     #[error("the name of an interface cannot have {character:?}")]
     Character {
         /// The first such character.
         character: char,
     },
-    /// Several of them with commas between.
+    /// Several names separated by commas.
     #[error("these are several names, and each has to stand by itself")]
     Several {
-        /// Each of them.
+        /// The names, one by one.
         names: Vec<String>,
     },
-    /// What shells and firewalls take for many names at once.
+    /// A pattern of shells or firewalls, which stands for many names.
     #[error("the name of an interface is no pattern: * ? [ ] and a + at its end stand for nothing")]
     Pattern,
-    /// It is too long.
+    /// The name is too long.
     #[error("the name of an interface has at most {LONGEST} bytes")]
     TooLong,
 }

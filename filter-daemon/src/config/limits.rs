@@ -1,4 +1,4 @@
-//! How much a list may change: `50%`, and a number of targets; and how long what it names stays.
+//! The keys for limits of a list: shares such as `50%`, numbers of targets, and the lifetime of its entries.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use super::shape::{Faults, kind};
 use crate::text::printable::excerpt;
 use crate::text::quantity;
 
-/// More targets than any table holds.
+/// More targets than any table can hold.
 const MOST_ENTRIES: u64 = 1_000_000_000;
 
-/// As for what commands add.
+/// Equal to the limits of commands that add entries.
 const SHORTEST_TTL: Duration = Duration::from_secs(1);
 const LONGEST_TTL: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// `50%`, from 0 to 100.
+/// Parses a share from 0 to 100 percent, such as `50%`.
 pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
     let (message, help) = match &node.value {
         Value::Text(word) => match quantity::percent(word) {
@@ -40,7 +40,8 @@ pub fn share(faults: &mut Faults, node: Node, subject: &str, into: &mut u8) {
     faults.tell(node.number, message, help);
 }
 
-/// `5000000`; with commas, underscores or blanks between the digits, as people write large numbers, it is text to YAML.
+/// Parses a number such as `5000000`. If its digits are grouped by commas, underscores or blanks, YAML treats
+/// it as text.
 pub fn entries(faults: &mut Faults, node: Node, subject: &str, least: u64, into: &mut u64) {
     let number = match &node.value {
         Value::Number(number) => *number,
@@ -57,7 +58,7 @@ pub fn entries(faults: &mut Faults, node: Node, subject: &str, least: u64, into:
     }
 }
 
-/// `7d`, `12h`, `90` (seconds).
+/// Parses a time such as `7d`, `12h` or `90` (seconds).
 pub fn ttl(faults: &mut Faults, node: Node, into: &mut Option<Duration>) {
     let time = match &node.value {
         Value::Number(Some(seconds)) => Some(Duration::from_secs(*seconds)),
@@ -78,7 +79,8 @@ pub fn ttl(faults: &mut Faults, node: Node, into: &mut Option<Duration>) {
     }
 }
 
-/// `64`: a provider has a /32, so that what is shorter would block all of its customers.
+/// Parses a prefix length such as `64`. A provider has a /32, so a shorter prefix would block all its
+/// customers.
 pub fn ipv6_prefix(faults: &mut Faults, node: Node, into: &mut Option<u8>) {
     let length = match &node.value {
         Value::Number(Some(length)) => u8::try_from(*length).ok(),

@@ -1,4 +1,5 @@
-//! `metrics`: where filterd may be looked at with a browser, by which names, and whether sources are to be seen there.
+//! The `metrics` section: the addresses where browsers can reach filterd, the allowed host names, and whether
+//! dropped sources are shown.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,16 +16,16 @@ const KEYS: [Key<Metrics>; 3] = [
     Key { name: "sources", take: sources },
 ];
 
-/// A host has a few addresses by which it is looked at, not a network of them.
+/// A host is reached at a few addresses, not at a whole network of them.
 const MOST_ADDRESSES: usize = 16;
 
-/// Each source is a series of its own in whatever reads them.
+/// Each source becomes a separate series in the monitoring system.
 pub const MOST_SOURCES: u64 = 100;
 
-/// What is told where nobody says how many: as many as fit on a screen beside all else.
+/// The number of sources for `sources: true`: as many as fit on a screen with everything else.
 const SOME_SOURCES: usize = 10;
 
-/// The names of these.
+/// The names of these keys.
 #[cfg(test)]
 pub fn keys() -> impl Iterator<Item = &'static str> {
     KEYS.iter().map(|key| key.name)
@@ -32,10 +33,10 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
 
 const EXAMPLE: &str = "write it as in 127.0.0.1:9477 or \"[::1]:9477\"";
 
-/// The longest name that DNS has.
+/// The longest name that DNS allows.
 const LONGEST: usize = 253;
 
-/// The whole section; without a value it is off.
+/// Parses the whole section. Without a value it is off.
 pub fn metrics(faults: &mut Faults, node: Node, config: &mut Config) {
     match node.value {
         Value::Map(map) => _ = faults.fields(map, &KEYS, &mut config.metrics),
@@ -47,7 +48,7 @@ pub fn metrics(faults: &mut Faults, node: Node, config: &mut Config) {
     }
 }
 
-/// One address, or a list of them.
+/// Parses one address or a list of addresses.
 fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     let number = node.number;
     let items = node.one_or_several();
@@ -90,7 +91,7 @@ fn hosts(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     }
 }
 
-/// Whether, or how many.
+/// Parses whether sources are shown, or how many.
 fn sources(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     let message = match node.value {
         Value::Bool(are_told) => {
@@ -111,12 +112,12 @@ fn sources(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
 }
 
 impl Metrics {
-    /// So many sources are to be told, where anybody can see them.
+    /// The number of sources to show. Zero if there is no address to listen at.
     pub fn sources_told(&self) -> usize {
         if self.listen.is_empty() { 0 } else { self.sources }
     }
 
-    /// What whoever wrote this should know.
+    /// Warnings for the operator about these settings.
     pub fn warnings(&self) -> Vec<Explanation> {
         let open = self.listen.iter().filter(|address| !address.ip().is_loopback());
         let what = if self.sources > 0 {

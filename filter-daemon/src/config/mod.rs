@@ -1,4 +1,4 @@
-//! The configuration: read raw, then checked into what the daemon trusts; all errors are told at once.
+//! The configuration file: parses it and checks everything in it, and reports all errors at once.
 
 mod check;
 mod chosen;
@@ -40,58 +40,58 @@ pub use feed::{Auth, Feed, Scheme, Secret};
 pub use interface::{InterfaceNameError, check_interface_name};
 pub use name::{ListName, ListNameError};
 
-/// What the operator wants. A value that exists is valid.
+/// A configuration. Its values are always valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Where packets are filtered.
+    /// The interfaces where packets are filtered.
     pub interfaces: Vec<String>,
-    /// How the filter is attached there.
+    /// How the filter is attached to them.
     pub mode: Mode,
-    /// Are packets dropped, or only counted?
+    /// Whether packets are dropped or only counted.
     pub enforce: bool,
-    /// Are packets counted for each list, too?
+    /// Whether packets are also counted for each list.
     pub counters: Counters,
-    /// Which packets of a blocked source.
+    /// The packets from a blocked source that are dropped.
     pub matches: Matches,
-    /// What is blocked.
+    /// The targets to block.
     pub block: Vec<Target>,
-    /// What is allowed, whatever is blocked.
+    /// The targets to allow, even if others block them.
     pub allow: Vec<Target>,
-    /// Files that name more.
+    /// The files with further targets.
     pub lists: Vec<List>,
-    /// What is said of lists that commands fill.
+    /// Settings for live lists, which commands fill.
     pub live: Vec<LiveList>,
-    /// Where it may be looked at with a browser.
+    /// The addresses where browsers can reach filterd.
     pub metrics: Metrics,
-    /// Is what is added live on disk before the answer goes out?
+    /// Whether live additions are written to disk before the reply.
     pub durable: bool,
-    /// What becomes of the filter when the daemon is stopped.
+    /// What happens to the filter when the daemon stops.
     pub on_exit: OnExit,
 }
 
-/// Where filterd may be looked at with a browser.
+/// The access for browsers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// There; nowhere if none.
+    /// The addresses to listen at. Off if there are none.
     pub listen: Vec<SocketAddr>,
-    /// The names of hosts, in small letters, by which that may be asked for, beside addresses and `localhost`.
+    /// The host names that a request may use, in lower case, in addition to addresses and `localhost`.
     pub hosts: Vec<String>,
-    /// So many of the sources that are dropped most are told there.
+    /// The number of sources to show: those with the most drops.
     pub sources: usize,
 }
 
-/// What becomes of the filter when the daemon is stopped.
+/// What happens to the filter when the daemon stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnExit {
-    /// It goes with the daemon.
+    /// The filter is removed together with the daemon.
     #[default]
     Detach,
-    /// It stays, and filters what it filtered last.
+    /// The filter stays, and keeps filtering as before.
     Keep,
 }
 
 impl OnExit {
-    /// As it is written.
+    /// The name of the value in the configuration.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -101,18 +101,18 @@ impl OnExit {
     }
 }
 
-/// Which packets of a blocked source are dropped.
+/// The packets from a blocked source that are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Matches {
-    /// All of them.
+    /// All packets from the source.
     #[default]
     All,
-    /// Those that are part of nothing that this host began.
+    /// All packets except those in flows that this host began.
     New,
 }
 
 impl Matches {
-    /// As it is written.
+    /// The name of the value in the configuration.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -130,12 +130,12 @@ pub enum Mode {
     Auto,
     /// In the driver, or not at all.
     Native,
-    /// In the network stack: slower, and possible everywhere.
+    /// In the network stack, which is slower but always possible.
     Generic,
 }
 
 impl Mode {
-    /// As the configuration calls it.
+    /// The name of the value in the configuration.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -145,43 +145,40 @@ impl Mode {
     }
 }
 
-/// A file that names targets, of the operator's own or one that was fetched.
+/// A list of targets: an operator's file, or a fetched one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// What it is called.
     pub name: ListName,
-    /// Where it is; of one that is fetched, what its `url` is called.
+    /// The path of the file. For a fetched list, its URL without secrets.
     pub path: PathBuf,
-    /// What is to be fetched, if it is: what was fetched then lies in the state directory.
+    /// The feed, if the list is fetched. Fetched files are in the state directory.
     pub feed: Option<Feed>,
-    /// Is what it names allowed, rather than blocked?
+    /// Whether its targets are allowed instead of blocked.
     pub allows: bool,
-    /// How much it may change without being asked about.
+    /// The limits within which it may change without a confirmation.
     pub limits: Limits,
-    /// How it is read.
     pub how: How,
-    /// How long what it names stays on the list; for good if none.
+    /// How long its entries stay. Forever if none.
     pub ttl: Option<Duration>,
-    /// On which ports what it names is blocked; on all if none.
+    /// The ports on which its targets are blocked. All ports if none.
     pub ports: Option<Clause>,
-    /// What is longer is blocked as an IPv6 prefix of this length.
+    /// Longer IPv6 prefixes are widened to this length and blocked as such.
     pub ipv6_prefix: u8,
 }
 
-/// What the configuration says of a list that commands fill, whether or not it is there.
+/// The configured settings of a live list, whether that list exists or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveList {
-    /// What it is called.
     pub name: ListName,
-    /// What is longer is blocked as an IPv6 prefix of this length.
+    /// Longer IPv6 prefixes are widened to this length and blocked as such.
     pub ipv6_prefix: u8,
 }
 
-/// As it is given: nothing is longer.
+/// The length at which no prefix is widened.
 pub const AS_GIVEN: u8 = 128;
 
 impl Config {
-    /// These interfaces, and those of the configuration behind them.
+    /// These interfaces, followed by those of the configuration.
     #[must_use]
     pub fn interfaces_besides(&self, named: &[String]) -> Vec<String> {
         let more = self.interfaces.iter().filter(|name| !named.contains(name));
@@ -208,21 +205,22 @@ impl Default for Config {
     }
 }
 
-/// More than anybody writes by hand: the parser is not made for more, and lists belong into list files.
+/// More than anyone writes by hand. The parser is not made for larger files, and long lists belong in list
+/// files.
 pub const LARGEST: u64 = 256 * 1024;
 
 /// Reads a configuration file.
 ///
 /// # Errors
-/// When it cannot be read, or with all that is wrong in it.
+/// If it cannot be read, or with all errors in it.
 pub fn load(path: &Path) -> Result<Config, ConfigError> {
     parse(path, read(path)?)
 }
 
-/// The bytes of a configuration file, and no more of them than show that it is too large.
+/// The bytes of a configuration file, up to the number that shows that it is too large.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, ConfigError> {
     let mut bytes = Vec::new();
     let limited = file::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes);
@@ -230,10 +228,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>, ConfigError> {
     Ok(bytes)
 }
 
-/// Reads a configuration out of the bytes of the file at `path`, to which its relative paths relate.
+/// Parses the bytes of the configuration file at `path`. Relative paths are resolved against its folder.
 ///
 /// # Errors
-/// With all that is wrong in it.
+/// With all errors in the file.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Config, ConfigError> {
     if bytes.len() as u64 > LARGEST {
         return Err(ConfigError::TooLarge { path: path.into() });

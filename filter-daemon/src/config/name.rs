@@ -3,11 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// 1 to 32 of `a-z`, `0-9`, `_` and `-`.
+/// A name of 1 to 32 characters from `a-z`, `0-9`, `_` and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListName(String);
 
-/// The longest name.
 const LONGEST: usize = 32;
 
 /// The list that holds the configuration's own `block:`.
@@ -16,16 +15,16 @@ pub const CONFIG_LIST: &str = "config";
 /// The list that holds the configuration's own `allow:`.
 pub const CONFIG_ALLOW_LIST: &str = "config-allow";
 
-/// The list of those who add without naming one.
+/// The list that additions use if they do not name one.
 pub const MANUAL_LIST: &str = "manual";
 
-/// The list of those who allow without naming one.
+/// The list that `allow add` uses if it does not name one.
 pub const MANUAL_ALLOW_LIST: &str = "manual-allow";
 
-/// The list of what this host needs, which is never blocked.
+/// The list of addresses that this host needs, which are never blocked.
 pub const GUARD_LIST: &str = "guard";
 
-/// The lists that are always there, or will be.
+/// The names of lists that filterd itself provides.
 const RESERVED: [&str; 5] = [CONFIG_LIST, MANUAL_LIST, CONFIG_ALLOW_LIST, MANUAL_ALLOW_LIST, GUARD_LIST];
 
 impl ListName {
@@ -35,7 +34,7 @@ impl ListName {
         &self.0
     }
 
-    /// Does it belong to a list that is always there?
+    /// True if the name belongs to a list that filterd itself provides.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         RESERVED.contains(&self.as_str())
@@ -66,7 +65,7 @@ impl fmt::Display for ListName {
 }
 
 impl ListNameError {
-    /// What was probably meant, or what to do.
+    /// The name that was probably meant, or advice.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -76,21 +75,21 @@ impl ListNameError {
     }
 }
 
-/// Why a word is no name of a list.
+/// The reason why a word is not a valid list name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListNameError {
     /// There is no word.
     #[error("a list needs a name")]
     Empty,
-    /// It is too long.
+    /// The name is too long.
     #[error("the name of a list has at most {LONGEST} characters")]
     TooLong,
-    /// It has a character that no name has.
+    /// The word has a character that no name can contain.
     #[error("the name of a list has only a-z, 0-9, _ and -, not {character:?}")]
     Character {
         /// The first such character.
         character: char,
-        /// A name near to the word.
+        /// A valid name similar to the word.
         instead: String,
     },
 }

@@ -1,8 +1,8 @@
-//! The known word nearest to a misspelt one.
+//! Finds the known word that is most similar to a misspelt one.
 
-/// The word that was probably meant, if one is near enough to be worth a guess.
+/// The word that was probably meant, if one is similar enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Nobody misspells a key to this length, and the distance costs its square.
+    // No misspelt key is this long, and the cost of the distance is quadratic.
     if word.len() > 40 {
         return None;
     }
@@ -13,13 +13,13 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     (farness <= candidate.len().div_ceil(3)).then_some(candidate)
 }
 
-/// `iface` and `blocklist` are farther from `interfaces` and `block` than their letters say.
+/// True for words such as `iface` and `blocklist`, whose distance to `interfaces` and `block` is large.
 fn begins(candidate: &str, word: &str) -> bool {
     word.len() >= 3 && (candidate.starts_with(word) || word.starts_with(candidate))
 }
 
-/// How many letters must be changed, added, left out or swapped with their neighbour to come from `a` to `b`:
-/// the optimal string alignment distance.
+/// The number of letters that must be changed, added, removed or swapped with a neighbour to get from `a` to
+/// `b`: the optimal string alignment distance.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

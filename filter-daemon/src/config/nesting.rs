@@ -1,15 +1,16 @@
-//! How deep brackets are nested, found without the parser: its time grows with the square of the depth.
+//! Finds brackets that are nested too deep, without the parser, whose time grows with the square of the
+//! depth.
 
-/// Ten times what a sensible configuration has.
+/// Ten times the depth of a sensible configuration.
 const DEEPEST: usize = 32;
 
-/// Text made for the purpose can hide how deep it is, but not how many brackets it has; the parser takes less
-/// than a second for that many, however they are nested.
+/// The most brackets. A crafted text can hide its depth, but not its number of brackets. The parser needs
+/// less than a second for this many, however they are nested.
 const MOST: usize = 16_384;
 
-/// Where the first bracket too many stands, in bytes, with what is wrong and what to do.
+/// The offset of the first excess bracket, the fault and the advice.
 ///
-/// Brackets in comments and quotes have no depth.
+/// Brackets in comments and quotes do not count towards the depth.
 pub fn too_deep(text: &str) -> Option<(usize, &'static str, &'static str)> {
     let (mut depth, mut opened) = (0usize, 0);
     let mut within = Within::Values { fresh: true };
@@ -33,7 +34,7 @@ pub fn too_deep(text: &str) -> Option<(usize, &'static str, &'static str)> {
 
 #[derive(Clone, Copy)]
 enum Within {
-    /// `fresh` where a value may begin, and so a quote or, after a blank, a comment.
+    /// `fresh` if a value may begin here, and so a quote or, after a blank, a comment.
     Values {
         fresh: bool,
     },
@@ -51,7 +52,7 @@ impl Within {
             (Self::Values { fresh: true }, b'"') => Self::Double { escaped: false },
             (Self::Values { fresh: true }, b'#') => Self::Comment,
             (Self::Values { .. }, _) => Self::Values { fresh: b" \t\r\n[{,:".contains(&byte) },
-            // Two of them in a row are one within the text, and open it again.
+            // Two of them in a row stand for one in the text, and the second one opens it again.
             (Self::Single, b'\'') => Self::Values { fresh: true },
             (Self::Double { escaped: false }, b'"') => Self::Values { fresh: false },
             (Self::Comment, b'\n' | b'\r') => Self::Values { fresh: true },

@@ -1,10 +1,10 @@
-//! The path of a file that the configuration names.
+//! Checks the path of a file that the configuration names.
 
 use std::path::PathBuf;
 
 use super::shape::{Faults, Word};
 
-/// What may be the path of a file.
+/// The path, if it can be the path of a file.
 pub fn path(faults: &mut Faults, Word { node, text }: Word, subject: &str) -> Option<PathBuf> {
     if text.is_empty() {
         faults.tell(node, format!("{subject} is empty"), "write where its file is");

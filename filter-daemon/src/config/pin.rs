@@ -1,21 +1,22 @@
-//! What a link's pin is called: as its interface, but for dots (`eth0.100`), which a BPF file system takes in no name. They
-//! are written as colons, which no interface has. (Here, since those who pin and those who find what is left both ask.)
+//! The name of a link's pin: the name of its interface with dots (`eth0.100`) replaced. The BPF file system
+//! allows no dots in names, so they become colons, which no interface name has. The code that pins and the
+//! code that finds earlier pins share this module.
 
 use std::path::Path;
 
 use super::check_interface_name;
 
-/// The name of the pin of this interface's link.
+/// The name of the pin for this interface's link.
 pub fn of(interface: &str) -> String {
     interface.replace('.', ":")
 }
 
-/// The interface whose link is pinned there; none if filterd would not have called it so.
+/// The interface whose link is pinned at this path. None if filterd would not use this name.
 pub fn interface(pin: &Path) -> Option<String> {
     spelled(pin.file_name()?.to_str()?)
 }
 
-/// The interface whose pin has this name.
+/// The interface whose pin has this name. None if filterd would not use this name.
 pub fn spelled(name: &str) -> Option<String> {
     Some(name.replace(':', "."))
         .filter(|interface| of(interface) == name && check_interface_name(interface).is_ok())

@@ -1,16 +1,17 @@
-//! Where in the text a fault is, so that it can be shown.
+//! Finds the position of a fault in the text, so that it can be shown.
 
 use super::diagnostic::{Problem, line_number};
 use super::raw;
 use super::shape::{Fault, Help};
 
-/// How many faults are looked up: each reads the document again, and nobody reads more.
+/// The most faults whose position is searched. Each search reads the document again, and no operator reads
+/// more.
 const MOST_FOUND: usize = 100;
 
-/// All problems in the order of the text, and how many more there are.
+/// All problems in the order of the text, and the number of further ones.
 pub fn problems(text: &str, told: Vec<Problem>, faults: Vec<Fault>) -> (Vec<Problem>, usize) {
     let more = faults.len().saturating_sub(MOST_FOUND);
-    // What was covered to read on is no target either; but that is told already.
+    // A word that was masked to continue parsing is not a valid target either, but it was reported already.
     let covered: Vec<usize> = told.iter().map(|problem| problem.at).collect();
     let found = faults.into_iter().take(MOST_FOUND).map(|fault| problem(text, fault));
     let mut problems = told;
@@ -30,11 +31,11 @@ fn problem(text: &str, fault: Fault) -> Problem {
 
 fn start(text: &str, node: usize) -> usize {
     let start = raw::start(text, node).filter(|start| text.is_char_boundary(*start)).unwrap_or(0);
-    // A document without a value is told at its beginning, not behind its last comment.
+    // An error about a document without a value is shown at its beginning, not after its last comment.
     if node == 0 && ["", "..."].contains(&text[start..].trim()) { 0 } else { start }
 }
 
-/// How many bytes of the text belong to the value that it begins with, as far as the line goes.
+/// The number of bytes, up to the end of the line, of the value that the text begins with.
 fn width(text: &str) -> usize {
     let line = text.split(['\n', '\r']).next().unwrap_or("");
     let end = match line.as_bytes() {
@@ -47,10 +48,10 @@ fn width(text: &str) -> usize {
     line[..end.unwrap_or(line.len())].trim_end().len().max(1)
 }
 
-/// A plain value ends at a comment, a key at its colon, either at what closes or goes on with a `[list]`.
+/// A plain value ends at a comment, a key at its colon, and both at a bracket or comma of a `[list]`.
 fn plain_end(line: &str) -> Option<usize> {
     let ends = [line.find(" #"), line.find(": "), line.find(['[', ']', '{', '}', ','])];
     let end = ends.into_iter().flatten().min();
-    // An address that YAML takes for a key has one colon more.
+    // An address that YAML treats as a key has one more colon.
     end.or_else(|| line.trim_end().strip_suffix(':').filter(|key| !key.ends_with(':')).map(str::len))
 }

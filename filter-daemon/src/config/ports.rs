@@ -1,4 +1,4 @@
-//! On which ports a list blocks: `ports: [22, 8000-8100]`, or `except_ports: [443]`.
+//! The keys for the ports on which a list blocks: `ports: [22, 8000-8100]` or `except_ports: [443]`.
 
 use filter_common::ports::{Clause, MOST_RANGES, Range};
 use filter_common::sets::MOST_CLAUSES;
@@ -8,27 +8,27 @@ use super::raw::{Node, Value};
 use super::shape::{Faults, kind};
 use crate::text::printable::excerpt;
 
-/// What a list says of ports, and which value says it.
+/// The values of these keys, with the numbers of their nodes.
 #[derive(Default)]
 pub struct Said {
     only: Option<(Clause, usize)>,
     except: Option<(Clause, usize)>,
 }
 
-/// `ports:`.
+/// Parses the value of `ports`.
 pub fn only(faults: &mut Faults, node: Node, said: &mut Said) {
     let number = node.number;
     said.only = clause(faults, node, "`ports`", false).map(|clause| (clause, number));
 }
 
-/// `except_ports:`.
+/// Parses the value of `except_ports`.
 pub fn except(faults: &mut Faults, node: Node, said: &mut Said) {
     let number = node.number;
     said.except = clause(faults, node, "`except_ports`", true).map(|clause| (clause, number));
 }
 
 impl Said {
-    /// The clause of a list which blocks, or else allows.
+    /// The clause of a list, which must not be a list that allows.
     pub fn check(self, allows: bool, faults: &mut Faults) -> Option<(Clause, usize)> {
         let (clause, node) = match (self.only, self.except) {
             (Some(_), Some((_, node))) => {
@@ -47,7 +47,7 @@ impl Said {
     }
 }
 
-/// May there be this clause, too, beside those of `lists`?
+/// Checks that there are not too many different clauses, with this one added to those of `lists`.
 pub fn must_be_few(faults: &mut Faults, lists: &[List], clause: Clause, node: usize) {
     let mut others: Vec<Clause> = Vec::new();
     for other in lists.iter().filter_map(|list| list.ports) {
@@ -129,7 +129,7 @@ fn range(faults: &mut Faults, item: Node, subject: &str) -> Option<Range> {
     found
 }
 
-/// `22`, `8000-8100`; and, to tell what is meant, `8000:8100`.
+/// Parses `22` or `8000-8100`, and also `8000:8100`, so that the error can suggest the correct form.
 fn ends(word: &str) -> Option<(u16, u16)> {
     let number = |word: &str| word.trim().parse().ok().and_then(port);
     match word.split_once(['-', ':']) {

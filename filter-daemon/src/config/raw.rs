@@ -1,6 +1,7 @@
-//! What a YAML document says, before anybody asks whether it makes sense.
+//! The raw values of a YAML document, before they are checked.
 //!
-//! Every value has a number, its place in the order of the document, by which [`start`] finds it again.
+//! Every value has a number, which is its position in the order of the document. [`start`] finds the text of
+//! a value by its number.
 
 use std::fmt;
 
@@ -9,14 +10,13 @@ use serde::de::{
     Visitor,
 };
 
-/// A value and its number.
 pub struct Node {
     pub number: usize,
     pub value: Value,
 }
 
 impl Node {
-    /// The items of a list; whatever is none is the only one.
+    /// The items of a list. Any other value counts as the only item.
     pub fn one_or_several(self) -> Vec<Self> {
         let Self { number, value } = self;
         match value {
@@ -31,11 +31,11 @@ impl Node {
     }
 }
 
-/// What YAML takes a value for.
+/// A value with the type that YAML gives it.
 pub enum Value {
     Nothing,
     Bool(bool),
-    /// A whole number that is not negative, or any other.
+    /// A whole number that is not negative. None for any other number.
     Number(Option<u64>),
     Text(String),
     List(Vec<Node>),
@@ -43,17 +43,16 @@ pub enum Value {
     Tagged,
 }
 
-/// Many times what fits into the largest file without aliases, which may repeat a part of it without end.
+/// Many times more than the largest file has without aliases, which can repeat a part of it endlessly.
 const MOST_VALUES: usize = 1 << 19;
 
-/// Reads a whole document.
 pub fn read(text: &str) -> Result<Node, serde_yaml::Error> {
     Reader { next: 0, stop: None }.deserialize(serde_yaml::Deserializer::from_str(text))
 }
 
-/// Where the value of that number begins, in bytes.
+/// The offset of the first byte of the value with that number.
 ///
-/// The parser tells a place only with an error, so the document is read again as far as that value.
+/// The parser reports a position only with an error, so the document is read again up to that value.
 pub fn start(text: &str, number: usize) -> Option<usize> {
     let mut reader = Reader { next: 0, stop: Some(number) };
     let stopped = reader.deserialize(serde_yaml::Deserializer::from_str(text)).err()?;

@@ -1,5 +1,5 @@
-//! By what a feed's server knows who asks: read anew for each fetch, from a file that nobody else may read, or from what
-//! systemd handed over at the start. Nothing of it is ever shown.
+//! The secrets for feeds' servers. They are read again for each fetch, from a file that no other user may
+//! read, or from the credentials that systemd provided at the start. They are never shown.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -19,14 +19,15 @@ use crate::text::{Explain, Explanation, printable};
 /// No secret is longer.
 const LONGEST: u64 = 1 << 14;
 
-/// Nobody hands over more.
+/// The most credentials that are read.
 const MOST: usize = 256;
 
-/// What systemd hands over (`LoadCredential=`), by name. Only root may read it there, so it is read before that is given up.
+/// The credentials that systemd provides (`LoadCredential=`), by name. Only root may read them, so they are
+/// read before root privileges are dropped.
 #[derive(Clone, Default)]
 pub struct Handed {
     credentials: BTreeMap<String, Result<Vec<u8>, Explanation>>,
-    /// Why there may be others.
+    /// The reason why there may be more credentials.
     unseen: Option<String>,
 }
 
@@ -37,13 +38,13 @@ impl fmt::Debug for Handed {
 }
 
 impl Handed {
-    /// All there are; none where systemd is not there, or hands over nothing.
+    /// All credentials. Empty if systemd does not run or provides none.
     pub fn by_systemd() -> Self {
         env::var_os("CREDENTIALS_DIRECTORY")
             .map_or_else(Self::default, |directory| Self::of(directory.as_ref()))
     }
 
-    /// What cannot be read is told to whoever names it.
+    /// The error of an unreadable credential is kept, and reported to the feed that names it.
     fn of(directory: &Path) -> Self {
         let cannot = |error: std::io::Error| format!("{}: {error}", printable::path(directory));
         let entries = match fs::read_dir(directory) {
@@ -86,7 +87,7 @@ impl Handed {
     }
 }
 
-/// What is to be sent along.
+/// Reads the secret of these credentials and checks it.
 pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanation> {
     let (bytes, place) = match &auth.secret {
         Secret::File(path) => (of_file(path)?, format!("{}: the secret in this file", printable::path(path))),
@@ -108,8 +109,9 @@ pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanat
     })
 }
 
-/// A secret that anybody may read is none. It is opened once, and what is looked at is what is read, whatever stands there by
-/// then. A link may lead there, as links do to secrets that are changed as a whole: who may read what it leads to counts.
+/// Reads a secret from a file. A secret that other users may read is refused. The file is opened once, so the
+/// permissions that are checked are those of the bytes that are read. The path may be a link, as is usual for
+/// secrets that are replaced as a whole. The permissions of the file that it leads to count.
 fn of_file(path: &Path) -> Result<Vec<u8>, Explanation> {
     let file = file::open(path).map_err(|error| error.explain())?;
     let about = file.metadata().map_err(|error| file::FileError::new(path, error).explain())?;

@@ -1,4 +1,5 @@
-//! Takes a raw value for what it should be, a map of known keys, a list or a text, or tells what it is instead.
+//! Converts a raw value to the required type (a map of known keys, a list or a text), or reports its actual
+//! type.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,7 @@ use super::nearest::nearest;
 use super::raw::{Node, Value};
 use crate::text::printable::excerpt;
 
-/// Something wrong with a value.
+/// An error in a value.
 pub struct Fault {
     /// The number of the value.
     pub node: usize,
@@ -14,14 +15,14 @@ pub struct Fault {
     pub help: Help,
 }
 
-/// What to do about it.
+/// Advice for fixing a fault.
 pub enum Help {
     Text(String),
-    /// The value of that number came first.
+    /// The number of the earlier value that this one repeats.
     Earlier(usize),
 }
 
-/// A key of a map, and what becomes of its value.
+/// A key of a map, and the function that takes its value.
 pub struct Key<T> {
     pub name: &'static str,
     pub take: fn(&mut Faults, Node, &mut T),
@@ -36,7 +37,7 @@ impl Faults {
         self.0.push(Fault { node, message: message.into(), help: Help::Text(help.into()) });
     }
 
-    /// Is this the first time that the word is said? If not, tells it.
+    /// True if the word occurs for the first time. Otherwise reports it.
     pub fn first(&mut self, said: &mut HashMap<String, usize>, word: &str, node: usize) -> bool {
         let Some(earlier) = said.get(word) else {
             said.insert(word.into(), node);
@@ -47,7 +48,8 @@ impl Faults {
         false
     }
 
-    /// Hands each value of a map to its key, and says which keys there were.
+    /// Passes each value of a map to its key. Returns the keys that occurred, with the numbers of their
+    /// nodes.
     pub fn fields<T>(
         &mut self,
         map: Vec<(Node, Node)>,
@@ -76,7 +78,8 @@ impl Faults {
         self.tell(word.node, format!("unknown key `{}`", excerpt(&word.text)), help);
     }
 
-    /// The items of a list. A key without a value is a list without items: all of them may be commented out.
+    /// The items of a list. A key without a value counts as an empty list, because all its items may be
+    /// commented out.
     pub fn items(&mut self, node: Node, what: &str) -> Vec<Node> {
         match node.value {
             Value::List(items) => items,
@@ -122,7 +125,7 @@ pub fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// True or false, and nothing that only looks like it.
+/// Accepts true or false, and no words that only look like them.
 pub fn truth(faults: &mut Faults, node: Node, subject: &str, meaning: &str) -> Option<bool> {
     let help = match &node.value {
         Value::Bool(truth) => return Some(*truth),

@@ -1,4 +1,4 @@
-//! From bytes to raw values, or to what keeps them from being YAML.
+//! Parses bytes to raw values, or explains why they are not YAML.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,22 +7,24 @@ use super::diagnostic::{ConfigError, Invalid, Problem};
 use super::nesting;
 use super::raw::{self, Node};
 
-/// A document as far as it can be read.
+/// A document, as far as it can be read.
 pub struct Read {
     /// Its values, if it is YAML.
     pub root: Option<Node>,
-    /// The text that they were read from: as long as the original, and different only where a problem is told.
+    /// The text that the values were read from. It has the length of the original, and differs only where a
+    /// problem is reported.
     pub readable: String,
     pub problems: Vec<Problem>,
 }
 
-/// More repairs than anybody waits for: each reads the document again.
+/// The most repairs. Each repair reads the document again.
 const MOST_REPAIRS: usize = 100;
 
-/// What editors on Windows write before UTF-8: no part of the text, and to the parser a column of its first line.
+/// The byte order mark that editors on Windows write before UTF-8. It is not part of the text, but the parser
+/// counts it as a column of the first line.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// The text of the file, if it is text.
+/// The text of the file, if it is valid UTF-8.
 pub fn text(path: &Path, mut bytes: Vec<u8>) -> Result<String, ConfigError> {
     if bytes.starts_with(MARK) {
         bytes.drain(..MARK.len());
@@ -35,8 +37,9 @@ pub fn text(path: &Path, mut bytes: Vec<u8>) -> Result<String, ConfigError> {
     })
 }
 
-/// Reads the values of a document. One slip is common enough not to hide all other errors: an IPv6 address in a
-/// `[list]` that needs quotes. It is told, covered with letters, and the document read again.
+/// Reads the values of a document. One mistake is so common that it must not hide all other errors: an IPv6
+/// address in a `[list]` that needs quotes. It is reported and replaced by letters, and the document is read
+/// again.
 pub fn read(text: &str) -> Read {
     let mut read = Read { root: None, readable: text.into(), problems: Vec::new() };
     read.problems.extend(control_character(text).or_else(|| too_deep(text)));
@@ -86,7 +89,7 @@ fn unquoted_ipv6(text: &str, at: usize) -> Option<Range<usize>> {
     (colons >= 2).then_some(start..end)
 }
 
-/// What the parser says, without its own account of the place, and what to do about it.
+/// The parser's message without its own position, and with advice.
 fn explain(text: &str, at: usize, message: &str) -> Problem {
     let (fault, context) = message.split_once(", while ").unwrap_or((message, ""));
     let fault = fault.split(" at line ").next().unwrap_or(fault);
@@ -97,7 +100,7 @@ fn explain(text: &str, at: usize, message: &str) -> Problem {
         let message = "aliases (*) repeat a part of the document too often";
         return Problem::new(at, 1, message, "write the values out");
     }
-    // The end of the text is shown where the text ends, not on a line of its own.
+    // An error at the end is shown at the last character, not on a separate line.
     let last = text.trim_end().char_indices().next_back().map_or(0, |(last, _)| last);
     let at = if text.is_char_boundary(at) { at.min(last) } else { last };
     let help = advice(fault, context, text[at..].chars().next().unwrap_or(' '));

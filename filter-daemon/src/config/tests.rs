@@ -1,4 +1,4 @@
-//! Stories of configurations: what they mean, and what is told of those that mean nothing.
+//! Tests of valid configurations and their meaning, and of the errors in invalid ones.
 
 mod chosen;
 mod feed;
@@ -104,7 +104,7 @@ fn a_file_that_says_nothing_is_no_configuration() {
     }
 }
 
-/// As Notepad saves it.
+/// Notepad saves files in this form.
 #[test]
 fn a_mark_before_the_text_says_nothing() {
     let text = "interfaces: [eth0]\nblock: [192.0.2.1]\nlists:\n- {name: a, path: a.txt}\n";
@@ -433,7 +433,7 @@ fn a_file_is_read_and_its_relative_paths_begin_at_its_folder() {
     assert_eq!(load(&path).unwrap().lists[0].path, folder.path().join("drop.txt"));
 }
 
-/// The page on lists shows configurations that are valid as they stand there.
+/// The examples on this page must be valid as they are.
 #[test]
 fn every_configuration_in_the_page_on_lists_is_valid() {
     let page = include_str!("../../../docs/how-to/lists.md");

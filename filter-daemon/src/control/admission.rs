@@ -1,4 +1,4 @@
-//! Who is on the other end of the socket, and whether he may ask.
+//! Finds out who connected to the socket, and decides whether that user may send requests.
 
 use std::fmt;
 use std::fs;
@@ -9,29 +9,26 @@ use tokio::net::UnixStream;
 use super::wire::Failure;
 use crate::text::Explanation;
 
-/// The process that opened a connection, as the kernel tells it.
+/// The process that opened a connection, according to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its effective user.
     pub user: u32,
-    /// Its effective group.
     pub group: u32,
     /// Its process id, if it has one in this namespace.
     pub process: Option<i32>,
 }
 
-/// Who may ask: root, the daemon's own user, and members of the socket's group.
+/// Decides who may send requests: root, the daemon's own user, and members of the socket's group.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
-    /// The daemon's own user.
     pub user: u32,
     /// The group that owns the socket.
     pub group: u32,
-    /// Who started the daemon, and could start another one.
+    /// The user who started the daemon, and could start another one.
     pub starter: u32,
 }
 
-/// Short, for a log.
+/// A short form for the log.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "uid {}", self.user)?;
@@ -40,7 +37,6 @@ impl fmt::Display for Peer {
 }
 
 impl Peer {
-    /// The peer of this connection.
     pub fn of(stream: &UnixStream) -> io::Result<Self> {
         let credentials = stream.peer_cred()?;
         Ok(Self { user: credentials.uid(), group: credentials.gid(), process: credentials.pid() })
@@ -48,7 +44,7 @@ impl Peer {
 }
 
 impl Admission {
-    /// May this peer ask?
+    /// Returns an error if this peer may not send requests.
     pub fn admits(&self, peer: &Peer) -> Result<(), Failure> {
         let known = peer.user == 0 || peer.user == self.user || peer.group == self.group;
         if known || further_groups(peer).contains(&self.group) {
@@ -61,17 +57,18 @@ impl Admission {
         Err(Failure::PermissionDenied(Explanation::new(message, "use sudo")))
     }
 
-    /// May this peer put another filterd in the place of this one? The group may block and unblock, and no more.
+    /// Whether this peer may replace this filterd by another one. Members of the group may only block and
+    /// unblock.
     pub fn may_replace(&self, peer: &Peer) -> bool {
         peer.user == 0 || peer.user == self.starter
     }
 }
 
-/// The supplementary groups of the peer's process; none if it is gone by now.
+/// The supplementary groups of the peer's process, or none if it has ended.
 ///
-/// They are asked of the process, not of the user database, since a service may be given a group that its
-/// user is not in. A process id that was given to another process since belongs to another user or tells of
-/// that user's own process: either way nothing is opened that the socket's mode keeps shut.
+/// They are read from the process and not from the user database, since a service may have a group that its
+/// user is not in. If the process id was reused, the new process belongs to another user, or shows groups of
+/// the same user. Neither opens anything that the socket's mode keeps shut.
 fn further_groups(peer: &Peer) -> Vec<u32> {
     let Some(process) = peer.process else { return Vec::new() };
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();

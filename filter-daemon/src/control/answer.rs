@@ -1,4 +1,4 @@
-//! What the daemon says, as lines that are never too long.
+//! Writes replies as lines of limited length.
 
 use serde::Serialize;
 use serde_json::json;
@@ -6,11 +6,11 @@ use serde_json::json;
 use super::wire::{Answer, Failure, LONGEST_LINE};
 use crate::text::Explanation;
 
-/// The characters kept of each half of an explanation that is longer than a line; one takes at most six bytes when
-/// escaped.
+/// The most characters of a message or a remedy that is cut to fit. An escaped character takes at most six
+/// bytes.
 const LONGEST_MESSAGE: usize = LONGEST_LINE / 16;
 
-/// One line of an answer, with its end.
+/// One line of an answer, with its line end.
 pub fn line(parameters: &impl Serialize, continues: bool) -> Vec<u8> {
     let line = encoded(&Answer { parameters, continues });
     if line.len() <= LONGEST_LINE {
@@ -19,7 +19,7 @@ pub fn line(parameters: &impl Serialize, continues: bool) -> Vec<u8> {
     failure(&Failure::Unavailable("the answer is longer than this protocol carries".into()))
 }
 
-/// The line of a refusal, with its end. A message that no line carries loses its end.
+/// The line of an error, with its line end. A message that is too long is cut.
 pub fn failure(failure: &Failure) -> Vec<u8> {
     let line = encoded(failure);
     if line.len() <= LONGEST_LINE {

@@ -1,4 +1,4 @@
-//! Who asks, in the words of a log: user, process, and who logged in as that user.
+//! Identifies the sender of a request for the log: user, process and login user.
 
 use std::fs;
 use std::num::ParseIntError;
@@ -9,23 +9,21 @@ use super::admission::Peer;
 use crate::accounts;
 use crate::text::printable;
 
-/// Whoever is at the other end of a connection.
+/// The sender at the other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Asker {
-    /// The user's name, or number if it has none.
+    /// The user's name, or its number if it has no name.
     pub user: String,
-    /// The user's number.
     pub uid: u32,
-    /// As whom the user logged in, if that is another one: behind sudo.
+    /// The user who logged in, if different, as with sudo.
     pub login: Option<String>,
-    /// What the process is called, by its own word.
+    /// The name that the process gives itself.
     pub process: Option<String>,
-    /// Its number.
     pub pid: Option<i32>,
 }
 
 impl Asker {
-    /// Who it is and what they do, for whoever asks later: `root (filterd add)`.
+    /// The user and the command, to be stored with an entry: `root (filterd add)`.
     pub fn signature(&self, verb: &str) -> String {
         let Self { user, login, process, .. } = self;
         let user = login.as_ref().map_or_else(|| user.clone(), |login| format!("{login} as {user}"));
@@ -33,7 +31,7 @@ impl Asker {
         printable::on_one_line(&format!("{user} ({process}{verb})"))
     }
 
-    /// As much of it as can be found out.
+    /// Finds as much as the system reveals.
     pub fn of(peer: &Peer) -> Self {
         let about = |what: &str| {
             Some(fs::read_to_string(format!("/proc/{}/{what}", peer.process?)).ok()?.trim().to_owned())

@@ -1,5 +1,5 @@
-//! The log of who changed what: a line a request, and of many that belong together a line in ten seconds. A million targets
-//! come in five hundred requests over four connections of one process; nobody wants to read, or to pay for, each of them.
+//! Logs who changed what. Each request is one line, but many requests that belong together become one line in
+//! ten seconds. An import of a million targets consists of some five hundred requests over four connections.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,53 +13,54 @@ use super::wire::{Counts, Deed, Failure};
 use crate::clock;
 use crate::text::Explanation;
 
-/// A request that names more than this is a part of something larger.
+/// A request with more targets than this is part of a larger change.
 const FEW: u64 = 64;
 
-/// How many lines one process gets in a turn, before its further ones are summed up.
+/// How many lines one process gets in each period; further requests are summed up.
 const LINES: u32 = 20;
 
-/// How long a turn is, and how long a sum is kept back at most.
+/// The length of a period, and the longest delay of a sum.
 const TURN: Duration = Duration::from_secs(10);
 
-/// Sums kept back at most; each is some hundred bytes.
+/// The most sums that are kept; each takes some hundred bytes.
 const SUMS: usize = 1024;
 
-/// What sessions tell. Each of them waits for its client before it tells more, so that not many can be on their way.
+/// The events of sessions. Each session waits for its client before it sends another one, so that only few
+/// are on their way.
 pub type Audit = mpsc::UnboundedSender<Event>;
 
-/// Something that a session has seen.
+/// An event of a session.
 #[derive(Debug)]
 pub enum Event {
-    /// This one will ask for changes.
+    /// A client that will request changes.
     Came(Arc<Asker>),
-    /// It asked for this, and this came of it.
+    /// A request and its result.
     Did(Arc<Asker>, Box<Deed>, Result<Counts, Failure>),
-    /// Its session is over.
+    /// The end of a session.
     Went(Arc<Asker>),
 }
 
-/// Whoever is at one end of a session, if it has asked for any change yet.
+/// Reports the requests of one session. The client is identified with its first change.
 pub struct Witness {
     audit: Audit,
     asker: Option<Arc<Asker>>,
 }
 
-/// All that is not written yet.
+/// All events that are not logged yet.
 pub struct Book {
     events: mpsc::UnboundedReceiver<Event>,
     askers: HashMap<Arc<Asker>, Known>,
     sums: HashMap<(Arc<Asker>, &'static str, Option<String>), Sum>,
 }
 
-/// What is known of a process.
+/// The state of one process.
 struct Known {
     sessions: u32,
     turn: Instant,
     lines: u32,
 }
 
-/// Many requests as one.
+/// Several requests as one line.
 struct Sum {
     since: Instant,
     deed: Deed,
@@ -74,7 +75,7 @@ impl Witness {
         Self { audit, asker: None }
     }
 
-    /// Tells what came of a request.
+    /// Reports the result of a request.
     pub fn tell(&mut self, who: impl FnOnce() -> Asker, deed: Deed, came_of_it: Result<Counts, Failure>) {
         if self.asker.is_none() {
             let asker = Arc::new(who());
@@ -86,13 +87,13 @@ impl Witness {
         }
     }
 
-    /// When the server is gone, nobody reads any more.
+    /// The receiver is gone when the server has ended.
     fn send(&self, event: Event) {
         _ = self.audit.send(event);
     }
 }
 
-/// However a session ends, what was kept back for it is written.
+/// Reports the end of a session, however it ends, so that its sums are logged.
 impl Drop for Witness {
     fn drop(&mut self) {
         if let Some(asker) = self.asker.take() {
@@ -107,7 +108,7 @@ impl Book {
         (audit, Self { events, askers: HashMap::new(), sums: HashMap::new() })
     }
 
-    /// Waits for the next event, and notes it; or until a sum has been kept back for long enough.
+    /// Waits for the next event and records it, or until a sum is due.
     pub async fn write(&mut self) {
         let oldest = self.sums.values().map(|sum| sum.since).min();
         let due = async {
@@ -164,7 +165,7 @@ impl Book {
     }
 }
 
-/// What was told up to the end is written, too.
+/// Logs everything that was reported before the end.
 impl Drop for Book {
     fn drop(&mut self) {
         while let Ok(event) = self.events.try_recv() {
@@ -224,7 +225,7 @@ impl Sum {
             }
             Err(failure) => (self.failed, self.failure) = (self.failed + 1, Some(failure)),
         }
-        // What is not the same for all is told of none.
+        // Attributes that differ between the requests are left out.
         let sum = &mut self.deed;
         sum.ttl = sum.ttl.filter(|ttl| deed.ttl == Some(*ttl));
         sum.note = sum.note.take().filter(|note| deed.note.as_ref() == Some(note));
@@ -348,12 +349,13 @@ impl Sum {
     }
 }
 
-/// All or some of it.
+/// Whether the request was carried out completely or in part.
 fn is_done(failure: &Failure) -> bool {
     matches!(failure, Failure::NotDurable(_) | Failure::Partly(_))
 }
 
-/// Of all the mistakes of a configuration the first: with the lines around each, the others are for who asked.
+/// The message on one line. Of the errors in a configuration it keeps only the first; the client gets all of
+/// them, with their lines.
 fn brief(failure: &Failure) -> String {
     let Failure::InvalidConfig(Explanation { message, remedy }) = failure else {
         return failure.explanation().to_string();

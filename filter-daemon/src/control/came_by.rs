@@ -1,17 +1,18 @@
-//! By which SSH connection whoever runs a command has come, as sshd tells those it starts: in their environment. Behind sudo it
-//! is in that of a process further up, which root may read.
+//! Finds the SSH connection of the user who runs a command. sshd passes it in the environment. After sudo,
+//! only a process further up has it, whose environment root may read.
 //!
-//! filterd is told it with what may cut this host off from others, and asks the kernel whether it stands (`host::Connection`).
+//! Requests that may cut this host off carry it, and filterd asks the kernel whether the connection is open
+//! (`host::Connection`).
 
 use std::fs;
 
-/// What sshd calls it.
+/// The name of sshd's variable.
 const NAME: &str = "SSH_CONNECTION";
 
-/// More processes between a command and its sshd than anybody has.
+/// The most processes between a command and its sshd.
 const MOST: usize = 32;
 
-/// As it is said there: address and port of the other end, and ours.
+/// The value of the variable: address and port of the client, then those of this host.
 pub fn connection() -> Option<String> {
     if let Some(own) = std::env::var_os(NAME) {
         return own.into_string().ok();
@@ -30,13 +31,13 @@ pub fn connection() -> Option<String> {
     None
 }
 
-/// In an environment as the kernel shows it.
+/// Finds the variable in an environment as the kernel shows it.
 fn in_(environment: &[u8]) -> Option<String> {
     let of = |word: &[u8]| Some(word.strip_prefix(NAME.as_bytes())?.strip_prefix(b"=")?.to_vec());
     String::from_utf8(environment.split(|byte| *byte == 0).find_map(of)?).ok()
 }
 
-/// The parent of a process, of which this is said. Its name may have any characters, brackets too.
+/// Reads the parent from a process's `stat`. The name in it may contain any characters, even brackets.
 fn parent(stat: &str) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -1,8 +1,8 @@
-//! The command line's end of the control socket. It blocks, since starting a runtime would take longer than
-//! most commands.
+//! The client end of the control socket. It blocks, because starting a runtime would take longer than most
+//! commands.
 //!
-//! A daemon that is silent is asked for a sign of life over another connection: one that gives it is at work, and
-//! waited for; one that does not is not.
+//! If the daemon is silent, the client sends a ping over another connection. If the ping is answered, the
+//! daemon is working and the client waits on. Otherwise it gives up.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
@@ -22,71 +22,67 @@ use crate::accounts::or_as_owner_of;
 use crate::clock;
 use crate::text::{Explain, printable};
 
-/// How soon another one is asked that takes the place of one that stops.
+/// How soon to ask the filterd that replaces one that stops.
 const ASK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A connection to the daemon.
 pub struct Client {
     endpoint: Endpoint,
     stream: BufReader<UnixStream>,
-    /// The last line that was read.
     line: Vec<u8>,
-    /// What was asked last, to be asked again, and whether a line of its answer has come.
+    /// The last request, to be sent again if needed, and whether a line of its answer has come.
     request: Vec<u8>,
     is_answered: bool,
-    /// When the daemon was last heard, and how long what it was asked may take while it is alive.
+    /// When the daemon last sent something, and how long the request may take while it is alive.
     heard: Instant,
     may_take: Duration,
-    /// Is this the connection that asks for a sign of life?
+    /// Whether this connection sends the ping.
     is_probe: bool,
 }
 
-/// Why the daemon gave no answer, or the wrong one.
+/// Why there was no answer, or a wrong one.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// Nobody listens.
+    /// No process listens at the socket.
     #[error("filterd is not running: nobody listens at {}", printable::path(.0))]
     NotRunning(PathBuf),
-    /// Nobody listens, but a process has the place: it lives, and its socket is gone.
+    /// No process listens, but a running one holds the place, and its socket was removed.
     #[error(
         "filterd (process {pid}) is running, but its socket is gone: nobody listens at {}",
         printable::path(path)
     )]
     SocketGone {
-        /// Where it was.
+        /// The path of the socket.
         path: PathBuf,
-        /// Whose it is.
+        /// The process that runs.
         pid: u32,
     },
     /// The socket is not for this user.
     #[error("not permitted to talk to filterd at {}", printable::path(.0))]
     NotPermitted(PathBuf),
-    /// It could not be connected to for another reason.
+    /// Connecting failed for another reason.
     #[error("cannot connect to filterd at {}: {error}", printable::path(path))]
     Unreachable {
-        /// The socket.
         path: PathBuf,
-        /// Why it failed.
+        /// The error of the system.
         error: nix::Error,
     },
     /// No answer in time.
     #[error("filterd does not answer at {}: it was silent for {} s", printable::path(&.0.socket), .0.timeout.unwrap_or_default().as_secs())]
     Silent(Endpoint),
-    /// It lives, and yet gave no answer to this.
+    /// It answered a ping, but not this request in time.
     #[error("filterd is running, but did not finish this within {} s", .0.as_secs())]
     Late(Duration),
-    /// The connection broke.
     #[error("filterd closed the connection before it answered: {0}")]
     Closed(io::Error),
-    /// The answer is not one of this protocol.
+    /// The answer does not follow this protocol.
     #[error("what answers is no filterd of this version: {0}")]
     Garbled(String),
-    /// The daemon refused.
     #[error("{}", .0.explanation().message)]
     Failed(Failure),
 }
 
-/// What whoever hears nothing may do.
+/// The remedy if the daemon is silent.
 pub const MAY_BE_STOPPED: &str = "it may be starting, overloaded or stopped: see its log, and `ps -eo pid,stat,args | grep \
                                   filterd` (T is stopped, and `kill -CONT PID` lets it go on)";
 
@@ -120,7 +116,7 @@ impl Explain for ClientError {
 }
 
 impl Client {
-    /// Connects, as soon as the daemon has room for one more.
+    /// Connects as soon as the daemon has room for one more client.
     pub fn connect(to: impl Into<Endpoint>) -> Result<Self, ClientError> {
         let endpoint = to.into();
         let patience = endpoint.timeout;
@@ -147,7 +143,7 @@ impl Client {
         })
     }
 
-    /// Asks, and waits for all parts of the answer.
+    /// Sends a request, and waits for all parts of the answer.
     pub fn call<M: Method>(&mut self, parameters: &M) -> Result<M::Reply, ClientError> {
         self.send(parameters)?;
         let Answer { parameters: mut all, mut continues } = self.receive::<M>()?;
@@ -170,7 +166,7 @@ impl Client {
         self.request.push(b'\n');
         self.is_answered = false;
         match self.write_request() {
-            // A daemon that turns a client away says why before it closes.
+            // A daemon that rejects a client sends the reason before it closes.
             Err(ClientError::Closed(error))
                 if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
             {
@@ -196,7 +192,8 @@ impl Client {
 
     /// Waits for the next line of an answer to that method.
     ///
-    /// A daemon that is stopping has done nothing of what was asked; where another one takes its place, that is asked.
+    /// A daemon that is stopping has not carried out the request. If another one takes over, the request is
+    /// sent to it.
     pub fn receive<M: Method>(&mut self) -> Result<Answer<M::Reply>, ClientError> {
         let begun = clock::instant();
         loop {
@@ -238,7 +235,7 @@ impl Client {
         self.line.clear();
         loop {
             let room = (LONGEST_LINE + 1).saturating_sub(self.line.len()) as u64;
-            // What was read before an error stays in the line.
+            // Bytes that were read before an error stay in the line.
             match (&mut self.stream).take(room).read_until(b'\n', &mut self.line) {
                 Ok(_) => break,
                 Err(error) => self.bear(error)?,
@@ -254,7 +251,8 @@ impl Client {
         }
     }
 
-    /// If nothing is wrong but that half of the patience is over, a sign of life is reason to wait on.
+    /// Decides whether to wait on after an error. After half of the timeout, an answered ping is a reason to
+    /// do so.
     fn bear(&self, error: io::Error) -> Result<(), ClientError> {
         if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
             return Err(ClientError::Closed(error));
@@ -272,7 +270,7 @@ impl Client {
         let mut probe = Self::connect_within(self.endpoint.clone(), self.endpoint.half())?;
         probe.is_probe = true;
         match probe.call(&Ping {}) {
-            // Whoever refuses is alive, too.
+            // A refusal shows that the daemon is alive, too.
             Ok(_) | Err(ClientError::Failed(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -282,7 +280,7 @@ impl Client {
 /// Reads a line of an answer to that method.
 ///
 /// # Errors
-/// When it is a refusal, or no answer at all.
+/// If the line is a refusal or not an answer.
 pub fn answer<M: Method>(line: &[u8]) -> Result<Answer<M::Reply>, ClientError> {
     serde_json::from_slice::<Answer<M::Reply>>(line).map_err(|error| match serde_json::from_slice(line) {
         Ok(failure) => ClientError::Failed(failure),
@@ -309,7 +307,7 @@ fn unconnected(endpoint: &Endpoint, error: nix::Error) -> ClientError {
     }
 }
 
-/// Connects without blocking: a stopped daemon with a full backlog would hold its client for ever.
+/// Connects without blocking, because a stopped daemon with a full backlog would block its client forever.
 fn connected(path: &Path, patience: Option<Duration>) -> nix::Result<UnixStream> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;

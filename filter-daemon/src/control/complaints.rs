@@ -1,4 +1,4 @@
-//! Log lines about misbehaving clients, of which no client can cause a flood.
+//! Logs misbehaving clients, at a limited rate, so that no client can flood the log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,29 +7,28 @@ use std::time::{Duration, Instant};
 
 use crate::clock;
 
-/// At most one line is written in this time; what came in between is counted in the next.
+/// At most one line is written in this time. Complaints in between are counted in the next line.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The log book of one server; clones write into the same.
+/// The complaints of one server. Clones share the same state.
 #[derive(Clone)]
 pub struct Complaints(Arc<Book>);
 
 struct Book {
     opened: Instant,
-    /// Milliseconds after `opened` before which nothing more is written.
+    /// Milliseconds after `opened` until which nothing more is written.
     quiet_until: AtomicU64,
     unwritten: AtomicU64,
 }
 
 impl Complaints {
-    /// An empty book.
     pub fn new() -> Self {
         let book =
             Book { opened: clock::instant(), quiet_until: AtomicU64::new(0), unwritten: AtomicU64::new(0) };
         Self(Arc::new(book))
     }
 
-    /// Writes what is wrong, or counts it.
+    /// Logs a complaint, or counts it.
     pub fn about(&self, what: impl fmt::Display) {
         match self.turn(self.0.opened.elapsed()) {
             Some(0) => tracing::warn!("control socket: {what}"),
@@ -40,7 +39,8 @@ impl Complaints {
         }
     }
 
-    /// May a line be written now? Then how many were not since the last one.
+    /// Takes the right to write a line, if it is due. Returns how many complaints were not written since the
+    /// last one.
     fn turn(&self, now: Duration) -> Option<u64> {
         let now = now.as_millis() as u64;
         if now < self.0.quiet_until.load(Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! The connections of the moment: so many and no more, and the silent ones make room. The control socket has them, and the
-//! HTTP listener, which also knows where each comes from.
+//! Limits the number of open connections: silent clients are disconnected to make room. The control socket
+//! and the HTTP listener use it; the latter also counts by address.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
-/// All connections, each with where it comes from, if that matters. Dropping them ends every session.
+/// All connections with their origins. Dropping this ends every session.
 pub struct Connections<O = ()> {
     most: usize,
     sessions: JoinSet<()>,
@@ -22,10 +22,10 @@ struct Taken<O> {
     session: AbortHandle,
 }
 
-/// One client's connection: it knows whether its session waits for the client, and since which turn.
+/// One client's connection. It records whether its session waits for the client, and since which turn.
 #[derive(Clone)]
 pub struct Connection {
-    /// Counts every beginning of a wait on this server, so that a lower turn means a longer wait.
+    /// Counts every start of a wait on this server, so that a lower number means a longer wait.
     turns: Arc<AtomicU64>,
     waiting_since: Arc<AtomicU64>,
 }
@@ -34,12 +34,12 @@ pub struct Connection {
 const AT_WORK: u64 = 0;
 
 impl Connection {
-    /// From now on the client is waited for: to ask, or to take its answer.
+    /// Records that the session waits for the client to send or to read.
     pub fn waits(&self) {
         self.waiting_since.store(self.turns.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// From now on the client waits for its answer, and keeps its connection.
+    /// Records that the client waits for its answer, so that it keeps its connection.
     pub fn works(&self) {
         self.waiting_since.store(AT_WORK, Ordering::Relaxed);
     }
@@ -50,14 +50,14 @@ impl Connection {
 }
 
 impl<O> Connections<O> {
-    /// So many connections, all free.
+    /// Room for this many connections.
     pub fn new(most: usize) -> Self {
         let turns = Arc::new(AtomicU64::new(AT_WORK + 1));
         Self { most, sessions: JoinSet::new(), taken: HashMap::new(), turns }
     }
 
-    /// A free connection, if need be by ending the session that has waited for its client the longest. None
-    /// if every client waits for its answer.
+    /// A free connection. If needed, this ends the session that has waited longest for its client. Returns
+    /// none if every client waits for its answer.
     pub fn free(&mut self) -> Option<Connection> {
         if self.taken.len() >= self.most && !self.evict(|_| true) {
             return None;
@@ -68,12 +68,13 @@ impl<O> Connections<O> {
         Some(connection)
     }
 
-    /// How many come from there.
+    /// The number of connections with such an origin.
     pub fn count(&self, is_from: impl Fn(&O) -> bool) -> usize {
         self.taken.values().filter(|taken| is_from(&taken.origin)).count()
     }
 
-    /// Ends the session that has waited for its client the longest, of those from there. False if none of them waits.
+    /// Ends the session with such an origin that has waited longest for its client. Returns false if none of
+    /// them waits.
     pub fn evict(&mut self, is_from: impl Fn(&O) -> bool) -> bool {
         let waiting = self.taken.iter().filter_map(|(id, taken)| {
             let since = taken.connection.waiting_since();
@@ -95,7 +96,7 @@ impl<O> Connections<O> {
         self.taken.insert(session.id(), Taken { origin, connection, session });
     }
 
-    /// Waits until a session ends, and frees its connection. For ever, while there is none.
+    /// Waits until a session ends, and frees its connection. Waits forever if there is none.
     pub async fn vacated(&mut self) {
         match self.sessions.join_next_with_id().await {
             Some(ended) => self.vacate(ended),

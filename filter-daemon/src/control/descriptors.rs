@@ -1,4 +1,4 @@
-//! Descriptors that go from one process to another beside a number.
+//! Sends descriptors from one process to another, together with a number.
 
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -10,10 +10,10 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-/// More than are ever sent.
+/// More descriptors than are ever sent at once.
 const MOST: usize = 8;
 
-/// Sends these beside a number.
+/// Sends these descriptors and a number.
 pub fn send(stream: &UnixStream, number: u64, descriptors: &[OwnedFd]) -> io::Result<()> {
     let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
@@ -25,7 +25,7 @@ pub fn send(stream: &UnixStream, number: u64, descriptors: &[OwnedFd]) -> io::Re
     Ok(())
 }
 
-/// Receives them; nothing else may have been sent before.
+/// Receives them. They must be the first message.
 pub fn receive(stream: &UnixStream) -> io::Result<(u64, Vec<OwnedFd>)> {
     let mut number = [0; 8];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];

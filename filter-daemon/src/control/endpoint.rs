@@ -1,28 +1,27 @@
-//! Where the daemon listens, and how long its silence is borne.
+//! The address of a daemon, and how long it may be silent.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a client waits for a daemon that does not answer, unless it is told otherwise.
+/// How long a client waits for an answer by default.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A daemon, as a client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its control socket.
     pub socket: PathBuf,
-    /// How long it may be silent; for ever if none.
+    /// How long it may be silent; without a limit if none.
     pub timeout: Option<Duration>,
 }
 
 impl Endpoint {
-    /// Half of the patience: after that much silence the daemon is asked for a sign of life, which may take the rest.
+    /// Half of the timeout. After this much silence, the client sends a ping, which may take the other half.
     pub(super) fn half(&self) -> Option<Duration> {
         self.timeout.map(|timeout| timeout / 2)
     }
 }
 
-/// The daemon that listens there, and the usual patience.
+/// The daemon at this socket, with the default timeout.
 impl From<&Path> for Endpoint {
     fn from(socket: &Path) -> Self {
         Self { socket: socket.to_owned(), timeout: Some(TIMEOUT) }

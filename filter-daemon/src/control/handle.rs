@@ -1,5 +1,5 @@
-//! A file of the socket's, held by a descriptor: what is done to it is done to no other file, whatever somebody who may
-//! write to its directory puts in its place meanwhile.
+//! A file held by a descriptor. All changes go to this file, even if a user with write access to the
+//! directory replaces it meanwhile.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -12,21 +12,21 @@ use nix::fcntl::{AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::{Gid, Uid, fchownat, geteuid};
 
-/// What was found at a path.
+/// The file that was found at a path.
 pub struct Handle(OwnedFd);
 
 impl Handle {
-    /// Holds the socket that we have just made there.
+    /// Holds the socket that this process has just made.
     pub fn of_our_socket(path: &Path) -> io::Result<Self> {
         Self::of(path, SFlag::S_IFSOCK, geteuid())
     }
 
-    /// Holds the socket there, which is this user's already, or that we have just made.
+    /// Holds the socket there, which belongs to this user already or was just made.
     pub fn of_socket_for(path: &Path, user: Uid) -> io::Result<Self> {
         Self::of(path, SFlag::S_IFSOCK, user).or_else(|_| Self::of_our_socket(path))
     }
 
-    /// Holds the directory that we have just made there.
+    /// Holds the directory that this process has just made.
     pub fn of_our_directory(path: &Path) -> io::Result<Self> {
         Self::of(path, SFlag::S_IFDIR, geteuid())
     }
@@ -41,13 +41,13 @@ impl Handle {
         Ok(Self(handle))
     }
 
-    /// A descriptor that only names a file cannot be asked to change its mode, but its own name can.
+    /// Changes the mode through /proc, because a descriptor with `O_PATH` does not allow it.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         let name = format!("/proc/self/fd/{}", self.0.as_raw_fd());
         fs::set_permissions(name, Permissions::from_mode(mode))
     }
 
-    /// Gives it to a user, or to a group, or to both.
+    /// Changes the owner, the group or both.
     pub fn give(&self, user: Option<Uid>, group: Option<Gid>) -> Result<(), Errno> {
         fchownat(&self.0, "", user, group, AtFlags::AT_EMPTY_PATH)
     }

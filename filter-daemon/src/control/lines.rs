@@ -1,4 +1,4 @@
-//! Lines out of a socket, none longer than a limit, none waited for without end.
+//! Reads lines from a socket, with a limit on their length and on the time that each may take.
 
 use std::io;
 use std::time::Duration;
@@ -6,13 +6,12 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::time::timeout;
 
-/// What is read ahead for each client.
+/// How many bytes are read ahead for each client.
 const READ_AHEAD: usize = 16 * 1024;
 
-/// A line buffer that grew beyond this is given back once its line is dealt with.
+/// A buffer that grew beyond this size shrinks after its line.
 const KEPT: usize = 64 * 1024;
 
-/// Reads line after line.
 pub struct Lines<R> {
     from: BufReader<R>,
     line: Vec<u8>,
@@ -25,9 +24,8 @@ pub struct Lines<R> {
 pub enum Broken {
     /// It is longer than the limit.
     TooLong,
-    /// It began, and did not end in time.
+    /// It began, but did not end in time.
     TooSlow,
-    /// The socket failed.
     Failed(io::Error),
 }
 
@@ -37,20 +35,20 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { from: BufReader::with_capacity(READ_AHEAD, from), line: Vec::new(), longest, patience }
     }
 
-    /// Where they came from. What was read ahead is lost.
+    /// The source of the lines. Bytes that were read ahead are lost.
     pub fn into_inner(self) -> R {
         self.from.into_inner()
     }
 
-    /// Waits for the next line, as long as it takes, and gives it without its end. What stands between the
-    /// last line end and the end of the stream is a line too.
+    /// Waits for the next line without a time limit, and returns it without its end. Bytes between the last
+    /// line end and the end of the stream are a line, too.
     pub async fn next(&mut self) -> Result<Option<&[u8]>, Broken> {
         self.line.clear();
         self.line.shrink_to(KEPT);
         if self.from.fill_buf().await.map_err(Broken::Failed)?.is_empty() {
             return Ok(None);
         }
-        // One byte more than a whole line: then a line that fills it is known to be too long.
+        // One byte more than a complete line, so that a line that is too long is recognised.
         let mut bounded = (&mut self.from).take(self.longest as u64 + 2);
         match timeout(self.patience, bounded.read_until(b'\n', &mut self.line)).await {
             Err(_) => return Err(Broken::TooSlow),

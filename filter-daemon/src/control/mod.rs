@@ -1,9 +1,11 @@
-//! The control socket: how `filterd add` in one process asks the filterd in another.
+//! The control socket, through which `filterd add` and other commands reach the daemon.
 //!
-//! [`wire`] is what travels. The daemon's end: [`server`] lets clients in, `session` talks with each: `parse` makes
-//! messages of its lines, which go to the owner of state as [`Call`]s once they are checked, and `answer` makes lines
-//! of the replies; `audit` logs who had what changed; `watching` tells those who watch what the log is told, `watchers` logs who they are, and
-//! [`sources`] sums up whose drops they are told. The command line's end is [`client`].
+//! [`wire`] defines the messages. In the daemon, [`server`] accepts clients, and `session` serves each of
+//! them. `parse` reads requests, which go to the owner as [`Call`]s after a check, and `answer` writes
+//! replies.
+//!
+//! `audit` logs who changed what. `watching` sends log events to clients that watch, `watchers` logs who they
+//! are, and [`sources`] sums up drops by source. The command line uses [`client`].
 
 mod admission;
 mod answer;
@@ -37,5 +39,5 @@ pub use watchers::VERB as WATCHED;
 pub use watching::Watching;
 pub use wire::{Asked, Call};
 
-/// How a client learns what became of its request.
+/// The channel for the result of a request.
 pub type ReplyTo<R> = tokio::sync::oneshot::Sender<Result<R, wire::Failure>>;

@@ -1,14 +1,14 @@
-//! From a line of the socket to a message, or to what is wrong with it.
+//! Parses a line of the socket into a message, or describes the error.
 
 use super::wire::{Failure, Line, Message};
 use crate::text::printable;
 
-/// What is asked in one line, without its end.
+/// The message in one line, without its line end.
 pub fn message(line: &[u8]) -> Result<Message, Failure> {
     self::line(line).map(|line| line.message)
 }
 
-/// The same, with what is said of whoever asks.
+/// The message, with the SSH connection of its sender.
 pub fn line(line: &[u8]) -> Result<Line, Failure> {
     serde_json::from_slice(line).map_err(|error| invalid(line, &error))
 }

@@ -1,7 +1,12 @@
-//! Where a daemon keeps its pins, noted in the lock file beside its socket: whoever finds nobody at the socket can tell
-//! whether the filter was left at work. Beside it stands whether live entries were lost, where nothing in the state directory
-//! can say it, since that was removed or its disk takes nothing; whether a reload is on trial; and that the filter is attached,
-//! so that a start that finds none knows that it was taken off meanwhile. The file is open from the beginning.
+//! Notes for later processes, in the lock file beside the socket. They hold:
+//!
+//! - where the pins are, so that a client without a daemon can tell whether the filter was left running;
+//! - since when live entries were not on disk, if the state directory cannot record it, because it was
+//!   removed or its disk refuses writes;
+//! - whether a reload is on trial;
+//! - where the filter is attached, so that a start without a filter knows that it was detached meanwhile.
+//!
+//! The file stays open from the start of the daemon.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,14 +20,16 @@ use nix::fcntl::OFlag;
 
 use crate::lock::Holder;
 
-/// Between the path, since when live entries were not on disk (in seconds since 1970, or nothing), what is said of a trial (or
-/// nothing), and where the filter was attached (or nothing). No path has such a character in it.
+/// Separates the fields. No path contains this character.
+///
+/// The fields are: the path, since when live entries were not on disk (in seconds since 1970), the state of a
+/// trial, and where the filter was attached. All but the path may be empty.
 const END: u8 = b'\0';
 
-/// A path, a number, a word on a trial, and the names of a boot and a network namespace.
+/// Room for a path, a number, the state of a trial, and the names of a boot and a network namespace.
 const LONGEST: usize = 16 * 1024;
 
-/// What is noted, one thing beside the other.
+/// All notes of a file.
 #[derive(Clone, Debug, Default)]
 struct Noted {
     pins: Vec<u8>,
@@ -31,19 +38,19 @@ struct Noted {
     attached: Option<String>,
 }
 
-/// Notes it, for when this daemon is dead. `unsaved` says since when live entries of an earlier one were not on disk, until
-/// that is noted elsewhere. What is noted of a trial stays, and of a filter that is attached, if its pins are these.
+/// Writes the notes of a start. `unsaved` says since when live entries of an earlier filterd were not on
+/// disk, until that is recorded elsewhere. Notes about a trial stay, and those about an attached filter, if
+/// its pins are the same.
 pub fn write(claim: &File, pins: &Path, unsaved: Option<u64>) -> io::Result<()> {
     let _alone = alone();
     let pins = std::path::absolute(pins)?.into_os_string().into_vec();
-    // One that was opened by an earlier filterd cannot be read.
+    // A file that an earlier filterd opened cannot be read.
     let before = Noted::of(&read_from(claim).unwrap_or_default());
     let attached = before.attached.filter(|_| before.pins == pins);
     Noted { pins, unsaved, trial: before.trial, attached }.write(claim)
 }
 
-/// Notes since when live entries are not on disk, where nothing else can say it, or that all are; what is noted of earlier ones
-/// counts from then.
+/// Records since when live entries are not on disk, or that all are. An earlier time stays.
 pub fn write_unsaved(claim: &File, since: Option<u64>) -> io::Result<()> {
     let _alone = alone();
     let before = Noted::of(&read_from(claim)?);
@@ -51,19 +58,20 @@ pub fn write_unsaved(claim: &File, since: Option<u64>) -> io::Result<()> {
     Noted { unsaved, ..before }.write(claim)
 }
 
-/// Notes what is to be said of a trial if its record in the state directory is not found, or that there is none.
+/// Records the state of a trial, or that there is none. It is used if the state directory has no record of
+/// the trial.
 pub fn write_trial(claim: &File, trial: Option<&str>) -> io::Result<()> {
     let _alone = alone();
     Noted { trial: trial.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
 }
 
-/// Notes where the filter is attached, or that it is not.
+/// Records where the filter is attached, or that it is not.
 pub fn write_attached(claim: &File, place: Option<&str>) -> io::Result<()> {
     let _alone = alone();
     Noted { attached: place.map(str::to_owned), ..Noted::of(&read_from(claim)?) }.write(claim)
 }
 
-/// The filter whose pins these are was taken off, as was wanted.
+/// Records that the filter with these pins was detached on purpose.
 pub fn detached(socket: &Path, pins: &Path) -> io::Result<()> {
     let Some(noted) = read_all(socket)?.map(|noted| Noted::of(&noted)) else { return Ok(()) };
     if noted.attached.is_none() || noted.pins != std::path::absolute(pins)?.into_os_string().into_vec() {
@@ -74,7 +82,7 @@ pub fn detached(socket: &Path, pins: &Path) -> io::Result<()> {
     Noted { attached: None, ..noted }.write(&claim)
 }
 
-/// The owner and the journal's thread note things in one file: what the one reads before is what the other has written.
+/// Locks the file within this process, because the owner and the journal's thread both read and rewrite it.
 fn alone() -> MutexGuard<'static, ()> {
     static NOTING: Mutex<()> = Mutex::new(());
     NOTING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -110,23 +118,23 @@ fn read_from(claim: &File) -> io::Result<Vec<u8>> {
     Ok(noted)
 }
 
-/// What was noted last, if anything was.
+/// The pin directory that was recorded last, if any.
 pub fn read(socket: &Path) -> io::Result<Option<PathBuf>> {
     let noted = read_all(socket)?.map(|noted| Noted::of(&noted));
     Ok(noted.map(|noted| OsString::from_vec(noted.pins).into()))
 }
 
-/// Since when live entries were not on disk when the last one here ended, if it was so.
+/// Since when live entries were not on disk when the last filterd here ended, if that was so.
 pub fn unsaved(socket: &Path) -> Option<u64> {
     Noted::of(&read_all(socket).ok()??).unsaved
 }
 
-/// What the last one here has noted of a trial, if there was one.
+/// The last record of a trial, if there was one.
 pub fn trial(socket: &Path) -> Option<String> {
     Noted::of(&read_all(socket).ok()??).trial
 }
 
-/// Where the filter of the last one here with these pins was attached, if it was, and nobody has said that it is not.
+/// The place where the last filterd with these pins had its filter attached, unless it was detached since.
 pub fn attached(socket: &Path, pins: &Path) -> Option<String> {
     let noted = Noted::of(&read_all(socket).ok()??);
     let is_there = noted.pins == std::path::absolute(pins).ok()?.into_os_string().into_vec();
@@ -142,7 +150,7 @@ fn read_all(socket: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The filterd that has the place of this socket, as far as we may see that.
+/// The process that holds the place of this socket, if this user may see it.
 pub fn whose(socket: &Path) -> Option<u32> {
     Holder::of(&beside(socket)).map(|holder| holder.pid)
 }

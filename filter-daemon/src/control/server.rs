@@ -1,4 +1,4 @@
-//! The daemon's end of the control socket: lets clients in, and gives each its own session.
+//! The daemon's end of the control socket: accepts clients, and gives each a session.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -25,12 +25,11 @@ use super::wire::{Call, Failure};
 use crate::lock::Lock;
 use crate::text::Explanation;
 
-/// What clients may use up of the daemon.
+/// Limits on the daemon's resources that clients may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Clients at once. Each may make the daemon hold one line and its targets, a few MiB.
+    /// The most clients at once. Each may make the daemon hold one line and its targets, a few MiB.
     pub clients: usize,
-    /// How long one client may take.
     pub patience: Patience,
 }
 
@@ -40,20 +39,20 @@ impl Default for Limits {
     }
 }
 
-/// A socket that listens; clients that come before [`serve`](Self::serve) wait.
+/// A socket that listens. Clients that connect before [`serve`](Self::serve) wait.
 pub struct Server {
-    // Before the listener, so that the file is gone before connections are refused.
+    // Before the listener, so that the file is removed before connections are refused.
     file: SocketFile,
     listener: UnixListener,
     limits: Limits,
-    /// Who started this.
+    /// The user who started the daemon.
     starter: u32,
     successors: Option<mpsc::Sender<UnixStream>>,
     askers: Option<mpsc::Sender<String>>,
     watching: Watching,
 }
 
-/// What another daemon needs to listen in this one's place.
+/// The parts of this server that another daemon needs to listen in its place.
 pub struct Handle {
     listener: OwnedFd,
     claim: OwnedFd,
@@ -75,7 +74,7 @@ impl Server {
         })
     }
 
-    /// Listens in the place of another daemon, which has handed it over: clients that wait there are served.
+    /// Listens in place of another daemon, which has passed its socket. Clients that wait there are served.
     pub fn handed_over(path: &Path, listener: OwnedFd, claim: OwnedFd) -> io::Result<Self> {
         let listener = std::os::unix::net::UnixListener::from(listener);
         listener.set_nonblocking(true)?;
@@ -92,42 +91,42 @@ impl Server {
         })
     }
 
-    /// The other daemon has gone: the file of the socket is ours.
+    /// Takes the file of the socket, because the other daemon has ended.
     pub fn take(&self) {
         self.file.take();
     }
 
-    /// Tells `successors` of clients that are to take this daemon's place.
+    /// Sends connections of clients that will replace this daemon to `successors`.
     #[must_use]
     pub fn with_successors(self, successors: mpsc::Sender<UnixStream>) -> Self {
         Self { successors: Some(successors), ..self }
     }
 
-    /// Tells `askers` by which SSH connections those who ask say to have come.
+    /// Sends the SSH connections that clients report to `askers`.
     #[must_use]
     pub fn with_askers(self, askers: mpsc::Sender<String>) -> Self {
         Self { askers: Some(askers), ..self }
     }
 
-    /// Those who watch are told what `watching` is told.
+    /// Sends the events of `watching` to clients that watch.
     #[must_use]
     pub fn with_watching(self, watching: Watching) -> Self {
         Self { watching, ..self }
     }
 
-    /// What another daemon needs to listen in this one's place.
+    /// The parts that another daemon needs to listen in place of this one.
     pub fn handle(&self) -> io::Result<Handle> {
         let (claim, is_handed_over) = self.file.share()?;
         Ok(Handle { listener: self.listener.as_fd().try_clone_to_owned()?, claim, is_handed_over })
     }
 
-    /// The same with other limits.
+    /// The same server with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Serves clients until it is dropped; then their connections close and the socket's file goes.
+    /// Serves clients until it is dropped. Then their connections close, and the socket's file is removed.
     pub async fn serve(self, calls: mpsc::Sender<Call>) {
         let (user, group) = (geteuid().as_raw(), self.file.group());
         let admission = Admission { user, group, starter: self.starter };
@@ -139,7 +138,7 @@ impl Server {
         let mut connections = Connections::new(self.limits.clients);
         loop {
             tokio::select! {
-                // Whoever comes once the socket is another daemon's is for that one.
+                // Clients that connect after the handover belong to the other daemon.
                 accepted = self.listener.accept(), if !self.file.is_handed_over() => match accepted {
                     Ok((stream, _)) => welcome(stream, admission, &mut connections, &context),
                     Err(error) => recover(&error, &context.complaints).await,
@@ -152,38 +151,38 @@ impl Server {
 }
 
 impl Handle {
-    /// Both descriptors: of what listens, and of what is locked.
+    /// Copies of both descriptors: the listening socket and the lock.
     pub fn share(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([self.listener.try_clone()?, self.claim.try_clone()?])
     }
 
-    /// Notes what the next one to listen here, and whoever finds nobody, is to know.
+    /// Writes the notes of a start, for later processes.
     pub fn note(&self, pins: &Path, unsaved: Option<u64>) -> io::Result<()> {
         pins_note::write(&self.claim.try_clone()?.into(), pins, unsaved)
     }
 
-    /// Notes since when live entries are not on disk, where nothing else can say it, or that all are.
+    /// Records since when live entries are not on disk, if nothing else can, or that all are.
     pub fn note_unsaved(&self, since: Option<u64>) -> io::Result<()> {
         pins_note::write_unsaved(&self.claim.try_clone()?.into(), since)
     }
 
-    /// Notes what is to be said of a trial whose record is not found.
+    /// Records the state of a trial, in case its own record is lost.
     pub fn note_trial(&self, trial: Option<&str>) -> io::Result<()> {
         pins_note::write_trial(&self.claim.try_clone()?.into(), trial)
     }
 
-    /// Notes where the filter is attached, or that it is not.
+    /// Records where the filter is attached, or that it is not.
     pub fn note_attached(&self, place: Option<&str>) -> io::Result<()> {
         pins_note::write_attached(&self.claim.try_clone()?.into(), place)
     }
 
-    /// The file of the socket is another's now, and stays.
+    /// Records that the file of the socket belongs to another daemon, so that it is not removed.
     pub fn is_handed_over(&self) {
         self.is_handed_over.store(true, Ordering::Relaxed);
     }
 }
 
-/// Gives a client its connection, or tells it why there is none.
+/// Gives a client a connection, or sends it the reason why there is none.
 fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connections, context: &Context) {
     let admitted = Peer::of(&stream).map_err(|error| Failure::PermissionDenied(error.to_string().into()));
     match admitted.and_then(|peer| admission.admits(&peer).map(|()| peer)) {
@@ -204,14 +203,14 @@ fn welcome(stream: UnixStream, admission: Admission, connections: &mut Connectio
     }
 }
 
-/// The buffer of a fresh connection takes a short line at once; nobody is waited for.
+/// Sends the reason without waiting. The buffer of a fresh connection takes a short line at once.
 fn turn_away(stream: UnixStream, failure: &Failure, context: &Context) {
     context.complaints.about(failure.explanation());
-    // A client that is gone already needs no reason.
+    // A client that has disconnected needs no reason.
     let _ = stream.into_std().and_then(|mut stream| stream.write(&answer::failure(failure)));
 }
 
-/// Out of descriptors or memory: some come free when other clients leave.
+/// Waits after a lack of descriptors or memory, until other clients have left.
 async fn recover(error: &io::Error, complaints: &Complaints) {
     complaints.about(format_args!("cannot accept a client: {error}"));
     sleep(Duration::from_millis(100)).await;

@@ -1,4 +1,4 @@
-//! One client, from its first line to its last: requests in, answers out, in the same order.
+//! One client, from its first line to its last. Answers are sent in the order of the requests.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -22,18 +22,18 @@ use super::wire::{Answers, Asked, Call, Counts, Deed, Failure, LONGEST_LINE, Lin
 use super::{answer, parse, watchers};
 use crate::text::Explanation;
 
-/// What whoever asks is told when nobody answers any more: nothing was done.
+/// The error if the owner has ended. The request was not carried out.
 pub const STOPPING: &str = "filterd is stopping";
 
-/// Drops that are written at once.
+/// How many drops are sent at once.
 const MOST_AT_ONCE: usize = 64;
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// To send a line it has begun.
+    /// To send a line that it has begun.
     pub line: Duration,
-    /// To take a line of its answer.
+    /// To read a line of its answer.
     pub answer: Duration,
 }
 
@@ -43,43 +43,42 @@ impl Default for Patience {
     }
 }
 
-/// What a session needs besides its client.
+/// The parts of the daemon that a session needs.
 #[derive(Clone)]
 pub struct Context {
-    /// To the owner of state.
+    /// Sends requests to the owner of the state.
     pub calls: mpsc::Sender<Call>,
-    /// To the same, with those who are to take this daemon's place.
+    /// Sends connections of clients that will replace this daemon to the owner.
     pub successors: Option<mpsc::Sender<UnixStream>>,
-    /// To the same, with what whoever asks has come by.
+    /// Sends the SSH connections of clients to the owner.
     pub askers: Option<mpsc::Sender<String>>,
-    /// How long the client may take.
     pub patience: Patience,
-    /// Where its faults are noted.
+    /// Logs faults of the client.
     pub complaints: Complaints,
-    /// Where the changes it asks for are noted.
+    /// Logs changes that the client requests.
     pub audit: Audit,
-    /// From where those who watch are told.
+    /// The source of events for clients that watch.
     pub watching: Watching,
 }
 
-/// Who is at the other end, and who tells what they did.
+/// The client at the other end.
 pub struct Client {
-    /// As the kernel tells it.
+    /// The process, according to the kernel.
     pub peer: Peer,
-    /// May it put another filterd in the place of this one?
+    /// Whether it may replace this filterd by another one.
     pub may_replace: bool,
-    /// As the log tells it.
+    /// Logs the changes that it requests.
     pub witness: Witness,
 }
 
 impl Client {
-    /// Root reads what it likes by other means, too.
+    /// Root may see complete frames, because it can read them by other means, too.
     fn depth(&self) -> Depth {
         if self.peer.user == 0 { Depth::Whole } else { Depth::Headers }
     }
 }
 
-/// Talks with one client until either side has had enough.
+/// Serves one client until either side ends the connection.
 pub async fn hold(stream: UnixStream, client: Client, connection: Connection, context: Context) {
     let (from, to) = stream.into_split();
     let lines = Lines::new(from, LONGEST_LINE, context.patience.line);
@@ -87,7 +86,7 @@ pub async fn hold(stream: UnixStream, client: Client, connection: Connection, co
     match session.run(lines).await {
         Ok(None) => {}
         Ok(Some(from)) => session.hand_on(from).await,
-        // It was interrupted: its own business.
+        // An interrupted client is no fault.
         Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {}
         Err(error) => session.context.complaints.about(format_args!("lost a client: {error}")),
     }
@@ -98,12 +97,12 @@ struct Session {
     client: Client,
     connection: Connection,
     context: Context,
-    /// Who the client is, once that was asked.
+    /// The identity of the client, once it was looked up.
     asker: Option<Asker>,
 }
 
 impl Session {
-    /// Answers until the client has had enough, or is to have the whole line for something else.
+    /// Answers until the client ends, or until it takes over the connection for another purpose.
     async fn run(&mut self, mut lines: Lines<OwnedReadHalf>) -> io::Result<Option<OwnedReadHalf>> {
         loop {
             self.connection.waits();
@@ -134,7 +133,8 @@ impl Session {
         }
     }
 
-    /// Tells what happens until enough has, or the client leaves or says anything else: then it has had enough. Is it still there?
+    /// Sends events until the limit is reached, or the client ends or sends another line. Returns whether the
+    /// client is still connected.
     async fn watch(&mut self, request: &Request, lines: &mut Lines<OwnedReadHalf>) -> io::Result<bool> {
         let mut watcher = match self.context.watching.watch(request) {
             Ok(watcher) => watcher,
@@ -202,7 +202,7 @@ impl Session {
         self.tell(&[Reply { lost, ..Reply::new() }], false).await.map(|()| true)
     }
 
-    /// One who watches takes a line when it likes; meanwhile it may have to make room for others.
+    /// Sends replies without a time limit. Meanwhile the connection may be closed to make room for others.
     async fn tell(&mut self, replies: &[Reply], continues: bool) -> io::Result<()> {
         let lines: Vec<u8> = replies.iter().flat_map(|reply| answer::line(reply, continues)).collect();
         self.connection.waits();
@@ -211,15 +211,16 @@ impl Session {
         written
     }
 
-    /// The owner of state talks with this client from here on.
+    /// Passes the connection to the owner of the state.
     async fn hand_on(self, from: OwnedReadHalf) {
         if let (Some(successors), Ok(stream)) = (&self.context.successors, self.to.reunite(from)) {
-            // If nobody takes it, it closes.
+            // If it is not accepted, it closes.
             _ = successors.send(stream).await;
         }
     }
 
-    /// After a line without an end nothing that follows can be trusted to be a request.
+    /// Refuses the client. After a line without an end, the following bytes cannot be trusted to be a
+    /// request.
     async fn hang_up(&mut self, broken: Broken) -> io::Result<()> {
         let message = match broken {
             Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: send several"),
@@ -229,10 +230,11 @@ impl Session {
         self.refuse(&Failure::InvalidRequest(message.into())).await
     }
 
-    /// The owner of state hears it before what is asked.
+    /// Reports the SSH connection before the request itself.
     fn tell_came_by(&self, words: Option<String>) {
         if let (Some(words), Some(askers)) = (words, &self.context.askers) {
-            // Where very many ask at once, the first are enough: theirs is the same most of the time.
+            // If the channel is full, this one is dropped. Most requests at once come over the same
+            // connection.
             _ = askers.try_send(words);
         }
     }
@@ -278,7 +280,7 @@ impl Session {
     }
 }
 
-/// What comes next there; for ever nothing, where nothing is wanted.
+/// The next item, or never if the client does not want any.
 async fn next<T: Clone>(from: &mut Option<broadcast::Receiver<T>>) -> Result<T, RecvError> {
     match from {
         Some(from) => from.recv().await,
@@ -293,7 +295,7 @@ fn in_full(seen: &Seen, request: &Request, depth: Depth) -> Drop {
 }
 
 impl Answers for Session {
-    /// Asks the owner of state, and again for each further page.
+    /// Sends the request to the owner, and again for each further page.
     async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
         if M::IS_ROOTS && !self.client.may_replace {
             let message = "only root may put another filterd in the place of this one";

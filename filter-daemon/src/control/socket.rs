@@ -1,4 +1,4 @@
-//! The socket's file: claimed, opened to its group, and gone when the daemon is.
+//! The socket's file: claims the path, opens it to its group, and removes it at the end.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -21,26 +21,23 @@ use crate::accounts;
 use crate::lock::{Lock, NotLocked, Place, Taken};
 use crate::text::{Explain, printable};
 
-/// Members of this group may talk to the daemon.
+/// Members of this group may send requests to the daemon.
 pub const GROUP: &str = "filterd";
 
-/// Why the daemon cannot be reached at this path.
+/// Why the daemon cannot listen at this path.
 #[derive(Debug, Error)]
 pub enum SocketError {
-    /// Another daemon is there.
     #[error(transparent)]
     Taken(#[from] Taken),
-    /// Something that is no socket is there.
+    /// A file that is no socket exists there.
     #[error("{} exists and is no socket", printable::path(.0))]
     NoSocket(PathBuf),
     /// The file system refused.
     #[error("cannot {what} {}: {error}", printable::path(path))]
     Failed {
-        /// What was attempted.
         what: &'static str,
-        /// On what.
         path: PathBuf,
-        /// Why it failed.
+        /// The error of the system.
         error: io::Error,
     },
 }
@@ -63,13 +60,13 @@ impl Explain for SocketError {
 /// A claimed path. Dropping it removes the socket's file.
 pub struct SocketFile {
     path: PathBuf,
-    /// Device and inode of the file, so that nobody else's is removed.
+    /// Device and inode of the file, so that no other file is removed.
     identity: (u64, u64),
-    /// Whose members may ask.
+    /// The group whose members may send requests.
     group: u32,
     /// Held as long as this daemon lives, and released by the kernel even if it is killed.
     claim: Lock,
-    /// The file is another daemon's now.
+    /// Whether the file belongs to another daemon now.
     is_handed_over: Arc<AtomicBool>,
 }
 
@@ -96,29 +93,29 @@ impl SocketFile {
         ))
     }
 
-    /// The path that another daemon has claimed, and goes on with until [`take`](Self::take).
+    /// A path that another daemon has claimed, and keeps until [`take`](Self::take).
     pub fn handed_over(path: &Path, claim: Lock) -> io::Result<Self> {
         let file = fs::symlink_metadata(path)?;
         let (identity, group) = ((file.dev(), file.ino()), file.gid());
         Ok(Self { path: path.to_owned(), identity, group, claim, is_handed_over: Arc::new(true.into()) })
     }
 
-    /// Is it another daemon's?
+    /// Whether it belongs to another daemon.
     pub fn is_handed_over(&self) -> bool {
         self.is_handed_over.load(Ordering::Relaxed)
     }
 
-    /// It is ours alone.
+    /// Records that it belongs to this daemon alone.
     pub fn take(&self) {
         self.is_handed_over.store(false, Ordering::Relaxed);
     }
 
-    /// The claim, and where it is noted that both are another's.
+    /// A copy of the claim, and the flag that both belong to another daemon.
     pub fn share(&self) -> io::Result<(OwnedFd, Arc<AtomicBool>)> {
         Ok((self.claim.share()?, Arc::clone(&self.is_handed_over)))
     }
 
-    /// Whose members may ask.
+    /// The group whose members may send requests.
     pub fn group(&self) -> u32 {
         self.group
     }
@@ -137,7 +134,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Creates what is missing of the directory, open to all: the socket's own mode decides who may ask.
+/// Creates the missing directories, accessible to all, because the socket's own mode decides who may connect.
 fn make_parent(path: &Path) -> io::Result<()> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists())
     else {
@@ -147,7 +144,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
     Handle::of_our_directory(parent)?.set_mode(0o755)
 }
 
-/// Locks a file beside the socket: of two daemons that start at once, one must lose.
+/// Locks a file beside the socket, so that of two daemons that start at once one fails.
 fn claim(path: &Path) -> Result<Lock, SocketError> {
     let lock = lock_of(path);
     let failed = |what| move |error| SocketError::Failed { what, path: lock_of(path), error };
@@ -165,12 +162,12 @@ fn lock_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whose it is takes long to find out, and is asked only by who gives up.
+/// The error without its holder. Finding the holder takes long, so that only a start that gives up does it.
 fn taken(path: &Path) -> SocketError {
     Taken { place: Place::Socket, path: path.to_owned(), holder: None }.into()
 }
 
-/// The same, with who it is.
+/// Adds the holder to the error.
 pub fn told_by_whom(error: SocketError) -> SocketError {
     match error {
         SocketError::Taken(Taken { place, path, holder: None }) => {
@@ -180,7 +177,8 @@ pub fn told_by_whom(error: SocketError) -> SocketError {
     }
 }
 
-/// Follows no link and waits for nobody: in a directory that is not ours anybody may have laid something there.
+/// Opens the lock file without following links or blocking, because in a directory of others anyone may have
+/// put something there.
 fn open_lock(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let mut how = OpenOptions::new();
@@ -193,7 +191,7 @@ fn open_lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes the socket that a killed daemon left behind. Anything else is left alone.
+/// Removes the socket that a killed daemon left behind, and no other file.
 fn remove_stale(path: &Path) -> Result<(), SocketError> {
     let failed = |what| move |error| SocketError::Failed { what, path: path.to_owned(), error };
     match fs::symlink_metadata(path) {
@@ -206,12 +204,12 @@ fn remove_stale(path: &Path) -> Result<(), SocketError> {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(failed("remove the stale"))
         }
-        // Whether it answers or is too busy to: somebody listens.
+        // A process listens there, whether it answers or is too busy.
         _ => Err(taken(path)),
     }
 }
 
-/// Gives the socket to the group, if there is one, and then opens it to the group.
+/// Gives the socket to the group, if it exists, and then opens it to the group.
 fn open_to_group(path: &Path) -> io::Result<()> {
     let socket = Handle::of_our_socket(path)?;
     match accounts::group(GROUP) {
@@ -232,9 +230,9 @@ fn give_to(socket: &Handle, path: &Path, group: Gid) -> io::Result<()> {
     }
 }
 
-/// Makes the socket that we listen at this user's.
+/// Makes this user the owner of the listening socket.
 pub fn give_socket(path: &Path, user: Uid) -> io::Result<()> {
-    // One that takes the place of another finds that one's socket, which is given already.
+    // After a takeover, the socket of the other daemon is found, which belongs to this user already.
     Ok(Handle::of_socket_for(path, user)?.give(Some(user), None)?)
 }
 
@@ -274,7 +272,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
         let _first = listen(&path).unwrap();
-        // As if the first had claimed its place and not yet bound its socket.
+        // The state after the first has claimed its place, and before it binds its socket.
         fs::remove_file(&path).unwrap();
         assert!(matches!(listen(&path), Err(SocketError::Taken(_))));
     }
@@ -319,7 +317,7 @@ mod tests {
         std::os::unix::fs::symlink(&secret, place.path().join("control.sock.lock")).unwrap();
         assert!(matches!(listen(&path), Err(SocketError::Failed { what: "open", .. })));
         assert!(!secret.exists() && !path.exists());
-        // Nor is what has another name elsewhere taken for one.
+        // A file with another name elsewhere is refused as well.
         fs::remove_file(place.path().join("control.sock.lock")).unwrap();
         fs::write(&secret, "").unwrap();
         fs::hard_link(&secret, place.path().join("control.sock.lock")).unwrap();
@@ -332,7 +330,7 @@ mod tests {
         let (path, secret) = (place.path().join("control.sock"), place.path().join("secret"));
         fs::write(&secret, "").unwrap();
         fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-        // As if the socket's directory were somebody's who puts a link in its place once it is bound.
+        // Another user owns the socket's directory, and puts a link in its place once it is bound.
         std::os::unix::fs::symlink(&secret, &path).unwrap();
         assert!(open_to_group(&path).is_err() && give_socket(&path, Uid::from_raw(65534)).is_err());
         let found = fs::metadata(&secret).unwrap();

@@ -1,4 +1,5 @@
-//! Who is dropped most of late: sums of samples' weights, which are estimates, over the seconds before.
+//! Finds the sources that are dropped most, from samples of the last seconds. The sums of weights are
+//! estimates.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -6,17 +7,16 @@ use std::time::{Duration, Instant};
 use super::wire::snapshot::Sampled;
 use super::wire::watch::Drop;
 
-/// Over so many seconds.
+/// The number of seconds that are summed.
 const SECONDS: usize = 10;
 
-/// One of them.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Senders of one second that are told apart: whoever sends one packet in a hundred is among the first of them. What comes
-/// beyond counts for none.
+/// The most sources counted separately in one second. A source with one packet in a hundred is among the
+/// first of them. Packets of further sources are not counted by source.
 const MOST: usize = 2048;
 
-/// What sources stand in order of.
+/// The order of sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     #[default]
@@ -26,7 +26,7 @@ pub enum By {
 }
 
 impl By {
-    /// In words.
+    /// The name of the order.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Packets => "packets",
@@ -35,7 +35,7 @@ impl By {
         }
     }
 
-    /// The one after it.
+    /// The next order in turn.
     pub const fn next(self) -> Self {
         match self {
             Self::Packets => Self::Bytes,
@@ -45,17 +45,17 @@ impl By {
     }
 }
 
-/// What was sampled of late.
+/// The samples of the last seconds.
 #[derive(Debug, Default)]
 pub struct Sources {
     seconds: VecDeque<Second>,
-    /// How late it is.
+    /// The time of the last `go_on`.
     now: Option<Instant>,
-    /// Why nothing is.
+    /// Why there are no samples.
     pub refused: Option<String>,
 }
 
-/// Sums of one second.
+/// The sums of one second.
 #[derive(Debug)]
 struct Second {
     begun: Instant,
@@ -65,7 +65,7 @@ struct Second {
 }
 
 impl Sources {
-    /// So late is it. Where a second has passed since the last one began, the next one has.
+    /// Sets the present time, and begins a new second if the last one is over.
     pub fn go_on(&mut self, now: Instant) {
         self.now = Some(now);
         if self.seconds.back().is_some_and(|second| now.duration_since(second.begun) < SECOND) {
@@ -78,7 +78,7 @@ impl Sources {
         }
     }
 
-    /// A drop of this second; none is noted before one has begun.
+    /// Adds a drop to the present second. Drops before the first second are ignored.
     pub fn note(&mut self, drop: &Drop) {
         let Some(second) = self.seconds.back_mut() else { return };
         second.samples += 1;
@@ -87,18 +87,18 @@ impl Sources {
         add(&mut second.of_reasons, &drop.reason, drop);
     }
 
-    /// How many samples that is.
+    /// The number of samples.
     pub fn samples(&self) -> u64 {
         self.seconds.iter().map(|second| second.samples).sum()
     }
 
-    /// Over how long.
+    /// The time that the samples cover.
     pub fn over(&self) -> Duration {
         let begun = self.seconds.front().map(|second| second.begun);
         begun.zip(self.now).map_or(Duration::ZERO, |(begun, now)| now.duration_since(begun))
     }
 
-    /// All sources, in that order.
+    /// All sources in this order.
     pub fn by_source(&self, by: By) -> Vec<Sampled> {
         let mut rows = sum(self.seconds.iter().map(|second| &second.of_sources));
         match by {
@@ -111,7 +111,8 @@ impl Sources {
         rows
     }
 
-    /// All reasons, the most packets first. No list stands beside one: several lists' packets are dropped for the same.
+    /// All reasons, the most packets first. They have no list, because packets of several lists may be
+    /// dropped for the same reason.
     pub fn by_reason(&self) -> Vec<Sampled> {
         let mut rows = sum(self.seconds.iter().map(|second| &second.of_reasons));
         rows.iter_mut().for_each(|row| row.list = None);

@@ -1,4 +1,4 @@
-//! The server before clients good and bad, with a task in the place of the owner of state.
+//! Tests the server with good and bad clients. A task plays the owner of the state.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -22,7 +22,7 @@ use crate::text::Explanation;
 const PING: &[u8] = b"{\"method\":\"io.filterd.Ping\",\"parameters\":{}}\n";
 const LIST: &[u8] = b"{\"method\":\"io.filterd.List\",\"parameters\":{}}\n";
 
-/// A daemon that listens in a directory of its own.
+/// A daemon that listens in a temporary directory.
 struct Daemon {
     path: PathBuf,
     server: JoinHandle<()>,
@@ -30,7 +30,7 @@ struct Daemon {
     _place: tempfile::TempDir,
 }
 
-/// A reload takes as long as the test wants.
+/// Reloads that end when the test lets them.
 struct Reloads {
     /// A permit for each reload that has begun.
     begun: Semaphore,
@@ -50,7 +50,7 @@ impl Reloads {
 }
 
 impl Daemon {
-    /// One whose owner of state knows that many addresses.
+    /// A daemon whose list has this many addresses.
     fn knowing(addresses: u32, limits: Limits) -> Self {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
@@ -60,7 +60,7 @@ impl Daemon {
         let those = reloads.clone();
         tokio::spawn(async move {
             while let Some(call) = called.recv().await {
-                // A slow request of one client must not keep the owner from the others in this test.
+                // A slow request of one client must not keep the owner from others in this test.
                 tokio::spawn(answer(call, addresses, those.clone()));
             }
         });
@@ -71,7 +71,7 @@ impl Daemon {
         Self::knowing(0, Limits::default())
     }
 
-    /// One whose watchers are told what `watching` is told.
+    /// A daemon that sends the events of `watching`.
     fn watched(watching: Watching) -> Self {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("control.sock");
@@ -143,7 +143,7 @@ async fn answer(call: Call, addresses: u32, reloads: Arc<Reloads>) {
 }
 
 fn give<T>(reply: oneshot::Sender<Result<T, Failure>>, answered: Result<T, Failure>) {
-    // A client may have gone meanwhile.
+    // A client may have disconnected meanwhile.
     let _ = reply.send(answered);
 }
 
@@ -165,7 +165,7 @@ fn number(target: Target) -> u32 {
     target.to_string().parse::<std::net::Ipv4Addr>().unwrap().to_bits()
 }
 
-/// A client that writes what it likes.
+/// A client that may write anything.
 struct Person(BufReader<UnixStream>);
 
 impl Person {
@@ -173,7 +173,7 @@ impl Person {
         self.0.write_all(bytes).await.unwrap();
     }
 
-    /// The next line; none if the daemon has hung up.
+    /// The next line, or none if the daemon has closed the connection.
     async fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         let heard = timeout(Duration::from_secs(20), self.0.read_line(&mut line));
@@ -188,7 +188,7 @@ impl Person {
         format!("{} {}", heard["error"].as_str().expect("an error"), heard["parameters"]["message"])
     }
 
-    /// Takes nothing until the daemon has had enough of that.
+    /// Waits without reading until the daemon closes the connection.
     async fn is_hung_up_on(&self) {
         let hung_up = async {
             while !self.0.get_ref().ready(Interest::READABLE).await.unwrap().is_read_closed() {
@@ -275,7 +275,7 @@ async fn a_line_too_long_is_refused_before_it_ends() {
     let mut client = daemon.client().await;
     let (read, mut write) = client.0.get_mut().split();
     let endless = async {
-        // Far more than the daemon keeps; it hangs up in the middle.
+        // Far more than the daemon buffers; it closes the connection in between.
         for _ in 0..64 {
             if write.write_all(&vec![b'x'; LONGEST_LINE]).await.is_err() {
                 return;
@@ -366,7 +366,7 @@ async fn a_client_that_does_not_take_its_answer_is_dropped() {
     let mut deaf = daemon.client().await;
     deaf.say(LIST).await;
     deaf.is_hung_up_on().await;
-    // Far more than sockets hold was due; the daemon hung up instead of keeping it.
+    // Far more than sockets buffer was due, but the daemon closed the connection instead of keeping it.
     let mut taken = Vec::new();
     _ = deaf.0.read_to_end(&mut taken).await;
     assert!(taken.len() < 4 << 20, "{}", taken.len());
@@ -383,7 +383,7 @@ async fn silent_clients_make_room_for_those_who_speak() {
         silent.push(daemon.client().await);
     }
     for _ in 0..50 {
-        // Speaking makes it the last that has to go.
+        // A client that sends something is the last to be disconnected.
         assert!(good.is_answered().await);
         silent.push(daemon.client().await);
         assert!(silent.last_mut().unwrap().is_answered().await);
@@ -439,7 +439,7 @@ async fn a_watcher_that_reads_too_late_is_told_how_much_is_lost_and_nobody_waits
     let event = |at| wire::watch::Event { at, what: "x".repeat(500), ..Default::default() };
     for at in 0..EVENTS {
         watching.tell(|| event(at));
-        // Its session has a turn now and then, and fills what the socket holds.
+        // The session gets a turn now and then, and fills the buffer of the socket.
         if at % 100 == 0 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! The log of who watches, from when to when. Watchers see others' traffic, so nobody does it unseen.
+//! Logs who watches and for how long. Watchers see the traffic of others, so this is never silent.
 
 use std::time::Instant;
 
@@ -9,14 +9,14 @@ use super::watching::Depth;
 use super::wire::watch::Request;
 use crate::clock;
 
-/// Somebody who watches. The end is logged when it is dropped, however that comes.
+/// A client that watches. Dropping this logs the end, for any reason.
 pub struct WatchLog {
     asker: Asker,
     begun: Instant,
 }
 
 impl WatchLog {
-    /// Logs that it begins.
+    /// Logs that the client begins to watch.
     pub fn begin(asker: Asker, request: &Request, depth: Depth) -> Self {
         let log = Self { asker, begun: clock::instant() };
         log.log(
@@ -26,7 +26,7 @@ impl WatchLog {
         log
     }
 
-    /// Those who watch are not told it: their own begin would be the first event.
+    /// Clients that watch do not get this event. Otherwise their own start would be the first one.
     fn log(&self, what: &str, list: Option<&str>) {
         let Asker { user, uid, login, process, pid } = &self.asker;
         let (login, process) = (login.as_deref(), process.as_deref());
@@ -34,7 +34,7 @@ impl WatchLog {
     }
 }
 
-/// By this word the log knows what watchers are not told.
+/// The log recognises by this verb which events clients that watch do not get.
 pub const VERB: &str = "watch";
 
 fn told(request: &Request, depth: Depth) -> &'static str {

@@ -1,4 +1,5 @@
-//! Those who watch what happens. Nobody waits for them: who is too slow loses events, and is told how many.
+//! Sends events to clients that watch. Nothing waits for them: slow clients lose events, and are told how
+//! many.
 
 use std::sync::Arc;
 
@@ -9,50 +10,51 @@ use super::wire::watch::{Drop as Dropped, Event, Request};
 use crate::clock;
 use crate::text::Explanation;
 
-/// Watchers at once; each may be some MiB behind.
+/// The most clients that watch at once. Each may lag by some MiB.
 const MOST: usize = 8;
 
-/// Events that are kept for those who have not read them yet, a kilobyte each at most times.
+/// How many events are kept for slow clients, mostly a kilobyte each.
 const KEPT: usize = 1024;
 
-/// The same of drops: half a second's of a flood, half a kilobyte each.
+/// How many drops are kept: half a second of a flood, half a kilobyte each.
 const DROPS_KEPT: usize = 4096;
 
-/// Where events go; clones tell the same watchers.
+/// The senders of events. Clones have the same receivers.
 #[derive(Clone, Debug)]
 pub struct Watching {
     events: broadcast::Sender<Event>,
     drops: broadcast::Sender<Arc<Seen>>,
     sampling: watch::Sender<State>,
-    /// Somebody has come to watch drops, or has gone.
+    /// Signals that a client began or ended to watch drops.
     changed: Arc<Notify>,
     places: Arc<Semaphore>,
 }
 
-/// A drop that was told in full, with the first bytes of its frame.
+/// A sampled drop, with the first bytes of its frame.
 #[derive(Debug)]
 pub struct Seen {
-    /// When, as the kernel reckons: in nanoseconds since boot.
+    /// The time by the kernel's clock, in nanoseconds since boot.
     pub at: u64,
-    /// Without the frame.
+    /// The drop without its frame.
     pub told: Dropped,
-    /// Its first bytes,
+    /// The first bytes of the frame.
     pub frame: Vec<u8>,
-    /// of which so many are headers.
+    /// How many of these bytes are headers.
     pub headers: usize,
 }
 
-/// What of frames a watcher may see.
+/// How much of a frame a client may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Only headers: others' words are none of the business of a group that blocks and unblocks.
+    /// Only headers. A group that may block and unblock need not see the content of packets.
     Headers,
-    /// All that was taken of it.
+    /// All bytes that were sampled.
     Whole,
 }
 
 impl Seen {
-    /// As much of the frame as somebody may see. Nothing of what passes: whoever may pause protection could read all traffic else.
+    /// The part of the frame that the client may see. Frames that pass are never shown, because a client that
+    /// may pause protection could otherwise read all traffic.
     pub fn frame(&self, depth: Depth) -> Option<&[u8]> {
         let shown = match depth {
             Depth::Headers => self.frame.get(..self.headers).unwrap_or(&self.frame),
@@ -62,28 +64,28 @@ impl Seen {
     }
 }
 
-/// The outcome of what does not reach anybody.
+/// The outcome of a packet that is dropped.
 const DROPPED: &str = "drop";
 
-/// Does the kernel tell drops in full?
+/// Whether the kernel samples drops.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum State {
-    /// Nobody wants it to.
+    /// No client wants samples.
     #[default]
     Off,
-    /// It does.
+    /// The kernel writes samples.
     On,
-    /// It was to, and could not.
+    /// Sampling failed to begin.
     Refused(Explanation),
 }
 
-/// Somebody who watches.
+/// A client that watches.
 pub struct Watcher {
-    /// Where changes come, if they are wanted.
+    /// The receiver of changes, if they are wanted.
     pub events: Option<broadcast::Receiver<Event>>,
-    /// Where drops come, if they are wanted.
+    /// The receiver of drops, if they are wanted.
     pub drops: Option<broadcast::Receiver<Arc<Seen>>>,
-    /// When it came, as the kernel reckons.
+    /// When the client began, by the kernel's clock.
     since: u64,
     sampling: watch::Receiver<State>,
     changed: Arc<Notify>,
@@ -103,43 +105,43 @@ impl Default for Watching {
 }
 
 impl Watching {
-    /// Tells everybody who watches. While nobody does, the event is not even made.
+    /// Sends an event to all clients that watch. Without clients, the event is not even made.
     pub fn tell(&self, event: impl FnOnce() -> Event) {
         if self.events.receiver_count() > 0 {
-            // The last of them may have gone at this moment.
+            // The last client may have ended at this moment.
             _ = self.events.send(event());
         }
     }
 
-    /// Tells a drop to everybody who watches these.
+    /// Sends a drop to all clients that watch drops.
     pub fn tell_drop(&self, seen: Arc<Seen>) {
-        // As above.
+        // The last client may have ended at this moment.
         _ = self.drops.send(seen);
     }
 
-    /// Does anybody watch drops?
+    /// Whether a client watches drops.
     pub fn wants_drops(&self) -> bool {
         self.drops.receiver_count() > 0
     }
 
-    /// From now on it is so that the kernel tells drops, or not.
+    /// Sets whether the kernel samples drops.
     pub fn samples(&self, state: State) {
         self.sampling.send_replace(state);
     }
 
-    /// Waits until somebody has come to watch drops, or has gone.
+    /// Waits until a client begins or ends to watch drops.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// One more watches from here on, if not too many do.
+    /// Adds a client, unless too many watch already.
     pub fn watch(&self, request: &Request) -> Result<Watcher, Failure> {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
             let message = format!("{MOST} clients watch already");
             return Err(Failure::Unavailable(Explanation::new(message, "end another `filterd watch`")));
         };
         if request.drops {
-            // What was refused before is tried again.
+            // If sampling was refused before, it is tried again.
             self.sampling.send_if_modified(|state| {
                 matches!(state, State::Refused(_)).then(|| *state = State::Off).is_some()
             });
@@ -158,12 +160,12 @@ impl Watching {
 }
 
 impl Watcher {
-    /// Was it dropped since this one came? While others watch, the ring holds what came before, too.
+    /// Whether the drop is newer than this client. While others watch, the ring also holds earlier drops.
     pub fn is_new(&self, seen: &Seen) -> bool {
         seen.at >= self.since
     }
 
-    /// Waits until drops are told, where they are wanted; why they are not.
+    /// Waits until sampling works, if drops are wanted. Returns why it does not.
     pub async fn begins(&mut self) -> Option<Explanation> {
         self.drops.as_ref()?;
         match self.sampling.wait_for(|state| *state != State::Off).await.as_deref() {

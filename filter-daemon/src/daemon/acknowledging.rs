@@ -1,11 +1,11 @@
-//! Somebody acknowledges notices: they end, each where it is kept.
+//! Acknowledges notices: each one ends in the module that keeps it.
 
 use super::owner::Owner;
 use crate::control::wire::{Failure, Fault, ack};
 use crate::text::{Explanation, printable};
 
 impl Owner {
-    /// Ends these notices, all if none is named; or none of them if one is not there.
+    /// Ends the notices with these ids, or all notices if no id is given. If one id is unknown, it ends none.
     pub(super) fn acknowledge(&mut self, ids: &[String]) -> Result<ack::Reply, Failure> {
         let known: Vec<Fault> = self.notices().collect();
         let is = |fault: &Fault, id: &String| fault.id.as_ref() == Some(id);
@@ -30,7 +30,7 @@ impl Owner {
         self.persistence.notices().chain(self.pinned.gap()).chain(clock).chain(self.tampered.notices())
     }
 
-    /// What is told of the clock matters only while entries have deadlines.
+    /// The notice about the clock counts only while entries have deadlines.
     pub(super) fn clock_fault(&self) -> Option<Fault> {
         self.time.fault(self.protection.blocklist().next_deadline().is_some())
     }

@@ -1,5 +1,5 @@
-//! Waits as the clock of deadlines goes: the time since boot, which goes on while the machine is suspended. What was to end
-//! meanwhile ends when it wakes; a sleep of the runtime's would go on from where the suspend began.
+//! A timer on the clock of deadlines, which is the time since boot and includes suspends. Entries whose
+//! deadline passed during a suspend expire on resume. A timer of the runtime would stand still meanwhile.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,13 +10,13 @@ use rustix::time::{
 };
 use tokio::io::unix::AsyncFd;
 
-/// One timer, set anew for each wait.
+/// One timer, which each wait sets again.
 pub struct Alarm {
     timer: AsyncFd<OwnedFd>,
 }
 
 impl Alarm {
-    /// One that is not set.
+    /// Creates a timer that is not set.
     pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Boottime, flags)?;
@@ -28,16 +28,17 @@ impl Alarm {
         Ok(Self { timer })
     }
 
-    /// Waits so long. Of several waits only the last one begun counts.
+    /// Waits for this long. If several waits overlap, only the last one counts.
     pub async fn wait(&self, long: Duration) {
-        // Nothing would unset the timer.
+        // A value of zero would disarm the timer.
         let long = long.max(Duration::from_nanos(1));
         let value = Timespec { tv_sec: long.as_secs() as i64, tv_nsec: long.subsec_nanos().into() };
         let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
         if timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &once).is_err() {
             return tokio::time::sleep(long).await;
         }
-        // It rings when it can be read; until then, what was noted of an earlier wait is forgotten.
+        // The timer becomes readable when it expires. The failed read before that clears readiness that an
+        // earlier wait left.
         while let Ok(mut rings) = self.timer.readable().await {
             let rang = rings.try_io(|timer| Ok(rustix::io::read(timer.get_ref(), &mut [0; 8])?));
             if rang.is_ok() {

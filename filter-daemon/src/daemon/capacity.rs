@@ -1,5 +1,5 @@
-//! Room and time in the kernel: when a larger table is waited for, when entries on the move take their next step, and when
-//! memory is given back.
+//! Decides when an addition waits for a larger table, when moving entries take their next step, and when
+//! memory is freed.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -15,44 +15,44 @@ use crate::clock;
 use crate::kernel::grace;
 use crate::text::Explain;
 
-/// How often a larger table in the making is asked whether it is done.
+/// How often to check whether a larger table is complete.
 const GROWTH_POLL: Duration = Duration::from_millis(2);
 
-/// A wave of attackers may come back within this time, and a table that was made for them is better kept.
+/// An attack may return within this time, and then the larger table is needed again.
 const LONG: Duration = Duration::from_secs(10 * 60);
 
-/// A look takes a while where there is much of both, in pages of a millisecond.
+/// Finding overlaps takes a while in large sets, in pages of one millisecond.
 const LOOKS_APART: Duration = Duration::from_secs(10);
 
-/// So few targets never wait: their additions go into the margin above the limit, and into the stash.
+/// Up to this many targets never wait: they fit into the margin above the limit, and into the stash.
 const SMALL: usize = 64;
 
-/// The part of the owner's state that is about the kernel's memory and its grace periods.
+/// The part of the owner's state that concerns the kernel's memory and grace periods.
 #[derive(Default)]
 pub struct Capacity {
     grace: Option<JoinHandle<io::Result<()>>>,
-    /// The latest commit when it began: what was made until then will have been seen.
+    /// The latest commit when the grace period began. Its end covers all commits up to this one.
     covers: u64,
-    /// What every packet in flight has seen.
+    /// The last commit that every packet in flight has seen.
     seen: u64,
-    /// Somebody waits for a grace period that has not begun yet.
+    /// A grace period is needed that has not begun.
     is_wanted: bool,
-    /// The kernel has no grace periods for us: entries on the move get a table of their own instead.
+    /// The kernel offers no grace periods, so that moving entries get a new table instead.
     graceless: bool,
     roominess: Roominess,
-    /// Until which commit it is known whether anything allowed overlaps anything blocked.
+    /// The commit up to which overlaps of allowed and blocked targets are known.
     looked: u64,
     looked_at: Option<Instant>,
 }
 
 impl Capacity {
-    /// Finds out at once, away from everybody, whether the kernel has grace periods.
+    /// Starts finding out in the background whether the kernel has grace periods.
     pub fn begin() -> Self {
         Self { grace: Some(tokio::task::spawn_blocking(grace::wait)), ..Self::default() }
     }
 
-    /// May these enter now? Not while many entries are on the move, or until a larger table is made: few always may. And
-    /// nobody until the judge is loaded that looks them up.
+    /// Whether these targets can be added now. They wait while many entries are moving or a larger table is
+    /// being made, unless they are few. All of them wait until the judge that looks them up is loaded.
     pub fn has_room(&self, protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
         let is_seen = protection.filter().sees(set, targets);
         if !is_seen && protection.filter().is_awaiting_judge() {
@@ -65,7 +65,7 @@ impl Capacity {
     fn has_judge(protection: &mut Protection, set: SetName, targets: &Targets) -> bool {
         let needs = protection.needs_with(set, targets);
         let (filter, blocklist) = protection.parts();
-        // Where none can be loaded, the addition itself will be told so.
+        // If no judge can be loaded, the addition itself reports the error.
         filter.reserve_aside(&needs, blocklist).unwrap_or(true)
     }
 
@@ -75,35 +75,35 @@ impl Capacity {
         }
         let needs = protection.needs_with(set, targets);
         let (filter, blocklist) = protection.parts();
-        // Where there is no memory for it, the addition itself will be told so.
+        // If memory is missing, the addition itself reports the error.
         filter.has_room(&needs) || !filter.grow_aside(&needs, blocklist).is_ok_and(|growing| growing.any())
     }
 
-    /// Has every packet in flight seen this commit? If not, it will have when this is asked again and again.
+    /// Returns whether every packet in flight has seen this commit. If not, requests a grace period, so that
+    /// a later call returns true.
     pub fn has_been_seen(&mut self, commit: u64) -> bool {
         let is_seen = self.graceless || self.seen >= commit;
         self.is_wanted |= !is_seen && (self.grace.is_none() || self.covers < commit);
         is_seen
     }
 
-    /// As if a grace period had begun after everything and were over.
+    /// Acts as if a grace period had begun after all commits and had ended.
     #[cfg(test)]
     pub fn everybody_has_seen(&mut self, protection: &Protection) {
         self.seen = protection.latest().commit;
     }
 
-    /// Has somebody to wait for a grace period that is under way, before every packet has seen this commit?
+    /// Whether a grace period is under way that must end before every packet has seen this commit.
     pub fn is_waiting_for(&self, commit: u64) -> bool {
         !self.graceless && self.seen < commit && self.grace.is_some()
     }
 
-    /// Has the kernel no grace periods?
     pub fn is_graceless(&self) -> bool {
         self.graceless
     }
 
-    /// Lets entries on the move take their next step, and waits for a grace period if they, or anybody else, need one. True
-    /// if the last larger table that was in the making is so no longer, or the judge is there that was awaited.
+    /// Moves entries one step further, and starts a grace period if one is needed. Returns true if a larger
+    /// table that was being made is now finished or given up, or if the awaited judge is no longer awaited.
     pub fn settle(&mut self, protection: &mut Protection) -> bool {
         let (filter, blocklist) = protection.parts();
         let (was_growing, was_awaiting) = (filter.is_growing(), filter.is_awaiting_judge());
@@ -127,7 +127,7 @@ impl Capacity {
         was_growing && !filter.is_growing() || was_awaiting && !filter.is_awaiting_judge()
     }
 
-    /// Waits until the grace period is over, or for ever if there is none.
+    /// Waits for the end of the grace period, or forever if there is none.
     pub async fn grace_period(&mut self) -> io::Result<()> {
         match &mut self.grace {
             Some(grace) => grace.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
@@ -135,7 +135,7 @@ impl Capacity {
         }
     }
 
-    /// It is over, or refused.
+    /// Records that the grace period has ended, or that the kernel refused it.
     pub fn end_grace(&mut self, result: io::Result<()>) {
         self.grace = None;
         match result {
@@ -149,8 +149,10 @@ impl Capacity {
         }
     }
 
-    /// Packets from blocked sources ask what is allowed as long as something allowed overlaps something blocked. Who has left
-    /// may have been the last that did, and is known to be gone to every packet in flight before they cease to ask.
+    /// Ends the check of the allow set once no allowed target overlaps a blocked one.
+    ///
+    /// Packets from blocked sources are checked against the allow set while any overlap exists. A removal may
+    /// have ended the last overlap. The check ends only after every packet in flight has seen that removal.
     pub fn look_for_overlap(&mut self, protection: &mut Protection) {
         let latest = protection.latest();
         let last_left = latest.left.max(latest.disallowed);
@@ -158,7 +160,7 @@ impl Capacity {
         let is_due = self.looked_at.is_none_or(|at| clock::instant().duration_since(at) >= LOOKS_APART);
         let is_new = self.looked < last_left && protection.filter().asks_allow();
         let is_wanted = is_under_way || is_due && is_new;
-        // What left since a look began has been seen by all by its end, too.
+        // When the search ends, all packets have also seen the removals made since it began.
         if self.graceless || !is_wanted || !self.has_been_seen(latest.left) {
             return;
         }
@@ -170,14 +172,14 @@ impl Capacity {
         }
     }
 
-    /// How often something is to be looked after, if anything is.
+    /// How often tables, judges or overlaps must be polled, if at all.
     pub fn poll(protection: &Protection) -> Option<Duration> {
         let is_looking = protection.blocklist().is_looking_for_overlap();
         let filter = protection.filter();
         (filter.is_growing() || filter.is_awaiting_judge() || is_looking).then_some(GROWTH_POLL)
     }
 
-    /// Builds tables anew that have long been much too large.
+    /// Rebuilds tables that have been much too large for a long time.
     pub fn shrink_in_time(&mut self, protection: &mut Protection) {
         let needs = needs::of(protection.blocklist());
         let filter = protection.filter();
@@ -187,7 +189,7 @@ impl Capacity {
         }
     }
 
-    /// Builds tables anew that are much too large, and switches off what nothing needs any more.
+    /// Rebuilds tables that are much too large, and disables features that are no longer needed.
     pub fn shrink(&mut self, protection: &mut Protection) {
         self.roominess = Roominess::default();
         let needs = needs::of(protection.blocklist());
@@ -198,12 +200,12 @@ impl Capacity {
     }
 }
 
-/// Since when tables are much larger than they need be.
+/// Since when tables have been much larger than needed.
 #[derive(Debug, Default)]
 struct Roominess(Option<Instant>);
 
 impl Roominess {
-    /// Has it been so for long?
+    /// Records the present state, and returns whether tables have been too large for `LONG`.
     fn is_long(&mut self, is_roomy: bool, now: Instant) -> bool {
         if !is_roomy {
             self.0 = None;

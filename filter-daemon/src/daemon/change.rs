@@ -1,6 +1,7 @@
-//! A request that adds or removes, carried out: at once where it is one page and there is room, else page by page.
+//! Carries out a request that adds or removes targets: at once if it is one page and there is room, otherwise
+//! page by page.
 //!
-//! A request is done whole or not at all: if a page is refused, those before it are undone.
+//! A request is done completely or not at all. If a page is refused, the pages before it are undone.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,33 +13,33 @@ use crate::blocklist::{Applied, Change, PAGE, Targets, Undo, Want};
 use crate::clock;
 use crate::text::Explain;
 
-/// What a request has changed.
+/// The changes that a request has made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Targets that changed anything.
     pub changed: u64,
-    /// Targets that came to be blocked.
+    /// Targets that became blocked.
     pub entered: u64,
-    /// Targets that are blocked no longer.
+    /// Targets that are no longer blocked.
     pub left: u64,
-    /// Targets that came to be allowed.
+    /// Targets that became allowed.
     pub allowed: u64,
-    /// Targets that are allowed no longer.
+    /// Targets that are no longer allowed.
     pub disallowed: u64,
     /// The lists in which anything changed.
     pub lists: BTreeSet<Arc<str>>,
 }
 
-/// Small pages, as those of an import of which each entry says something else, share a turn up to so many targets: a
-/// millisecond.
+/// An import may consist of many small pages, because each entry has attributes of its own. Pages share a
+/// turn up to this many targets, which takes about a millisecond.
 const TOGETHER: usize = 128;
 
-/// Told at the end, with the outcome of all that the journal was told.
+/// Called at the end, with the combined outcome of all journal writes.
 pub type Answered = Box<dyn FnOnce(Result<Done, NotDone>, &mut Parts<'_>, Outcome) + Send>;
 
-/// A request on its way.
+/// A request that is being carried out.
 pub struct Request {
-    /// Everything that enters, until there is room for it.
+    /// All targets that the request adds, until there was room for them.
     entering: Option<Targets>,
     pages: VecDeque<Change>,
     undo: Vec<Undo>,
@@ -49,7 +50,7 @@ pub struct Request {
 }
 
 impl Done {
-    /// One page more.
+    /// Adds the result of one more page.
     pub fn add(&mut self, applied: &Applied) {
         self.changed += applied.changed;
         self.lists.extend(applied.lists.iter().cloned());
@@ -62,16 +63,16 @@ impl Done {
     }
 }
 
-/// The changes that `page` makes of each page of targets.
+/// Makes one change for each page of targets.
 pub fn pages(targets: &Targets, page: impl Fn(Targets) -> Change) -> Vec<Change> {
     targets.pages(PAGE).map(page).collect()
 }
 
 impl Request {
-    /// These changes, which are about all these targets.
+    /// Makes a request of these changes, which together concern all these targets.
     pub fn new(targets: &Targets, pages: Vec<Change>, answer: Answered) -> Self {
         let pages = VecDeque::from(pages);
-        // Of a single page it is the page that says it.
+        // For a single page, `has_room` takes the targets from the page.
         let enters = pages.len() > 1 && matches!(pages.front(), Some(Change::Want(_)));
         Self {
             entering: enters.then(|| targets.clone()),
@@ -84,7 +85,8 @@ impl Request {
         }
     }
 
-    /// Does it now, if it is one page for which there is room; else it is given back, to be done in its turn.
+    /// Carries the request out now if it is one page and there is room. Otherwise returns it, to be done in
+    /// its turn.
     pub fn at_once(mut self, parts: &mut Parts<'_>) -> Option<Self> {
         let is_done = self.pages.len() <= 1 && self.turn(parts) == Turn::Done;
         (!is_done).then_some(self)
@@ -101,7 +103,7 @@ impl Request {
         has_room
     }
 
-    /// The next page, and those behind it that are small; false if there is no room for the first.
+    /// Carries out the next page, and small pages after it. Returns false if there is no room for the first.
     fn do_pages(&mut self, parts: &mut Parts<'_>) -> bool {
         let mut targets = 0;
         while let Some(page) = self.pages.pop_front() {
@@ -129,8 +131,8 @@ impl Request {
         }
     }
 
-    /// What is undone was not there a moment ago, so that this needs no room; if it should be refused all the same, truth
-    /// and kernel still agree.
+    /// Undoes one page. An undo restores the state of a moment ago, and so needs no new room. If it is
+    /// refused nevertheless, blocklist and kernel still agree.
     fn undo_page(&mut self, undo: Undo, protection: &mut Protection) {
         if let Err(error) = protection.commit(&Change::Undo(undo), clock::now()) {
             tracing::error!("a part of what was refused cannot be undone: {}", error.explain());

@@ -1,6 +1,8 @@
-//! The one way in: a change is made true, carried to the kernel, and handed to the journal, in this order and together.
+//! The only way to change anything. A commit changes the blocklist, carries the effects to the kernel and
+//! keeps records for the journal, in this order.
 //!
-//! A commit happens or it does not: what the kernel refuses leaves truth, kernel, settings and journal as they were.
+//! A commit is all or nothing: if the kernel refuses it, blocklist, kernel, settings and journal stay
+//! unchanged.
 
 use filter_common::sets::SetName;
 use filter_common::target::Target;
@@ -16,10 +18,11 @@ use crate::clock;
 use crate::kernel::{Filter, KernelError, Needs};
 use crate::text::Explain;
 
-/// Live targets that are joined in one step: it is a matter of memory only.
+/// How many live targets are joined in one step. This limits memory only.
 const JOINED: usize = 8192;
 
-/// The truth and the kernel, kept in step, and what has truly changed since the journal was told.
+/// The blocklist and the kernel tables, which always agree, and the changes that the journal has not received
+/// yet.
 pub struct Protection {
     blocklist: Blocklist,
     filter: Filter,
@@ -28,28 +31,27 @@ pub struct Protection {
     latencies: Latencies,
 }
 
-/// The numbers of the latest commits of each kind: what packets in flight may not have seen yet.
+/// The numbers of the latest commits of each kind. Packets in flight may not have seen them yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Latest {
-    /// Of all.
+    /// The latest commit of any kind.
     pub commit: u64,
-    /// By which something came to be blocked.
+    /// The latest commit that blocked a target.
     pub entered: u64,
-    /// By which something was blocked no longer.
+    /// The latest commit that unblocked a target.
     pub left: u64,
-    /// By which something was allowed no longer.
+    /// The latest commit after which a target was no longer allowed.
     pub disallowed: u64,
-    /// By which packets came to be judged more mildly: by settings that drop less, or because something was allowed.
+    /// The latest commit that made judging milder, by less strict settings or an allowed target.
     pub loosened: u64,
 }
 
 /// Why nothing was changed.
 #[derive(Clone, Debug, Error)]
 pub enum NotDone {
-    /// The blocklist has no place for it.
+    /// The blocklist refused the change.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The kernel did not do it.
     #[error(transparent)]
     Kernel(#[from] KernelError),
 }
@@ -79,16 +81,16 @@ impl Explain for NotDone {
 }
 
 impl Protection {
-    /// Makes the kernel, in which nothing of ours is published yet, what `blocklist` says.
+    /// Fills the kernel tables from `blocklist`. Nothing of this filter is published before.
     pub fn begin(blocklist: Blocklist, mut filter: Filter) -> Result<Self, KernelError> {
-        // Nobody is there before: what is wanted comes by its effects.
+        // The earlier blocklist is empty: all targets are added by their effects.
         filter.reserve(&needs::anew(&blocklist), &Blocklist::default())?;
         filter.apply(&blocklist.everything(), &blocklist)?;
         let (latest, latencies) = (Latest::default(), Latencies::default());
         Ok(Self { blocklist, filter, records: Vec::new(), latest, latencies })
     }
 
-    /// Blocks what `live` lists want, too, before anybody asks for anything: as if it had been so before.
+    /// Adds the entries of `live` lists before the first request is served. Writes no records.
     pub fn join(&mut self, live: &Blocklist, now: Timestamp) -> Result<(), NotDone> {
         let (mut effects, mut needs) = (Effects::default(), needs::of(&self.blocklist));
         for (name, set) in effects.sets.iter_mut() {
@@ -110,8 +112,8 @@ impl Protection {
         Ok(self.filter.apply(&effects, &self.blocklist)?)
     }
 
-    /// Makes a change, whole or not at all: room first, then the truth, then the kernel, and what truly changed is for the
-    /// journal. The next packet is judged by it when this returns.
+    /// Applies a change completely or not at all: makes room, changes the blocklist, then the kernel, and
+    /// keeps the records. When this returns, the change applies to the next packet.
     pub fn commit(&mut self, change: &Change, now: Timestamp) -> Result<Applied, NotDone> {
         let begun = clock::instant();
         self.make_room(change)?;
@@ -129,18 +131,17 @@ impl Protection {
         Ok(applied)
     }
 
-    /// How long commits took.
     pub fn latencies(&self) -> &Latencies {
         &self.latencies
     }
 
-    /// What packets in flight may not have seen yet.
+    /// The latest commits, which packets in flight may not have seen yet.
     pub fn latest(&self) -> Latest {
         self.latest
     }
 
-    /// Makes many changes that become visible together, by one store: where the kernel has no grace periods, this is how
-    /// nothing that is blocked before and after passes in between.
+    /// Applies many changes that become visible together, by one store. On kernels without grace periods,
+    /// this ensures that a target blocked before and after never passes in between.
     pub fn replace(&mut self, changes: &[Change], now: Timestamp) -> Result<Vec<Applied>, NotDone> {
         let settings = self.blocklist.settings();
         let mut done = Vec::new();
@@ -163,33 +164,31 @@ impl Protection {
         Ok(done)
     }
 
-    /// The truth, to ask.
     pub fn blocklist(&self) -> &Blocklist {
         &self.blocklist
     }
 
-    /// The same, to note what is known of lists beside their entries.
+    /// The blocklist, to record facts about lists other than their entries.
     pub fn blocklist_mut(&mut self) -> &mut Blocklist {
         &mut self.blocklist
     }
 
-    /// The kernel, to ask.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// The same, for what changes nothing that packets are judged by.
+    /// The kernel tables, for actions that do not change how packets are judged.
     pub fn filter_mut(&mut self) -> &mut Filter {
         &mut self.filter
     }
 
-    /// Both at once: tables are made anew out of what is wanted.
+    /// Both at once, because tables are rebuilt from the blocklist.
     pub fn parts(&mut self) -> (&mut Filter, &Blocklist) {
         (&mut self.filter, &self.blocklist)
     }
 
-    /// What in the tables is not what was written there, if it is found: at the words before them, or among some of what is
-    /// wanted, others at each `turn`.
+    /// Describes damage to the tables, if any is found. This checks the guard words of the tables and a
+    /// sample of the wanted targets, a different one for each `turn`.
     pub fn damage(&self, turn: usize) -> Option<String> {
         let is_missed = |(name, target): &(SetName, Target)| !self.filter.holds(*name, *target);
         let sample = || {
@@ -202,24 +201,25 @@ impl Protection {
         })
     }
 
-    /// Makes every table anew, whatever stands in those there are.
+    /// Rebuilds every table, even if the present tables are damaged.
     pub fn make_anew(&mut self) -> Result<(), KernelError> {
         let needs = needs::anew(&self.blocklist);
         self.filter.make_anew(&needs, &self.blocklist.everything(), &self.blocklist)
     }
 
-    /// Ends the broker, and waits until it is gone. Gives back the truth.
+    /// Ends the broker, waits for it, and returns the blocklist.
     pub fn end(self) -> Blocklist {
         self.filter.end();
         self.blocklist
     }
 
-    /// What the journal has not been told yet.
+    /// Takes the records that the journal has not received yet.
     pub fn take_records(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.records)
     }
 
-    /// What there must be room for once these have entered: counted exactly only where that matters.
+    /// The room needed once these targets are added. The exact count is made only if the upper bound does not
+    /// fit.
     pub fn needs_with(&self, set: SetName, targets: &Targets) -> Needs {
         let most = needs::at_most(&self.blocklist, set, targets);
         if self.filter.has_room(&most) { most } else { needs::with(&self.blocklist, set, targets.iter()) }

@@ -1,8 +1,10 @@
-//! Landlock, where the kernel has it: nothing that the daemon is made to do can write elsewhere than where it must, run a
-//! program, or call anybody over a network. What it reads stays what its user may read.
+//! Confines the daemon with Landlock, if the kernel has it. The daemon can then write only to its own
+//! directories, and can neither run programs nor open TCP connections. Landlock does not restrict what it
+//! reads.
 //!
-//! It holds for this thread and for all that come after it, so it is done before there is a second one. Whatever is to do
-//! more is started before, as the broker is. It may listen: where it does is the configuration's, which is read later, and again.
+//! The rules bind this thread and all threads that it starts later, so they are set before there is a second
+//! thread. Processes with other needs, such as the broker, are started before. Listening is not restricted,
+//! because the configuration names the addresses and can change.
 
 use std::fmt;
 use std::path::Path;
@@ -12,21 +14,20 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 
-/// What is asked for; an older kernel does of it what it can.
+/// The version that is requested; an older kernel enforces the part that it knows.
 const NEWEST: ABI = ABI::V6;
 
-/// Does the kernel hold this process to it?
+/// Whether the kernel confines this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Confinement {
-    /// It does, as far as this version of Landlock goes.
+    /// Confined, with this version of Landlock.
     Landlock(u32),
-    /// It does not.
     #[default]
     Nothing,
 }
 
 impl Confinement {
-    /// The version of Landlock; none without.
+    /// The version of Landlock, if any.
     pub const fn landlock(&self) -> Option<u32> {
         match self {
             Self::Landlock(version) => Some(*version),
@@ -44,8 +45,8 @@ impl fmt::Display for Confinement {
     }
 }
 
-/// Lets this thread write only to `state`, and take the socket out of its directory. Where there is no Landlock, nothing
-/// is done.
+/// Restricts writes of this thread to `state`, and to creating and removing the socket in its directory.
+/// Without Landlock, this does nothing.
 pub fn confine(state: &Path, socket: &Path) -> Result<Confinement, RulesetError> {
     let ruleset = Ruleset::default()
         .handle_access(AccessFs::from_write(NEWEST) | AccessFs::Execute)?
@@ -60,7 +61,7 @@ pub fn confine(state: &Path, socket: &Path) -> Result<Confinement, RulesetError>
     })
 }
 
-/// What is not there cannot be written to either.
+/// Adds a rule for `place`. A missing path needs no rule, because nothing can be written there.
 fn allow(
     ruleset: RulesetCreated,
     place: &Path,
@@ -89,8 +90,8 @@ mod tests {
 
     use super::*;
 
-    /// Does it on a thread that is confined to `state` and the directory of `s/socket`; nothing where there is no Landlock,
-    /// which is told.
+    /// Runs `act` on a thread confined to `state` and the directory of `s/socket`. Without Landlock, prints a
+    /// note and does nothing.
     fn confined(act: impl FnOnce(&Path) + Send) {
         let place = TempDir::new().unwrap();
         for directory in ["state", "state/lists", "s", "elsewhere"] {

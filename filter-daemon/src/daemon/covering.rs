@@ -1,4 +1,4 @@
-//! Which target of a set covers an address, without a blocklist around it.
+//! Finds the target of a set that covers an address, without a blocklist.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use filter_common::target::{Prefix, Target};
 
 use crate::blocklist::Targets;
 
-/// A set of targets, and the lengths of the prefixes in it.
+/// A set of targets, and the prefix lengths that occur in it.
 pub struct Cover<'a> {
     targets: &'a Targets,
     lengths4: BTreeSet<u8>,
@@ -15,7 +15,6 @@ pub struct Cover<'a> {
 }
 
 impl<'a> Cover<'a> {
-    /// Of these.
     pub fn of(targets: &'a Targets) -> Self {
         let mut this = Self { targets, lengths4: BTreeSet::new(), lengths6: BTreeSet::new() };
         if !targets.addresses.is_empty() {
@@ -33,12 +32,12 @@ impl<'a> Cover<'a> {
         this
     }
 
-    /// The longest one that covers this address.
+    /// The longest target that covers this address.
     pub fn covering(&self, address: IpAddr) -> Option<Target> {
         self.all_covering(address).next()
     }
 
-    /// All that cover this address, the longest first.
+    /// All targets that cover this address, the longest first.
     pub fn all_covering(&self, address: IpAddr) -> impl Iterator<Item = Target> + '_ {
         let covers: Box<dyn Iterator<Item = Target>> = match address {
             IpAddr::V4(address) => {

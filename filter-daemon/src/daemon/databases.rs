@@ -1,5 +1,5 @@
-//! The databases that lists are chosen out of are looked at again and again, where their lists say so: whoever updates one need
-//! not say `filterd reload`. A look is a refresh of the list, and a file that is as it was is not read.
+//! Refreshes lists chosen from databases at the interval that each list sets, so that an updated database
+//! needs no `filterd reload`. Each look is a refresh of the list, which does not read an unchanged file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::blocklist::Timestamp;
 use crate::clock;
 use crate::config::Config;
 
-/// When each list is to be looked at.
+/// When each list is due for its next look.
 #[derive(Default)]
 pub struct Databases(BTreeMap<Arc<str>, Look>);
 
@@ -19,7 +19,7 @@ struct Look {
 }
 
 impl Databases {
-    /// Those of this configuration. What is as it was goes on.
+    /// Takes over the lists of this configuration. A list whose interval is unchanged keeps its time.
     pub fn follow(&mut self, config: &Config) {
         let mut before = std::mem::take(&mut self.0);
         for list in &config.lists {
@@ -32,12 +32,12 @@ impl Databases {
         }
     }
 
-    /// How long until one is.
+    /// The time until the next list is due.
     pub fn until_due(&self) -> Option<Duration> {
         self.0.values().map(|look| clock::until(look.next)).min()
     }
 
-    /// Those that are now; each for the next time after its own.
+    /// Returns the lists that are due now, and sets the next time of each.
     pub fn take_due(&mut self) -> Vec<Arc<str>> {
         let due = self.0.iter_mut().filter(|(_, look)| clock::until(look.next).is_zero());
         let taken = due.map(|(name, look)| {

@@ -1,4 +1,4 @@
-//! Why the daemon could not start or go on.
+//! Errors that end the daemon or refuse a reload.
 
 use std::io;
 
@@ -19,48 +19,41 @@ use crate::source::file::FileError;
 use crate::state_directory::StateError;
 use crate::text::{Explain, Explanation};
 
-/// What ended the daemon.
 #[derive(Debug, Error)]
 pub enum DaemonError {
-    /// The configuration is not valid.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// A list may not be read, and there is no copy.
+    /// The daemon's user may not read a list, and there is no copy of it.
     #[error("{0}, and there is no good copy of this list")]
     Unreadable(FileError),
-    /// Several lists may not be read.
     #[error("{lists} lists may not be read, and there is no good copy of them; the first is {first}")]
     UnreadableLists {
-        /// How many.
         lists: usize,
         /// The first of them.
         first: FileError,
     },
-    /// Neither the command line nor the configuration names an interface.
     #[error("no interface to filter: neither the configuration nor --iface names one")]
     NoInterface,
-    /// What a reload would bring names none.
+    /// After the reload, no interface would be named.
     #[error("no interface to filter: neither the configuration nor --iface names one")]
     LeavesNoInterface {
-        /// What is filtered.
+        /// The interfaces that are filtered now.
         filtered: Vec<String>,
     },
-    /// The control socket cannot be had.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// Another filterd goes on.
+    /// Another filterd holds the place.
     #[error(transparent)]
     Succession(#[from] SuccessionError),
     /// Another filterd uses the state directory.
     #[error(transparent)]
     Taken(#[from] Taken),
-    /// The state directory is not for filterd.
+    /// The state directory cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// There is no telling what was added live before.
+    /// The journal of live entries cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The configuration gives a file the name of a live list.
@@ -69,77 +62,70 @@ pub enum DaemonError {
         counted_as(*entries, ["entry", "entries"])
     )]
     ListIsLive {
-        /// Its name.
         name: String,
-        /// How many entries are on it.
+        /// How many live entries the list has.
         entries: u64,
     },
-    /// What is to be accepted is neither a list nor an interface of the configuration.
+    /// A name to accept is neither a list nor an interface of the configuration.
     #[error("there is no list and no interface {name} to accept")]
     NothingToAccept {
-        /// What it was called.
         name: String,
-        /// What there is.
+        /// The names that the configuration has.
         there: String,
-        /// It is an interface that is filtered all the same.
+        /// The name is an interface that is still filtered.
         is_filtered: bool,
     },
-    /// What a reload has brought is on trial.
+    /// A reload is on trial, and another one must wait for its end.
     #[error("{}", .0.message)]
     OnTrial(Explanation),
-    /// There is no configuration.
     #[error("nothing is tried: there is no configuration that a reload could change")]
     NothingToTry,
-    /// What is in force could not be put back.
+    /// A trial cannot begin, because the present state could not be restored.
     #[error("nothing is changed: what is in force now could not be put back: {}", .0.message)]
     NoWayBack(Explanation),
-    /// What was left at work filters other interfaces, whatever they are called here.
+    /// The filter that was left running belongs to another network namespace, where interface names differ.
     #[error("a filterd before this one has left its filter at work in another network namespace")]
     OtherNamespace,
-    /// What is to be accepted is both.
+    /// The name to accept is a list and an interface.
     #[error("{name} is a list, and an interface that is not filtered: which of them is to be accepted?")]
     AcceptsEither {
-        /// What both are called.
+        /// The name that both have.
         name: String,
     },
-    /// It may hardly open anything.
+    /// The limit of open files is too low.
     #[error("filterd may have only {few} files open, and needs {least}")]
     FewFiles {
-        /// As many as it may have.
+        /// How many may be open.
         few: u64,
-        /// As many as it needs.
         least: u64,
     },
-    /// There is no user `filterd`, and the number that the daemon would take is somebody's.
+    /// There is no user `filterd`, and another user or group has the number that the daemon would take.
     #[error("there is no user filterd, and its number {} belongs to {holder}", accounts::UNLISTED)]
     NumberTaken {
         /// The user or group.
         holder: String,
     },
-    /// The user to become cannot be become.
+    /// The daemon cannot switch to the configured user.
     #[error("cannot become user {name}: {source}")]
     User {
-        /// The user.
         name: String,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
-    /// More lists than there are numbers for.
     #[error("more than 65,535 lists")]
     TooManyLists,
-    /// More clauses are in force than there is room for.
+    /// No slot is free for another clause of `ports` or `except_ports`.
     #[error("no room for one more of `ports` and `except_ports` while lists have those of before")]
     TooManyClauses,
-    /// A change was not made.
     #[error(transparent)]
     NotDone(#[from] NotDone),
-    /// The system refused something that it never refuses.
+    /// An unexpected system error.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
 impl DaemonError {
-    /// What happened, on one line.
+    /// The error on one line.
     pub fn brief(&self) -> Explanation {
         if let Self::Config(error) = self { error.brief() } else { self.explain() }
     }
@@ -230,7 +216,7 @@ impl From<&DaemonError> for Exit {
     fn from(error: &DaemonError) -> Self {
         match error {
             DaemonError::Succession(error) => error.into(),
-            // Another one has the place.
+            // Another process holds the place.
             DaemonError::Kernel(
                 KernelError::Taken(_)
                 | KernelError::Overtaken

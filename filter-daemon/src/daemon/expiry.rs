@@ -1,5 +1,5 @@
-//! What is over goes: of what is blocked first, and of what is allowed a grace period later, so that no packet in flight
-//! finds a target that is listed still and allowed no longer when both have ended.
+//! Removes expired entries: blocked ones first, and allowed ones a grace period later. Otherwise a packet in
+//! flight could find a target that is still listed but no longer allowed, although both have expired.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,37 +13,37 @@ use crate::blocklist::{Change, Polarity, Timestamp};
 use crate::clock;
 use crate::text::Explain;
 
-/// Entries that expire between two requests, at most: a millisecond or two.
+/// How many entries expire at most between two requests, which takes a millisecond or two.
 const MOST: usize = 4096;
 
-/// What is under way of that.
+/// The state of expiry that is under way.
 #[derive(Default)]
 pub struct Expiry {
     ending: Option<Ending>,
-    /// What has expired on each side of which the log has not been told.
+    /// Expired entries of each side that are not in the log yet.
     untold: [Untold; 2],
 }
 
-/// What is told in one line.
+/// The content of one log line.
 #[derive(Default)]
 struct Untold {
-    /// How many entries.
     entries: u64,
-    /// Of which lists.
     lists: BTreeSet<Arc<str>>,
 }
 
-/// Of what is allowed, what ends next.
+/// The allowed entries that expire next.
 #[derive(Clone, Copy)]
 struct Ending {
-    /// All that was over then.
+    /// All entries with a deadline up to this time.
     over: Timestamp,
-    /// The commit by which something had left then: what goes on leaving is not waited for, or it would never end.
+    /// The latest removal of a blocked target at that time. Later removals are not waited for, because they
+    /// could continue without end.
     after: u64,
 }
 
 impl Expiry {
-    /// How long until something is to be done. What waits for a grace period is not due: its end is an event of its own.
+    /// The time until something is due. Entries that wait for a grace period are not due, because its end is
+    /// a separate event.
     pub fn until_due(&self, protection: &Protection, capacity: &Capacity) -> Option<Duration> {
         let due = |polarity: Polarity| protection.blocklist().next_deadline_of(polarity).map(clock::until);
         let waits = self.ending.is_some_and(|ending| capacity.is_waiting_for(ending.after));
@@ -51,7 +51,7 @@ impl Expiry {
         due(Polarity::Block).into_iter().chain(allow).min()
     }
 
-    /// Lets go of what is over now.
+    /// Removes the entries whose deadline has passed.
     pub fn expire(&mut self, protection: &mut Protection, capacity: &mut Capacity) {
         let now = clock::now();
         if is_over(protection, Polarity::Block, now) {
@@ -70,7 +70,7 @@ impl Expiry {
         self.tell(protection, now);
     }
 
-    /// What expires in one turn after the other is told in one line, when the last of it has.
+    /// Writes one log line for consecutive turns, after the last of the due entries has expired.
     fn tell(&mut self, protection: &Protection, now: Timestamp) {
         let [blocked, allowed] = &mut self.untold;
         if blocked.entries > 0 && !is_over(protection, Polarity::Block, now) {
@@ -99,7 +99,7 @@ impl Untold {
         }
     }
 
-    /// How many, and of which lists.
+    /// Takes the number of entries and the names of their lists.
     fn take(&mut self) -> (u64, String) {
         let Self { entries, lists } = std::mem::take(self);
         (entries, lists.into_iter().collect::<Vec<_>>().join(", "))

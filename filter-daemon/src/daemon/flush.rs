@@ -1,5 +1,5 @@
-//! Live lists are emptied, page by page. Each page is whole: what was released before something failed stays released, and
-//! how much that was is told.
+//! Empties live lists page by page. Each page is complete: targets released before a failure stay released,
+//! and the answer reports their number.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use super::persistence::Outcome;
 use crate::blocklist::{Applied, Change, From, ListId};
 use crate::clock;
 
-/// Told at the end: what was done, and why not more.
+/// Called at the end, with the result and the error that stopped it, if any.
 pub type Answered = Box<dyn FnOnce(Flushed, Option<NotDone>, &mut Parts<'_>, Outcome) + Send>;
 
-/// What was done.
+/// The result of a flush.
 #[derive(Clone, Debug, Default)]
 pub struct Flushed {
-    /// Of all lists together.
+    /// The changes of all lists together.
     pub done: Done,
-    /// How many entries of which list.
+    /// The number of entries released from each list.
     pub lists: Vec<(Arc<str>, u64)>,
 }
 
-/// Lists on their way out.
+/// The lists that remain to be emptied.
 pub struct Flush {
     lists: Vec<ListId>,
     after: Option<Target>,
@@ -34,7 +34,7 @@ pub struct Flush {
 }
 
 impl Flush {
-    /// Empties these lists.
+    /// Makes a flush of these lists.
     pub fn new(lists: Vec<ListId>, answer: Answered) -> Self {
         Self {
             lists,
@@ -67,7 +67,7 @@ impl Work for Flush {
     fn turn(&mut self, parts: &mut Parts<'_>) -> Turn {
         let Some(&list) = self.lists.last() else { return self.end(None, parts) };
         let blocklist = parts.protection.blocklist();
-        // It may have been emptied, and forgotten, by others.
+        // Others may have emptied and forgotten the list meanwhile.
         if !blocklist.lists().has(list) || blocklist.lists().get(list).entries == 0 {
             self.lists.pop();
             self.after = None;

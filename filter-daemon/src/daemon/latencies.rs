@@ -1,31 +1,30 @@
-//! How long commits took, as a histogram: one number would hide the few that somebody waited for.
+//! How long commits took, as a histogram, because a mean would hide the few slow ones.
 
 use std::time::Duration;
 
 use crate::control::wire::snapshot::{Changes, Within};
 
-/// The times that are told, in microseconds: from what one address takes to what a growth may.
+/// The bounds in microseconds, from what one address takes to what the growth of a table may take.
 const TIMES: [u64; 10] = [10, 50, 100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
 
-/// How many took how long.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
-    /// No longer than each of the times, and longer than the one before.
+    /// Counts of commits up to each bound, and longer than the one before.
     counts: [u64; TIMES.len()],
-    /// Longer than all of them.
+    /// Commits longer than all bounds.
     longer: u64,
     all: Duration,
 }
 
 impl Latencies {
-    /// One more took so long.
+    /// Counts one commit that took this long.
     pub fn note(&mut self, took: Duration) {
         self.all += took;
         let at = TIMES.iter().position(|time| took <= Duration::from_micros(*time));
         *at.map_or(&mut self.longer, |at| &mut self.counts[at]) += 1;
     }
 
-    /// For whoever asks.
+    /// The histogram in cumulative form, for clients.
     pub fn told(&self) -> Changes {
         let mut changes = 0;
         let within = TIMES.iter().zip(self.counts).map(|(time, count)| {

@@ -1,4 +1,4 @@
-//! `filterd detach`: takes out of the kernel what a filterd has left there that no longer runs.
+//! `filterd detach`: removes what a filterd that no longer runs has left in the kernel.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -13,15 +13,16 @@ use crate::kernel::KernelError;
 use crate::kernel::leftovers::{self, Removed};
 use crate::text::{Explain, Explanation, printable};
 
-/// Removes everything, and tells what it was.
+/// Removes everything, and prints what that was.
 pub fn detach(detach: &Detach) -> ExitCode {
-    // A filterd from before pins were locked holds those at the usual place, if it listens at the usual place.
+    // A filterd from before pins were locked does not lock them, but it uses the usual pins if it listens at
+    // the usual place.
     if detach.is_usual && UnixStream::connect(&detach.socket).is_ok() {
         return refuse(detach, "filterd is running");
     }
     match leftovers::remove(&detach.pin_dir) {
         Ok(removed) => {
-            // It is gone because somebody wants it: no start need wonder.
+            // The operator removed the filter on purpose, so that no start needs to report a gap.
             _ = pins_note::detached(&detach.socket, &detach.pin_dir);
             let told = console::ended(tell(detach, removed.as_ref()));
             let is_all = removed.is_none_or(|removed| removed.out_of_reach.is_empty());
@@ -36,7 +37,7 @@ pub fn detach(detach: &Detach) -> ExitCode {
     }
 }
 
-/// To programs on standard output, to people on standard error.
+/// Prints the error: as JSON on standard output, or as text on standard error.
 fn fail(detach: &Detach, failure: &Failure) -> ExitCode {
     if detach.json {
         console::print_json(failure);
@@ -46,7 +47,7 @@ fn fail(detach: &Detach, failure: &Failure) -> ExitCode {
     Exit::from(failure).into()
 }
 
-/// Whoever runs would be left without its filter.
+/// Refuses, because a running filterd would lose its filter.
 fn refuse(detach: &Detach, why: &str) -> ExitCode {
     let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
     let message = format!("{why}: it would be left without its filter");

@@ -1,4 +1,4 @@
-//! What the daemon tells while it runs: one line an event, on standard error, where journald and people read it.
+//! The log of the daemon: one line per event on standard error, where journald and people read it.
 
 mod format;
 pub mod meanwhile;
@@ -20,20 +20,20 @@ use crate::text::{Explain, printable};
 use format::{Format, Lines};
 use sink::Sink;
 
-/// The environment's word on how much is told.
+/// The environment variable that sets the level.
 const LEVEL: &str = "FILTERD_LOG";
 
-/// The levels there are, of which each tells what those before it tell, too.
+/// The levels. Each one includes those before it.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// Where the last words go.
+/// The log, for the final message and for clients that watch.
 pub struct Told {
     watching: Watching,
     sink: Arc<Sink>,
     format: Format,
 }
 
-/// From here on everything is told that the level lets through. What is wrong with that is told, too.
+/// Starts logging at the configured level, and warns about an invalid level.
 pub fn start(log: Log) -> Told {
     let (told, wrong) = begin(log);
     if let Some(said) = wrong {
@@ -42,12 +42,12 @@ pub fn start(log: Log) -> Told {
     told
 }
 
-/// The same for a process that another one has started, which tells what is wrong.
+/// Starts logging in a process that the daemon started. The daemon warns about an invalid level.
 pub fn start_beside(log: Log) {
     begin(log);
 }
 
-/// Tells what was said of the level, if that is none.
+/// Starts logging, and returns the level that was given if it is invalid.
 fn begin(log: Log) -> (Told, Option<String>) {
     let sink = Arc::new(Sink::of_standard_error());
     let format = match log.format {
@@ -63,7 +63,8 @@ fn begin(log: Log) -> (Told, Option<String>) {
     tracing_subscriber::fmt()
         .with_env_filter(level.unwrap_or_else(|| EnvFilter::new(if log.quiet { "warn" } else { "info" })))
         .with_writer(move || sink::Writer(writer.clone()))
-        // It would be told on standard error, by a word that ends the program where that cannot be written.
+        // The library would print its own errors on standard error, with a macro that panics if that cannot
+        // be written.
         .log_internal_errors(false)
         .with_ansi(false)
         .event_format(lines)
@@ -72,7 +73,7 @@ fn begin(log: Log) -> (Told, Option<String>) {
     (Told { watching, sink, format }, said.filter(|said| self::level(said).is_none()))
 }
 
-/// A panic, in words: they go where everything is told, and are one line of it.
+/// The message of a panic on one line, because it goes to the log.
 fn fault(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();
     let what = payload.downcast_ref::<&str>().copied();
@@ -82,12 +83,12 @@ fn fault(panic: &PanicHookInfo<'_>) -> String {
 }
 
 impl Told {
-    /// Those who watch are told the same.
+    /// The clients that watch this log.
     pub fn watching(&self) -> Watching {
         self.watching.clone()
     }
 
-    /// Why filterd ends. Whoever looks on sees it laid out, a log has it on one line.
+    /// Logs why filterd ends. On a terminal the error is laid out, in a log it is on one line.
     pub fn end(&self, error: &DaemonError) {
         if matches!(self.format, Format::Text { .. }) && stderr().is_terminal() {
             self.sink.put(format!("{}\n", laid_out(&error.explain())).as_bytes());
@@ -101,8 +102,8 @@ fn colours() -> bool {
     stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A level, or what developers write to have it for some part of the program only. A word that is neither would silence
-/// everything.
+/// Parses a level, or a filter by module for developers. Any other word is refused, because as a filter it
+/// would silence everything.
 fn level(said: &str) -> Option<EnvFilter> {
     let is_level = LEVELS.contains(&said.to_lowercase().as_str());
     (is_level || said.contains('=')).then(|| EnvFilter::try_new(said).ok()).flatten()

@@ -1,7 +1,9 @@
-//! The daemon: one task owns the blocklist and the tables; everybody else sends it a request and gets a reply.
+//! The daemon. One task owns the blocklist and the kernel tables; all other tasks send it requests and get
+//! replies.
 //!
-//! `start` brings it up, `owner` has the state and the loop, `serve` what each request does, `commit` the one way in,
-//! `reload` how the configuration becomes changes, `persistence` how what is added stays, `needs` how much room it takes.
+//! `start` starts it, and `owner` holds the state and the loop. `serve` handles each request, and `commit` is
+//! the only way to change anything. `reload` turns the configuration into changes, `persistence` stores live
+//! entries, and `needs` computes table sizes.
 
 mod acknowledging;
 mod alarm;
@@ -75,10 +77,10 @@ use crate::kernel::broker::process;
 use error::DaemonError;
 pub use leftovers::detach;
 
-/// Runs until a signal ends it.
+/// Runs the daemon until a signal ends it.
 pub fn run(run: &Run) -> ExitCode {
     let log = log::start(run.log);
-    // A terminal may stop whoever writes to it from behind, and a stopped daemon lets nothing expire.
+    // A terminal may stop a background process that writes to it, and a stopped daemon lets no entry expire.
     _ = SigSet::from(Signal::SIGTTOU).thread_block();
     match in_a_runtime(run, log.watching()) {
         Ok(()) => Exit::Done.into(),
@@ -96,12 +98,13 @@ fn in_a_runtime(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     open_files::take_enough()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(in_a_task(run.clone(), watching));
-    // A list file that hangs keeps nobody from ending.
+    // Does not wait for blocking tasks: a list file whose read hangs must not delay the end.
     runtime.shutdown_background();
     ended
 }
 
-/// Waking what a runtime blocks on takes a system call, waking a task takes none.
+/// Runs the daemon in a spawned task. Waking the future that `block_on` polls takes a system call; waking a
+/// task takes none.
 async fn in_a_task(run: Run, watching: Watching) -> Result<(), DaemonError> {
     match tokio::spawn(async move { start::run(&run, watching).await }).await {
         Ok(ended) => ended,
@@ -109,7 +112,7 @@ async fn in_a_task(run: Run, watching: Watching) -> Result<(), DaemonError> {
     }
 }
 
-/// Is the process that holds the kernel for another one.
+/// Runs the broker process, which holds the kernel objects for the daemon.
 pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
     log::start_beside(log);
     match process::be(pin_dir, is_beside) {
@@ -121,7 +124,7 @@ pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
     }
 }
 
-/// Is the process that starts fetches for another one.
+/// Runs the process that starts fetches for the daemon.
 pub fn start_fetches(user: Option<&str>, named_by: Option<PathBuf>, log: Log) -> ExitCode {
     log::start_beside(log);
     match fetch::be_spawner(user, named_by.map(permits::read_from)) {
@@ -133,7 +136,7 @@ pub fn start_fetches(user: Option<&str>, named_by: Option<PathBuf>, log: Log) ->
     }
 }
 
-/// Is a process that fetches once. Whoever asked hears what went wrong.
+/// Runs a process that fetches once. It reports errors to the process that asked, not to the log.
 pub fn fetch(spawner: u32) -> ExitCode {
     match fetch::be_child(spawner) {
         Ok(()) => Exit::Done.into(),

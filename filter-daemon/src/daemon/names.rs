@@ -1,9 +1,9 @@
-//! What the list is called of those who name none.
+//! The names of lists for commands that name none.
 
 use crate::blocklist::Polarity;
 use crate::config::name;
 
-/// Of those who block, or who allow.
+/// The default list to block or to allow.
 pub const fn default_list(polarity: Polarity) -> &'static str {
     match polarity {
         Polarity::Block => name::MANUAL_LIST,

@@ -1,4 +1,4 @@
-//! Why one filterd did not take the place of another.
+//! Errors of a takeover from another filterd.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,29 +9,29 @@ use crate::control::client::{ClientError, MAY_BE_STOPPED};
 use crate::exit::Exit;
 use crate::text::{Explain, Explanation, printable};
 
-/// Why the old one goes on.
+/// Why the running filterd keeps its place.
 #[derive(Debug, Error)]
 pub enum SuccessionError {
-    /// It cannot be asked.
+    /// It could not be asked.
     #[error("cannot ask the filterd that runs to make way: {}", .0.explain().message)]
     NotAsked(ClientError),
-    /// It would lose something.
+    /// It would lose state.
     #[error("the filterd that runs does not make way: {}", .0.message)]
     Refused(Explanation),
-    /// It has another place than the new one was given.
+    /// It uses another path than the new one.
     #[error(
         "the filterd that runs has its {what} in {}, not in {}",
         printable::path(theirs),
         printable::path(ours)
     )]
     Elsewhere {
-        /// Which place.
+        /// The kind of path: pins or state.
         what: &'static str,
-        /// Where the old one has it.
+        /// The path of the running one.
         theirs: PathBuf,
-        /// Where the new one looked.
+        /// The path of the new one.
         ours: PathBuf,
-        /// How it is said.
+        /// The option that sets it.
         flag: &'static str,
     },
     /// It sees another file system at the same path.
@@ -41,61 +41,57 @@ pub enum SuccessionError {
         path = printable::path(path)
     )]
     OtherMounts {
-        /// Which place.
+        /// The kind of path: pins or state.
         what: &'static str,
-        /// Where both have it.
         path: PathBuf,
-        /// Its process.
         pid: u32,
     },
-    /// It filters other interfaces, whatever they are called here.
+    /// It filters another network namespace, where the same names mean other interfaces.
     #[error("the filterd that runs filters another network namespace than this one would")]
     OtherNamespace {
-        /// Its process.
+        /// The process of the running one.
         pid: u32,
     },
-    /// It runs as another user.
     #[error("the filterd that runs is user {theirs}, and this one would be user {ours}")]
     OtherUser {
-        /// The old one's.
+        /// The user of the running one.
         theirs: u32,
-        /// The new one's.
+        /// The user of the new one.
         ours: u32,
     },
-    /// There is no room for two.
+    /// The memory does not suffice for two.
     #[error("{needed} MiB are needed for two filterds at once, and {available} MiB are free")]
     NoMemory {
-        /// What the old one takes.
+        /// The MiB that the running one uses.
         needed: u64,
-        /// What there is.
+        /// The MiB that are free.
         available: u64,
     },
-    /// A list cannot be had.
+    /// A list cannot be read, and there is no copy.
     #[error("there is nothing of list {name} to take the place of another filterd with: {}", told.message)]
     NoList {
-        /// Its name.
         name: String,
-        /// Why not.
+        /// The reason, with a remedy.
         told: Explanation,
     },
-    /// An interface is not there, and another one would be let go for it.
+    /// An interface is missing, and another one would be released at the same time.
     #[error(
         "there is no interface {missing}, and {unnamed}, which is filtered, is not in this configuration: one may be meant \
          for the other"
     )]
     NoInterface {
-        /// What is not there.
+        /// The name of the missing interface.
         missing: String,
-        /// What would be let go.
+        /// The interface that would be released.
         unnamed: String,
     },
-    /// An interface is not there, and the one that runs does not wait for it.
+    /// An interface is missing, and the running filterd does not wait for it.
     #[error("there is no interface {missing}, and the filterd that runs does not wait for one")]
     NotThere {
-        /// What is not there.
+        /// The name of the missing interface.
         missing: String,
     },
-    /// It took its place back.
+    /// The running filterd failed to make way, or took its place again.
     #[error("the filterd that runs did not make way, or has taken its place back: {0}")]
     Broken(io::Error),
 }
@@ -103,7 +99,7 @@ pub enum SuccessionError {
 impl Explain for SuccessionError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
-            // It was asked who it is, and not to go.
+            // It was asked only for its identity, not to make way.
             Self::NotAsked(ClientError::Silent(_)) => {
                 format!("nothing has changed; {MAY_BE_STOPPED}; --timeout waits longer")
             }

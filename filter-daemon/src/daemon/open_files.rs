@@ -1,20 +1,20 @@
-//! How many files filterd may have open: maps, lists and each client are files, and a shell or a container may have left it
-//! but a few.
+//! The limit of open files. Maps, lists and clients are files, and a shell or a container may have set a low
+//! limit.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::error::DaemonError;
 
-/// With fewer, something as small as a second client fails.
+/// With fewer files, even a second client fails.
 const LEAST: u64 = 128;
 
 /// Enough for hundreds of clients.
 const PLENTY: u64 = 4096;
 
-/// Takes as many as it may, if it was given fewer than plenty; root may take more than it was given.
+/// Raises the limit if it is below `PLENTY`. Root may exceed the hard limit.
 ///
 /// # Errors
-/// When that is fewer than the least.
+/// If the result is below `LEAST`.
 pub fn take_enough() -> Result<(), DaemonError> {
     let limits = || getrlimit(Resource::RLIMIT_NOFILE).map_err(std::io::Error::from);
     let (given, most) = limits()?;

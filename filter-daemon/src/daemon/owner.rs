@@ -1,5 +1,5 @@
-//! The one owner of state: a loop that serves requests, signals and time, one thing after another. Each part of the state
-//! belongs to a part of its own; the owner hands every part what it needs of the others.
+//! The single owner of all state: a loop that handles requests, signals and timers one after another. Each
+//! part of the state belongs to a module, and the owner passes it what it needs from the others.
 
 mod due;
 mod looking;
@@ -48,7 +48,7 @@ use crate::notify::Notify;
 pub use prepared::Prepared;
 pub use work::{Ended, Signals};
 
-/// Everything that changes.
+/// All state of the daemon that changes.
 pub struct Owner {
     pub(super) run: Run,
     pub(super) started: Timestamp,
@@ -76,19 +76,18 @@ pub struct Owner {
     pub(super) guard: Guard,
     pub(super) feeds: Feeds,
     pub(super) http: Http,
-    /// When the databases are looked at that lists are chosen out of.
+    /// When to refresh lists that are chosen from databases.
     pub(super) databases: Databases,
-    /// Who waits for what is fetched.
+    /// Clients that wait for fetches.
     pub(super) refreshing: Refreshing,
-    /// What a reload has changed, until the copies of its lists are on disk.
+    /// The result of a reload, until the copies of its lists are on disk.
     pub(super) reloaded: Option<Reloaded>,
-    /// Who waits until the copies of what they have confirmed are on disk.
+    /// Clients that wait until the copies of a confirmed reload are on disk.
     pub(super) confirming: Vec<ReplyTo<confirm::Reply>>,
-    /// Who waits until what was before a trial is in force again.
+    /// Clients that wait until the state before a trial is restored.
     pub(super) rolling_back: Vec<ReplyTo<rollback::Reply>>,
-    /// Another filterd, which is to have this one's place as soon as nothing is under way.
+    /// Another filterd, which takes over as soon as no work is under way.
     successor: Option<UnixStream>,
-    /// The service manager, which is told of it.
     pub notify: Notify,
     alarm: Alarm,
     turns: Turns,
@@ -97,7 +96,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Does what was prepared.
+    /// Makes the owner from the prepared state.
     pub fn of(run: &Run, prepared: Prepared, persistence: Persistence, means: Means) -> Self {
         let Prepared { config, protection, configuration, readings, lists, alarm, guard, mut feeds } =
             prepared;
@@ -146,18 +145,18 @@ impl Owner {
         }
     }
 
-    /// Those who watch there are told drops in full.
+    /// Sets the clients to which samples of drops are reported.
     pub fn is_watched(&mut self, watching: Watching) {
         self.sampling = Sampling::of(watching);
     }
 
-    /// Who looks by HTTP is shown what the configuration says, where it says it.
+    /// Starts serving HTTP if the configuration says so.
     pub fn is_seen(&mut self) {
         self.http.follow(&self.config.metrics);
         self.sampling.tell(self.config.metrics.sources_told(), &mut self.protection);
     }
 
-    /// What a page may need.
+    /// The state that a page of work may need.
     pub(super) fn parts(&mut self) -> Parts<'_> {
         Parts {
             protection: &mut self.protection,
@@ -166,7 +165,7 @@ impl Owner {
         }
     }
 
-    /// What becomes of the filter when the daemon is stopped.
+    /// Whether the filter stays when the daemon stops.
     pub fn on_exit(&self) -> OnExit {
         self.run.on_exit.unwrap_or(self.config.on_exit)
     }
@@ -175,7 +174,7 @@ impl Owner {
         self.run.mode.unwrap_or(self.config.mode)
     }
 
-    /// What the command line and the configuration name.
+    /// The interfaces that the command line and the configuration name.
     pub(super) fn interface_names(&self) -> Vec<String> {
         self.config.interfaces_besides(&self.run.interfaces)
     }

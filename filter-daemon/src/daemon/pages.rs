@@ -1,4 +1,4 @@
-//! What is too much for one turn is done page by page, and others are served between any two pages.
+//! Splits long work into pages, and serves requests between two pages.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,69 +7,68 @@ use super::capacity::Capacity;
 use super::commit::Protection;
 use super::persistence::Persistence;
 
-/// Whoever waits is asked again so soon, should nothing else happen.
+/// How soon waiting work is checked again if no other event happens.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What a page may need of the owner's parts.
+/// The parts of the owner that a page may need.
 pub struct Parts<'a> {
     pub protection: &'a mut Protection,
     pub capacity: &'a mut Capacity,
     pub persistence: &'a mut Persistence,
 }
 
-/// What became of a turn.
+/// The result of a turn.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// More is to be done.
+    /// There is more work to do.
     More,
-    /// Nothing can be done until something else has happened.
+    /// Nothing can be done before another event.
     Wait,
-    /// It is done, and answered.
+    /// The work is complete and answered.
     Done,
 }
 
-/// Something that takes several turns.
+/// Work that takes several turns.
 pub trait Work: Send {
     /// Does the next page.
     fn turn(&mut self, parts: &mut Parts<'_>) -> Turn;
 }
 
-/// All requests that are under way, each in its turn.
+/// All requests under way, which take turns.
 #[derive(Default)]
 pub struct Pages {
     works: VecDeque<Box<dyn Work>>,
-    /// So many of them have said that they wait since anything else happened.
+    /// How many of them have waited, one after another, since the last other event.
     waiting: usize,
 }
 
 impl Pages {
-    /// Something new is to be done.
+    /// Adds work at the end of the queue.
     pub fn push(&mut self, work: impl Work + 'static) {
         self.works.push_back(Box::new(work));
         self.waiting = 0;
     }
 
-    /// Is there a page to be done now?
+    /// Whether a page can be done now.
     pub fn are_due(&self) -> bool {
         self.waiting < self.works.len()
     }
 
-    /// Is nothing under way?
     pub fn is_empty(&self) -> bool {
         self.works.is_empty()
     }
 
-    /// Something has happened for which somebody may have waited.
+    /// Lets waiting work try again after an event.
     pub fn wake(&mut self) {
         self.waiting = 0;
     }
 
-    /// How often those who wait are to be asked again whether there is anything else to wait for.
+    /// The interval for checking waiting work, if any waits.
     pub fn poll(&self) -> Option<Duration> {
         (self.waiting > 0).then_some(POLL)
     }
 
-    /// Does a page of the first that is due.
+    /// Does a page of the first work, and puts it at the end of the queue.
     pub fn turn(&mut self, parts: &mut Parts<'_>) {
         let Some(mut work) = self.works.pop_front() else { return };
         let turn = work.turn(parts);
@@ -80,44 +79,42 @@ impl Pages {
     }
 }
 
-/// One thing under way, whose maker wants it back when it is done.
+/// Room for one work, which is returned to its maker when it is done.
 pub struct Slot<W> {
     work: Option<W>,
     waits: bool,
 }
 
 impl<W: Work> Slot<W> {
-    /// Nothing.
     pub const fn empty() -> Self {
         Self { work: None, waits: false }
     }
 
-    /// Begins this.
     pub fn begin(&mut self, work: W) {
         *self = Self { work: Some(work), waits: false };
     }
 
-    /// What is under way.
+    /// The work under way.
     pub fn get(&self) -> Option<&W> {
         self.work.as_ref()
     }
 
-    /// Is there a page to be done now?
+    /// Whether a page can be done now.
     pub fn is_due(&self) -> bool {
         self.work.is_some() && !self.waits
     }
 
-    /// Something has happened for which it may have waited.
+    /// Lets the work try again after an event.
     pub fn wake(&mut self) {
         self.waits = false;
     }
 
-    /// How often it is to be asked again whether there is anything else to wait for, if it waits.
+    /// The interval for checking the work, if it waits.
     pub fn poll(&self) -> Option<Duration> {
         self.waits.then_some(POLL)
     }
 
-    /// Does a page, if one is due. Gives back what has come to its end.
+    /// Does a page if one is due. Returns work that is complete.
     pub fn turn(&mut self, parts: &mut Parts<'_>) -> Option<W> {
         let work = self.work.as_mut().filter(|_| !self.waits)?;
         match work.turn(parts) {

@@ -1,7 +1,9 @@
-//! Protection is paused: for a while what is blocked is only counted. A pause always has an end, which the judge knows:
-//! it asks the time itself, so nobody need be there then. A reload changes nothing about a pause, and whatever ends the
-//! daemon ends it, too: the broker sees to what is left at work. Where that is killed, nobody is left who may load programs,
-//! and its time ends it, or the next start.
+//! Pauses protection: for a limited time, blocked packets are counted but not dropped.
+//!
+//! A pause always has an end. The judge compares it with the time itself, so that it ends without the daemon.
+//! A reload does not change a pause, and the end of the daemon ends it, because the broker replaces the judge
+//! that stays. If the broker is killed, no process can load programs, and the pause ends with its time or at
+//! the next start.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -18,10 +20,10 @@ use crate::control::wire::status::Paused;
 use crate::control::wire::{About, Fault};
 use crate::text::{Explain, Explanation, date, printable};
 
-/// In the state directory: for the next start, which tells that it has ended a pause.
+/// A file in the state directory, from which the next start learns that it has ended a pause.
 const FILE: &str = "pause";
 
-/// How long the kernel is left alone that refuses a judge that asks no time.
+/// How long to wait after the kernel refused a judge without a pause.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether protection is paused.
@@ -30,27 +32,28 @@ pub struct Pause {
     now: Option<Now>,
 }
 
-/// The pause there is.
+/// The pause that was begun last.
 struct Now {
     since: Timestamp,
     until: Timestamp,
     by: String,
-    /// Its time is over, and the kernel has refused the judge without it: when that is tried again.
+    /// When to try again to load a judge without the pause. Set if the pause is over and the kernel refused
+    /// it.
     retry: Option<Instant>,
 }
 
 impl Pause {
-    /// None, for a filterd with this state directory.
+    /// No pause, for a filterd with this state directory.
     pub fn none(state: &Path) -> Self {
         Self { note: state.join(FILE), now: None }
     }
 
-    /// Until when, if it is paused.
+    /// The end of the pause, if one is on.
     pub fn until(&self) -> Option<Timestamp> {
         Some(self.current()?.until)
     }
 
-    /// How long until it is to be ended.
+    /// The time until the pause must be ended.
     pub fn until_due(&self) -> Option<Duration> {
         let now = self.now.as_ref()?;
         Some(match &now.retry {
@@ -59,7 +62,7 @@ impl Pause {
         })
     }
 
-    /// It is paused until then. Tells until when it was before.
+    /// Begins or changes a pause. Returns the end of the one before, if it was on.
     pub fn begin(&mut self, since: Timestamp, until: Timestamp, by: String) -> Option<Timestamp> {
         let before = self.now.take().filter(Now::is_on);
         let since = before.as_ref().map_or(since, |before| before.since);
@@ -73,20 +76,20 @@ impl Pause {
         before.map(|before| before.until)
     }
 
-    /// It is not paused. Tells until when it was.
+    /// Ends the pause. Returns its end, if it was on.
     pub fn end(&mut self) -> Option<Timestamp> {
         let before = self.now.take()?;
         _ = fs::remove_file(&self.note);
         before.is_on().then_some(before.until)
     }
 
-    /// As `status` tells it.
+    /// The part of `status` about the pause.
     pub fn status(&self) -> Option<Paused> {
         let Now { since, until, by, .. } = self.current()?;
         Some(Paused { since: clock::on_the_wall(*since), until: clock::on_the_wall(*until), by: by.clone() })
     }
 
-    /// While it is paused, that is what an operator must see first.
+    /// While protection is paused, this is the first fault to show.
     pub fn fault(&self) -> Option<Fault> {
         let Now { since, until, by, .. } = self.current()?;
         let message = format!(
@@ -98,7 +101,7 @@ impl Pause {
         Some(Fault { about: About::Protection, since: clock::on_the_wall(*since), told, id: None })
     }
 
-    /// Tells of a pause that ended with the filterd before this one.
+    /// Logs that a pause of the filterd before has ended.
     pub fn has_begun(&self) {
         let Ok(text) = fs::read_to_string(&self.note) else { return };
         _ = fs::remove_file(&self.note);
@@ -111,7 +114,8 @@ impl Pause {
         }
     }
 
-    /// Its time is over, and the kernel refuses the judge without it. That at work drops what is listed.
+    /// Records that the kernel refused a judge without the pause, although its time is over. The present
+    /// judge drops listed packets nevertheless.
     pub fn is_refused(&mut self, error: &NotDone) {
         warn!("the pause is over, but each drop still asks the time: {}", error.explain());
         if let Some(now) = &mut self.now {
@@ -119,7 +123,7 @@ impl Pause {
         }
     }
 
-    /// The pause there is: one that is over is none, even where nobody has come to end it.
+    /// The pause, unless its time is over. It may not have been ended yet.
     fn current(&self) -> Option<&Now> {
         self.now.as_ref().filter(|now| now.is_on())
     }
@@ -131,7 +135,7 @@ impl Now {
     }
 }
 
-/// Whatever lay there is another pause's.
+/// Writes the file; a file that is there belongs to an earlier pause.
 fn write(note: &Path, until: Timestamp, by: &str) -> io::Result<()> {
     _ = fs::remove_file(note);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(note)?;

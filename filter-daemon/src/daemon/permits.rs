@@ -1,4 +1,5 @@
-//! Which fetches a configuration names: read by the process that starts fetches, which does not ask the daemon.
+//! Reads which fetches the configuration names. The process that starts fetches does this itself, so that it
+//! does not rely on the daemon.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::fetch::{Fetcher, Permit, Reader};
 /// Without a configuration there are no feeds.
 const NO_CONFIGURATION: &str = "/dev/null";
 
-/// Reads this file each time.
+/// A reader that reads this file each time.
 pub fn read_from(configuration: PathBuf) -> Reader {
     Box::new(move || {
         let config = config::load(&configuration).ok()?;
@@ -28,8 +29,8 @@ pub fn read_from(configuration: PathBuf) -> Reader {
     })
 }
 
-/// Starts the process that starts fetches. One whose daemon stays root becomes `nobody`, who may not be able to read the
-/// configuration: that one fetches whatever the daemon orders.
+/// Starts the process that starts fetches. If the daemon stays root, that process runs as `nobody`, which may
+/// not be able to read the configuration. In this case it fetches whatever the daemon orders.
 pub fn start_fetcher(run: &Run) -> std::io::Result<Fetcher> {
     let (user, log) = (run.user.as_ref(), run.log.words());
     if user.map_or_else(geteuid, |user| user.uid).is_root() {

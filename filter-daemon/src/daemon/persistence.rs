@@ -1,5 +1,5 @@
-//! Live entries and their journal: what is added and removed is answered for when it is on disk, and what was there is
-//! there again after a restart.
+//! Live entries and their journal. Changes are answered when they are on disk, and entries are restored at
+//! the next start.
 
 mod losses;
 mod restore;
@@ -20,52 +20,52 @@ use crate::text::Explanation;
 use losses::Losses;
 pub use restore::{Before, restore};
 
-/// Targets written anew between two requests: a few milliseconds' worth.
+/// Targets written between two requests, which takes a few milliseconds.
 const PAGE: usize = 8192;
 
-/// How often it is seen to that the journal's file is still there and can be written.
+/// How often to check that the journal's file still exists and can be written.
 const CHECK: Duration = Duration::from_secs(5);
 
-/// How long a disk that has failed is left alone.
+/// How long to wait after the disk has failed.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What to do about a journal that is there and cannot be opened.
+/// The remedy for a journal that exists but cannot be opened.
 pub const MEND_AND_START: &str = "mend that, then start filterd again; `filterd export > FILE` before that and `filterd import FILE` after it keep \
      what is live now";
 
 type Written = Result<(), NotWritten>;
 
-/// The part of the owner's state that is about the journal.
+/// The part of the owner's state that concerns the journal.
 pub struct Persistence {
     journal: Journal,
     compaction: Option<Compaction>,
     /// When the journal may be tried again after the disk has failed.
     retry: Instant,
-    /// When its file was last looked at.
+    /// When its file was last checked.
     checked: Instant,
-    /// Why there is none, and since when.
+    /// Why there is no journal, and since when.
     refused: Option<(Timestamp, Explanation)>,
-    /// What this start, or one before it, did not find.
+    /// Losses that this start or an earlier one found.
     losses: Losses,
-    /// How long before the journal's last record the clock was when it was read, in seconds.
+    /// How many seconds the clock was behind the journal's last record when it was read.
     clock_is_behind: Option<u64>,
 }
 
-/// What is wanted now, being written once more behind all that is in the journal.
+/// A rewrite: all wanted entries are appended to the journal, then the rows before them are removed.
 struct Compaction {
-    /// Told when the last page is on disk.
+    /// Receives the result when the last page is on disk.
     written: oneshot::Receiver<Written>,
     stage: Stage,
 }
 
 enum Stage {
-    /// Pages follow from there on, if any.
+    /// Pages follow from this bookmark, if any.
     Pages(Option<Bookmark>),
-    /// The rows before are being removed.
+    /// The earlier rows are being removed.
     Trimming,
 }
 
-/// What became of several writes, for whoever is told at the last of them.
+/// The combined result of several writes, which is reported with the last one.
 #[derive(Clone, Default)]
 pub struct Outcome {
     is_expected: bool,
@@ -78,24 +78,25 @@ fn live_entries(blocklist: &Blocklist) -> u64 {
 }
 
 impl Persistence {
-    /// Writes these, and then tells `done`.
+    /// Writes these records, then calls `done`.
     pub fn write(&mut self, records: Vec<Record>, done: Done) {
         self.journal.write(records, done);
     }
 
-    /// Writes nothing, and tells `done` what the disk has refused once that is known of all that is being written.
+    /// Writes nothing, and calls `done` with errors of the disk once the result of all writes under way is
+    /// known.
     pub fn once_known(&mut self, done: Done) {
         self.journal.once_known(done);
     }
 
-    /// Writes these within milliseconds; nobody waits for it.
+    /// Writes these records within milliseconds, for changes that no client waits for.
     pub fn write_soon(&mut self, records: Vec<Record>) {
         if !records.is_empty() {
             self.journal.write_soon(records, clock::instant());
         }
     }
 
-    /// Writes a part of something larger, whose `outcome` somebody will ask for.
+    /// Writes a part of a larger change, and adds the result to `outcome`.
     pub fn write_part(&mut self, records: Vec<Record>, outcome: &mut Outcome) {
         if !records.is_empty() {
             outcome.is_expected = true;
@@ -104,23 +105,23 @@ impl Persistence {
         }
     }
 
-    /// Where nothing in the state directory can say that something is not on disk, it is said beside the socket.
+    /// Sets a place beside the socket. It records that changes are not on disk if the state directory cannot.
     pub fn is_noted_beside(&mut self, socket: Handle) {
         let note = move |since: Option<Timestamp>| socket.note_unsaved(since.map(Timestamp::secs));
         self.journal.has_beside(Box::new(note));
     }
 
-    /// Lets whoever reads the journal in another boot know what the clock on the wall says now.
+    /// Writes the present wall-clock time, for a reader of the journal in another boot.
     pub fn note_time(&mut self) {
         self.journal.write_soon(Vec::new(), clock::instant());
     }
 
-    /// How long before the journal's last record the clock was when it was read, in seconds, if it was.
+    /// How many seconds the clock was behind the journal's last record when it was read, if it was.
     pub fn clock_is_behind(&self) -> Option<u64> {
         self.clock_is_behind
     }
 
-    /// Begins to write anew what is wanted, if the journal has become long, or has lost something.
+    /// Checks the journal, and begins a rewrite if it is long or has lost something.
     pub fn keep_up(&mut self, blocklist: &Blocklist, now: Timestamp) {
         let instant = clock::instant();
         self.journal.keep_up(instant);
@@ -140,7 +141,7 @@ impl Persistence {
         }
     }
 
-    /// Waits until a step of the compaction is on disk, or for ever if there is none.
+    /// Waits until a step of the rewrite is on disk, or forever if none is under way.
     pub async fn compacted(&mut self) -> Result<Written, oneshot::error::RecvError> {
         match &mut self.compaction {
             Some(compaction) => (&mut compaction.written).await,
@@ -148,7 +149,7 @@ impl Persistence {
         }
     }
 
-    /// Writes the next page; behind the last one, what came before the first is removed.
+    /// Continues the rewrite: writes the next page, and after the last one removes the earlier rows.
     pub fn compact(
         &mut self,
         blocklist: &Blocklist,
@@ -166,7 +167,7 @@ impl Persistence {
         }
     }
 
-    /// How long until the journal is to be looked after.
+    /// The time until the journal must be checked.
     pub fn until_due(&self) -> Option<Duration> {
         let now = clock::instant();
         let retry = || self.retry.saturating_duration_since(now);
@@ -175,7 +176,7 @@ impl Persistence {
         is_waiting.then(retry).into_iter().chain(self.journal.until_due(now)).chain([check]).min()
     }
 
-    /// What is added or removed now would not survive a restart, and why; and what has not survived one.
+    /// Reports that changes made now would not survive a restart, and losses of earlier ones.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let refused = || {
             let (since, why) = self.refused.as_ref()?;
@@ -193,12 +194,12 @@ impl Persistence {
         refused().or_else(lost).into_iter().chain(self.losses.faults())
     }
 
-    /// What was lost, as long as nobody has acknowledged it.
+    /// The losses that were not acknowledged.
     pub fn notices(&self) -> impl Iterator<Item = Fault> {
         self.losses.notices()
     }
 
-    /// Forgets the losses that are meant. Tells why the next start shows them again, if it does.
+    /// Forgets these losses. Returns an error if the next start will show them again.
     pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool) -> Result<(), Explanation> {
         let was_noted = self.losses.are_noted();
         self.losses.acknowledge(is_meant)?;
@@ -208,12 +209,12 @@ impl Persistence {
         Ok(())
     }
 
-    /// Waits until it is known of everything whether it is on disk.
+    /// Waits until the result of every write is known.
     pub fn settle(&mut self) {
         self.journal.settle();
     }
 
-    /// Why another filterd that goes on with what is on disk would not have all live entries, as far as is known.
+    /// Why a filterd that continues from the disk would not have all live entries, as far as known.
     pub fn would_lose(&self, blocklist: &Blocklist) -> Option<Explanation> {
         let refused = self.refused.as_ref().filter(|_| live_entries(blocklist) > 0);
         let why = refused.map(|(_, why)| why.message.clone());
@@ -224,24 +225,24 @@ impl Persistence {
         Some(Explanation::new(message, remedy))
     }
 
-    /// Is what the journal lacks being written, or about to be?
+    /// Whether missing entries are being written, or will be soon.
     pub fn is_catching_up(&self) -> bool {
         self.compaction.is_some() || self.journal.is_behind() && self.retry <= clock::instant()
     }
 
-    /// Lets another filterd have the journal. If that comes to nothing, all of it is written anew.
+    /// Releases the journal for another filterd. If the takeover fails, everything is written again.
     pub fn let_go(&mut self) {
         self.compaction = None;
         self.journal.let_go();
     }
 
-    /// Will the next start know what this one did not find?
+    /// Whether the next start will know of the losses that this one found.
     pub const fn losses_are_noted(&self) -> bool {
         self.losses.are_noted()
     }
 
-    /// Waits until everything is written. What the disk has refused before is tried once more. Tells since when something
-    /// is missing, in seconds since 1970.
+    /// Waits until everything is written, and tries once more to write what the disk refused. If something is
+    /// missing, returns since when, in seconds since 1970.
     pub fn end(mut self, blocklist: &Blocklist, now: Timestamp) -> Option<u64> {
         if self.journal.is_behind() {
             self.journal.mark();
@@ -258,7 +259,7 @@ impl Persistence {
         Some(clock::on_the_wall(clock::then(lost.since)))
     }
 
-    /// Writes anew what is wanted, and waits. True if all of it is on disk.
+    /// Writes all wanted entries and waits. Returns true if all of them are on disk.
     fn write_all(&mut self, blocklist: &Blocklist) -> bool {
         let is_live = |list| blocklist.lists().get(list).origin.is_live();
         let (tell, told) = std::sync::mpsc::channel();
@@ -281,7 +282,7 @@ impl Persistence {
 
     fn order(&mut self, stage: Stage, order: impl FnOnce(&mut Journal, Done)) {
         let (told, written) = oneshot::channel();
-        // Nobody waits for it any more if the daemon stops meanwhile.
+        // The receiver is gone if the daemon stops meanwhile.
         order(&mut self.journal, Box::new(move |result| _ = told.send(result)));
         self.compaction = Some(Compaction { written, stage });
     }
@@ -298,19 +299,19 @@ fn not_durable(since: Timestamp, why: &str, remedy: &str) -> Fault {
 }
 
 impl Outcome {
-    /// Has anything been written?
+    /// Whether a write was begun.
     pub fn is_expected(&self) -> bool {
         self.is_expected
     }
 
-    /// One more write has ended.
+    /// Adds the result of one more write.
     pub fn note(&self, written: Written) {
         if let Err(failure) = written {
             *self.failed.lock().expect("noting a failure cannot panic") = Some(failure);
         }
     }
 
-    /// What became of all of them.
+    /// The combined result of all writes.
     pub fn get(&self) -> Written {
         self.failed.lock().expect("noting a failure cannot panic").clone().map_or(Ok(()), Err)
     }

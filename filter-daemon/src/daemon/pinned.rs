@@ -1,4 +1,5 @@
-//! Whether the filter would outlive the daemon: its pins are looked at, and put back where somebody has removed them.
+//! Checks that the pins of the filter exist, and restores them if someone removed them. Without pins the
+//! filter ends with the daemon.
 
 use std::fmt;
 
@@ -14,32 +15,32 @@ use crate::mount_namespace;
 use crate::net_namespace;
 use crate::text::{Explain, Explanation};
 
-/// It is filtered again when anybody can read this.
+/// The interfaces are filtered again by the time this is shown.
 const WERE_GONE: &str = "until this filterd began nothing was filtered: the one before it had left its filter at \
                          work, and somebody took that away meanwhile";
 
-/// The part of the owner's state that is about pins.
+/// The part of the owner's state that concerns pins.
 #[derive(Default)]
 pub struct Pinned {
-    /// Why they cannot be put back, and since when.
+    /// Why the pins cannot be restored, and since when.
     missing: Option<(Timestamp, Explanation)>,
-    /// Nobody but this filterd and its like has the file system of the pins mounted: since it began.
+    /// Since when the file system with the pins is mounted only in this mount namespace.
     private: Option<Timestamp>,
-    /// The filter of a filterd before this one was gone when this one began: that was then.
+    /// When this filterd found that the filter of the one before was gone.
     were_gone: Option<Timestamp>,
-    /// Where the next filterd finds noted whether a filter is to be there.
+    /// The file that tells the next filterd whether a filter is attached.
     beside: Option<Handle>,
-    /// What stands there, as far as we have written it.
+    /// The value recorded there last.
     noted: Option<bool>,
 }
 
 impl Pinned {
-    /// From now on it is noted there whether the filter is attached.
+    /// Sets the place to record whether the filter is attached.
     pub fn are_noted_beside(&mut self, socket: Handle) {
         self.beside = Some(socket);
     }
 
-    /// Notes it, where that is not what stands there.
+    /// Records it, if the recorded value differs.
     pub fn note_attached(&mut self, is_attached: bool) {
         let Some(beside) = self.beside.as_ref().filter(|_| self.noted != Some(is_attached)) else { return };
         let attached = is_attached.then(|| Attached::here().to_string());
@@ -49,34 +50,33 @@ impl Pinned {
         self.noted = Some(is_attached);
     }
 
-    /// The pins end with the mount namespace that filterd is in.
+    /// Records that the pins end with the mount namespace of filterd.
     pub fn end_with_namespace(&mut self, now: Timestamp) {
         let told = private();
         warn!("{told}");
         self.private = Some(now);
     }
 
-    /// A filterd before this one had left its filter at work, and it was not there any more when this one began.
+    /// Records that the filter left by the filterd before was gone when this one began.
     pub fn were_gone(&mut self, now: Timestamp) {
         error!("{WERE_GONE}");
         self.were_gone = Some(now);
     }
 
-    /// Somebody has looked at it.
     pub fn acknowledge(&mut self) {
         self.were_gone = None;
     }
 
-    /// That nothing was filtered for a while.
+    /// The notice that nothing was filtered for a while.
     pub fn gap(&self) -> Option<Fault> {
         let since = self.were_gone?;
         let remedy = "find out who removes what is pinned (`mount | grep bpf`, clean-up scripts), or end filterd by a signal or by \
                       `filterd detach` where it is meant";
-        // It is over, and may come again: nothing passes now that should not.
+        // The gap is over, but may happen again. Nothing passes now that should be dropped.
         Some(notice(About::Durability, since, WERE_GONE, remedy))
     }
 
-    /// Looks at them. Tells what was put right, if they can be.
+    /// Checks the pins. Returns the repairs, unless they failed.
     pub fn look(&mut self, filter: &mut Filter) -> Option<Mended> {
         let mended = filter.mend_pins();
         let put_right = mended.as_ref().ok().cloned();
@@ -97,7 +97,7 @@ impl Pinned {
         self.missing = Some((since, told));
     }
 
-    /// Without them the filter goes when filterd does.
+    /// The fault that the filter would end with filterd.
     pub fn fault(&self) -> Option<Fault> {
         let Some((since, told)) = self.missing.as_ref() else {
             let since = clock::on_the_wall(self.private?);
@@ -125,32 +125,31 @@ fn private() -> Explanation {
     Explanation::new(message, mount_namespace::cure())
 }
 
-/// Where the filter is attached. A reboot takes it off by itself.
+/// The boot and the network namespace in which the filter is attached. A reboot detaches it.
 pub struct Attached {
     boot: String,
-    /// Its network namespace, as far as that is known.
+    /// The network namespace, if known.
     namespace: Option<String>,
 }
 
 impl Attached {
-    /// Here and now.
     fn here() -> Self {
         Self { boot: this_boot(), namespace: net_namespace::ours() }
     }
 
-    /// As it was noted.
+    /// Reads a recorded value.
     pub fn noted(noted: &str) -> Self {
         let (boot, namespace) =
             noted.split_once(' ').map_or((noted, None), |(boot, namespace)| (boot, Some(namespace)));
         Self { boot: boot.to_owned(), namespace: namespace.map(str::to_owned) }
     }
 
-    /// Has the machine run since?
+    /// Whether the value is from the present boot.
     pub fn is_of_this_boot(&self) -> bool {
         self.boot == this_boot()
     }
 
-    /// Was that in another network namespace than ours? In doubt it was not.
+    /// Whether it was in another network namespace. If in doubt, it was not.
     pub fn is_elsewhere(&self) -> bool {
         self.namespace.as_ref().is_some_and(|its| net_namespace::ours().is_some_and(|ours| ours != *its))
     }

@@ -1,5 +1,5 @@
-//! Giving up privileges: what reads lists and talks to clients needs none, since the broker is a process of
-//! its own.
+//! Gives up privileges. Reading lists and serving clients needs none, because the broker is a separate
+//! process.
 
 use std::fmt;
 use std::io;
@@ -24,23 +24,23 @@ use crate::seccomp::{self, Process};
 use crate::state_directory::StateDirectory;
 use crate::text::Explanation;
 
-/// What is left to the daemon.
+/// The privileges that the daemon keeps.
 #[derive(Clone, Debug, Default)]
 pub struct Privileges {
-    /// Its user, by name.
+    /// The name of its user.
     pub user: String,
-    /// It is root, and since when.
+    /// Since when it runs as root, if it does.
     pub root_since: Option<Timestamp>,
     /// Its user is a number that /etc/passwd does not list.
     pub is_unlisted: bool,
-    /// Where it may write.
+    /// The confinement of its writes.
     pub confinement: Confinement,
-    /// Are system calls refused that it has no use for?
+    /// Whether unneeded system calls are refused.
     pub has_seccomp: bool,
 }
 
 impl Privileges {
-    /// A daemon that stays root is not as it should be, although somebody asked for it.
+    /// Running as root is a fault even if the operator asked for it.
     pub fn fault(&self) -> Option<Fault> {
         let since = clock::on_the_wall(self.root_since?);
         let message = "the daemon runs as root: whoever breaks into it owns what root owns (files, other programs' pins of \
@@ -53,9 +53,9 @@ impl Privileges {
         Some(Fault { about: About::Confinement, since, told: Explanation::new(message, remedy), id: None })
     }
 
-    /// What an operator should know of it.
+    /// Remarks for the operator.
     pub fn remarks(&self) -> impl Iterator<Item = Explanation> {
-        // A user with a name is easier to let read files.
+        // It is easier to give read access to a user with a name.
         let unlisted = self.is_unlisted.then(|| {
             let message = format!(
                 "this machine has no user filterd: the daemon runs as user {}, which nobody else has",
@@ -79,7 +79,7 @@ impl fmt::Display for Privileges {
     }
 }
 
-/// The number that the daemon takes where there is no user `filterd` must be nobody else's.
+/// Checks that the number which the daemon takes without a user `filterd` belongs to no one else.
 pub fn must_be_nobodys(run: &Run) -> Result<(), DaemonError> {
     let is_unlisted = |user: &User| accounts::user(&user.name).is_ok_and(|listed| listed.is_none());
     if !run.user.as_ref().is_some_and(is_unlisted) {
@@ -91,19 +91,19 @@ pub fn must_be_nobodys(run: &Run) -> Result<(), DaemonError> {
     }
 }
 
-/// The state directory, which is to belong to whom we become.
+/// The state directory, which must belong to the user that the daemon becomes.
 pub fn state_directory(run: &Run) -> StateDirectory<'_> {
     let (user, group) = run.user.as_ref().map_or_else(|| (geteuid(), getegid()), |user| (user.uid, user.gid));
     StateDirectory::new(&run.state_dir, &run.socket, user, group)
 }
 
-/// Becomes the user that was named, if one was, to whom state and socket are given before; gives up all capabilities, and
-/// never has them again; and writes only to its own places from then on.
+/// Becomes the configured user, after passing state and socket to that user. Gives up all capabilities
+/// forever, and confines writes to filterd's own places.
 ///
-/// Root without capabilities may not read what is another's: what an earlier daemon wrote as another user is taken back
-/// first. Must be called before there are other threads, which would keep theirs.
+/// Root without capabilities may not read files of other users. The files of an earlier daemon therefore get
+/// their new owner first. Call this before there are other threads, which would keep their privileges.
 pub fn drop_privileges(run: &Run, state: &StateDirectory<'_>) -> Result<Privileges, DaemonError> {
-    // Whatever is made from here on is for us alone.
+    // Files that are created from here on are accessible to this user only.
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
     forget_bounding_set();
     state.give()?;
@@ -124,26 +124,28 @@ pub fn drop_privileges(run: &Run, state: &StateDirectory<'_>) -> Result<Privileg
 }
 
 fn become_user(user: &User, socket: &Path) -> io::Result<()> {
-    // Its group says who may talk to us, and stays.
+    // The group of the socket decides who may connect, and stays.
     give_socket(socket, user.uid)?;
     accounts::become_user(user)
 }
 
-/// No program that is started could get any capability; where we are not root, none can anyway.
+/// Prevents programs that are started from gaining capabilities. Without root this fails, but then they could
+/// gain none anyway.
 fn forget_bounding_set() {
     for capability in CapabilitySet::all() {
         _ = remove_capability_from_bounding_set(capability);
     }
 }
 
-/// No way to get capabilities, and nothing of our memory in a file or before another process of the same user.
+/// Blocks every way to gain capabilities. Keeps memory out of core dumps and away from other processes of the
+/// same user.
 fn keep_nothing() -> io::Result<()> {
     set_no_new_privs(true)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
 }
 
-/// It works without, as on a kernel that has no Landlock.
+/// An error is only a warning, because filterd also works without Landlock.
 fn confined(run: &Run) -> Confinement {
     confine(&run.state_dir, &run.socket).unwrap_or_else(|error| {
         warn!("cannot be confined by Landlock: {error}");
@@ -151,7 +153,7 @@ fn confined(run: &Run) -> Confinement {
     })
 }
 
-/// It works without, as on a kernel that has no seccomp.
+/// An error is only a warning, because filterd also works without seccomp.
 fn is_restricted() -> bool {
     seccomp::restrict(Process::Daemon)
         .inspect_err(|error| warn!("cannot be confined by seccomp: {error}"))

@@ -1,4 +1,4 @@
-//! What the daemon says of itself.
+//! Reports the state of the daemon.
 
 use filter_common::sets::{SetName, Slot};
 use tracing::info;
@@ -10,19 +10,19 @@ use crate::control::wire::{Fault, reload, status};
 use crate::kernel::Occupancy;
 use crate::text::{Explanation, printable};
 
-/// What an answer of a table is worth.
+/// How certain the answers of a table are.
 const EXACT: &str = "exact";
-/// The same of IPv6, whose longer prefixes stand for their hash.
+/// The certainty of IPv6 tables: prefixes longer than /64 are stored as hashes.
 const UP_TO_64: &str = "exact up to /64, else wrong for less than one packet in 10^17";
 
 impl Owner {
-    /// What is not as the configuration says: each part tells its own.
+    /// All differences from the configured state, collected from each part.
     pub(super) fn faults(&self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.interfaces.faults().collect();
         faults.extend(self.sleep.fault());
         faults.extend(self.guard.faults());
         faults.extend(self.flows.faults());
-        // Where nothing is dropped anyway, a pause changes nothing.
+        // With `enforce: false`, nothing is dropped and a pause changes nothing.
         faults.extend(self.pause.fault().filter(|_| self.protection.filter().settings().enforce));
         faults.extend(self.persistence.faults());
         faults.extend(self.pinned.fault());
@@ -39,13 +39,13 @@ impl Owner {
         faults
     }
 
-    /// Its state directory, for people: whole, as they may be elsewhere.
+    /// The absolute path of the state directory, because users may be in another directory.
     pub(super) fn state_directory(&self) -> String {
         let path = &self.run.state_dir;
         printable::path(std::path::absolute(path).as_deref().unwrap_or(path)).to_string()
     }
 
-    /// What is as the configuration says, and somebody should know all the same.
+    /// Remarks about a state that agrees with the configuration.
     pub(super) fn remarks(&self) -> Vec<Explanation> {
         let paused = self.pause.fault().filter(|_| !self.protection.filter().settings().enforce);
         let paused = paused.map(|Fault { told: Explanation { message, remedy }, .. }| {
@@ -57,7 +57,7 @@ impl Owner {
         remarks.chain(self.privileges.remarks()).collect()
     }
 
-    /// One line for the log once everything is in place.
+    /// The log line that filterd is ready.
     pub fn summary(&self) -> String {
         let attached = |one: &Watched| Some(format!("{} ({})", one.name(), one.attached()?.mode()));
         let mut links: Vec<_> = self.interfaces.iter().filter_map(attached).collect();
@@ -74,7 +74,7 @@ impl Owner {
         format!("{paused}{verb} packets from {targets} on {}", links.join(", "))
     }
 
-    /// How many are blocked. Lists may have them in common.
+    /// The number of blocked targets. Targets on several lists count once.
     pub(super) fn targets(&self) -> u64 {
         let sides = self.protection.blocklist().sides(Polarity::Block);
         sides.map(|(_, side)| side.len() as u64).sum()
@@ -134,7 +134,8 @@ impl Owner {
     }
 }
 
-/// Tells the log what a reload changed. Where somebody waits for it, that is told with who it is.
+/// Logs what a reload changed. If a client waits for the reload, the audit line already names it and its
+/// result.
 pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: bool) {
     super::reload::tell_log(reloaded);
     let reload::Reply { entered, left, allowed, disallowed, unchanged, milliseconds, .. } = reloaded;
@@ -161,7 +162,7 @@ pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: b
     }
 }
 
-/// How many are no longer than that.
+/// The number of prefixes up to this length.
 fn up_to(longest: u8, lengths: impl Iterator<Item = (u8, u64)>) -> u64 {
     lengths.filter(|(length, _)| *length <= longest).map(|(_, count)| count).sum()
 }
@@ -172,7 +173,7 @@ fn table(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
     status::Table { name, entries, capacity, bytes, certainty, blocks: false, growths, relocations }
 }
 
-/// One whose entries packets are dropped for.
+/// A table whose entries cause drops.
 fn blocks(name: &str, occupancy: Occupancy, certainty: &str) -> status::Table {
     status::Table { blocks: true, ..table(name, occupancy, certainty) }
 }

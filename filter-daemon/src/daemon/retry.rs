@@ -1,4 +1,4 @@
-//! When filterd writes again what a disk has refused: soon, then less and less often.
+//! When to repeat a write that the disk refused: soon, then less and less often.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const FIRST: Duration = Duration::from_secs(1);
 /// A disk that stays full is not written to all the time.
 pub const LONGEST: Duration = Duration::from_secs(300);
 
-/// The next attempt, after each of which the pause doubles.
+/// The time of the next attempt. The pause doubles after each failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     pause: Duration,
@@ -18,18 +18,18 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// After the first failure.
+    /// The retry after the first failure.
     pub fn soon() -> Self {
         Self { pause: FIRST, at: clock::instant() + FIRST }
     }
 
-    /// After one more failure.
+    /// The retry after one more failure.
     pub fn later(self) -> Self {
         let pause = LONGEST.min(self.pause * 2);
         Self { pause, at: clock::instant() + pause }
     }
 
-    /// How long until the next attempt.
+    /// The time until the next attempt.
     pub fn until_due(&self) -> Duration {
         self.at.saturating_duration_since(clock::instant())
     }

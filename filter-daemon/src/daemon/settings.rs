@@ -1,4 +1,4 @@
-//! Settings that differ between two configurations, in words: those that a reload has changed, or would change.
+//! Describes the settings that differ between two configurations, for the report of a reload.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use crate::source::Limits;
 use crate::source::trouble::Mood;
 use crate::text::printable;
 
-/// What is known of a reload besides.
+/// Facts about the reload.
 pub struct Reload<'a> {
-    /// Is it, or would it be?
+    /// Whether the reload happened or is only predicted.
     pub mood: Mood,
-    /// It puts back what was there, and what is put back goes on.
+    /// It restores an earlier configuration, whose entries keep their time.
     pub restores: bool,
-    /// Lists that go on by another name.
+    /// Lists that continue under another name.
     pub renamed: &'a [Renamed],
-    /// Lists that are what they were, whatever is said of them but, where that is so, how long what is on them stays.
+    /// Lists that stay as they were. For those with `true`, only the time that entries stay is compared.
     pub held_back: Vec<(&'a str, bool)>,
 }
 
@@ -30,23 +30,24 @@ impl Reload<'_> {
         }
     }
 
-    /// What the list of this name was called before, if it goes on: it may have the name of one that goes, or goes on as another.
+    /// The earlier name of a list that continues. A new list may have the name of a list that is removed or
+    /// renamed.
     fn name_before<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         let was = self.renamed.iter().find(|list| list.to == name).map(|list| list.from.as_str());
         was.or_else(|| self.renamed.iter().all(|list| list.from != name).then_some(name))
     }
 }
 
-/// Said of another `mode` than the one that filterd started with.
+/// Reported for a `mode` other than the one that filterd started with.
 pub const MODE_WAITS: &str = "mode: interfaces stay attached as they are until filterd starts anew";
 
-/// Said of the one that filterd started with, where it was another meanwhile.
+/// Reported when `mode` returns to the value that filterd started with.
 pub fn mode(mode: Mode, mood: Mood) -> String {
     let now = if mood == Mood::Is { " now" } else { "" };
     format!("mode: {}{now}, with which filterd has started", mode.name())
 }
 
-/// Settings beside `enforce` and `mode`.
+/// Describes changed settings other than `enforce` and `mode`.
 pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
     let mood = reload.mood;
     let now = match mood {
@@ -86,7 +87,8 @@ pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<Stri
     told.into_iter().flatten().chain(order).chain(lists_read_otherwise(before, after, reload)).collect()
 }
 
-/// Lists that block and go on, if they stand in another order: what several of them name counts for the first.
+/// Reports a changed order of continuing lists that block, because the first list of several with the same
+/// target counts its packets.
 fn order(before: &Config, after: &Config, reload: &Reload<'_>) -> Option<String> {
     let place = |list: &List| {
         let was = reload.name_before(list.name.as_str())?;
@@ -103,7 +105,7 @@ fn order(before: &Config, after: &Config, reload: &Reload<'_>) -> Option<String>
     })
 }
 
-/// Lists that go on, by whatever name, and of which more than their entries is other: how long these stay, or what is believed.
+/// Continuing lists with changed settings, such as how long entries stay or which limits apply.
 fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<String> {
     let told = after.lists.iter().filter_map(|list| {
         let was = reload.name_before(list.name.as_str())?;
@@ -120,11 +122,12 @@ fn lists_read_otherwise(before: &Config, after: &Config, reload: &Reload<'_>) ->
 }
 
 fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<String> {
-    // What would become of entries is told of each list.
+    // The report of a prediction lists the effect on entries separately.
     let is_told = reload.mood == Mood::Is;
     let since = reload.since();
     let is_moved = before.feed.is_some() != after.feed.is_some();
-    // Whether it is fetched, and may begin empty, goes with where it comes from, too.
+    // A list from a URL has `is_fetched` set and may begin empty. Both follow from its source, so they are
+    // ignored.
     let limits = |list: &List| {
         let may_begin_empty = list.limits.may_begin_empty || is_moved;
         Limits { may_begin_empty, is_fetched: false, ..list.limits }
@@ -132,10 +135,10 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
     let told = [
         (is_told && before.allows != after.allows)
             .then_some(if after.allows { "allows" } else { "blocks" })
-            // On which ports is told below.
+            // A change of ports is reported below.
             .filter(|_| after.allows || before.ports == after.ports)
             .map(|does| format!("{does} {since}")),
-        // What allows does so on all ports.
+        // A list that allows does so on all ports.
         (is_told && !after.allows && before.ports != after.ports).then(|| match &after.ports {
             Some(clause) => format!("blocks {clause} {since}"),
             None => format!("blocks on all ports {since}"),
@@ -148,7 +151,7 @@ fn read_otherwise(before: &List, after: &List, reload: &Reload<'_>) -> Vec<Strin
             format!("{how} from {from} {since}")
         }),
         (limits(before) != limits(after)).then(|| "other limits".to_owned()),
-        // What is to be allowed is read in another way than what is blocked.
+        // A list that changes its polarity is read differently in any case.
         (before.how != after.how && before.allows == after.allows).then(|| match after.how.to_string() {
             nothing if nothing.is_empty() => "read as any list".to_owned(),
             how => format!("read with {how}"),

@@ -1,5 +1,5 @@
-//! What sleep does to the filter: some drivers forget it, and their kernel goes on saying that it is there. So everybody is
-//! given it anew when the machine wakes.
+//! Handles sleep of the machine. Some drivers lose the filter during sleep while the kernel still reports it.
+//! All interfaces are therefore attached again after a sleep.
 
 use std::time::Duration;
 
@@ -10,25 +10,26 @@ use crate::clock;
 use crate::control::wire::{About, Fault};
 use crate::text::Explanation;
 
-/// A machine that sleeps does so for longer; and the two clocks are not read at once.
+/// The shortest gap that counts as sleep. The two clocks are not read at the same instant, and a real sleep
+/// takes longer.
 const DOZE: Duration = Duration::from_millis(500);
 
-/// How far it has been seen to.
+/// The sleep that was handled.
 #[derive(Default)]
 pub struct Sleep {
-    /// How long the machine had slept by then.
+    /// How long the machine had slept in total at that time.
     seen_to: Duration,
-    /// Why the filter could not be given anew since, and since when.
+    /// Why the filter could not be attached again, and since when.
     failed: Option<(Timestamp, Explanation)>,
 }
 
 impl Sleep {
-    /// What was before is nothing to a filter that is attached now.
+    /// A sleep before the filter was attached does not matter.
     pub fn begin() -> Self {
         Self { seen_to: clock::asleep(), failed: None }
     }
 
-    /// Has the machine slept since it was seen to? If so, for how long in all.
+    /// The total time of sleep, if the machine has slept since the last handled one.
     pub fn slept(&self) -> Option<Duration> {
         self.slept_by(clock::asleep())
     }
@@ -37,12 +38,12 @@ impl Sleep {
         (asleep >= self.seen_to + DOZE).then_some(asleep)
     }
 
-    /// So much sleep has been seen to.
+    /// Records that this total of sleep is handled.
     pub fn is_seen_to(&mut self, asleep: Duration) {
         *self = Self { seen_to: asleep, failed: None };
     }
 
-    /// It could not be; the next look tries again.
+    /// Records a failure; the next check tries again.
     pub fn has_failed(&mut self, why: Explanation, now: Timestamp) {
         if self.failed.as_ref().is_none_or(|(_, before)| *before != why) {
             error!("after the machine was asleep: {why}");
@@ -51,7 +52,7 @@ impl Sleep {
         self.failed = Some((since, why));
     }
 
-    /// A driver may let everything pass.
+    /// The fault that a driver may let everything pass.
     pub fn fault(&self) -> Option<Fault> {
         let (since, why) = self.failed.as_ref()?;
         let message = format!(

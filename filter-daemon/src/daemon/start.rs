@@ -1,8 +1,8 @@
-//! Bringing the daemon up, and down again.
+//! Starts the daemon and stops it.
 //!
-//! First what needs privileges: the socket, and processes of their own for the broker and for fetches. Then they are given up,
-//! and only then is anything read. Everything is filled and published before the first interface is attached: the first
-//! packet that meets the filter meets all of it.
+//! First come the steps that need privileges: the socket, and the processes for the broker and for fetches.
+//! Then privileges are given up, and only after that is anything read. All tables are filled and published
+//! before the first interface is attached, so that the filter is complete from the first packet on.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -42,41 +42,40 @@ use crate::mount_namespace;
 use crate::notify::Notify;
 use crate::text::Explain;
 
-/// Requests that wait for the owner; beyond these, clients wait to be read.
+/// The most requests that wait for the owner. Beyond that, clients are not read.
 const MOST_WAITING: usize = 64;
 
-/// How long a signal may be on its way to the one before.
+/// How long to wait for a process that may have been told to stop just now.
 const AT_ONCE: Duration = Duration::from_millis(300);
 
-/// How often a place that will soon be free is tried.
+/// How often to try a place that will soon be free.
 const SOON: Duration = Duration::from_millis(1);
 
-/// How long a filterd that was asked to make way may take.
+/// How long a filterd may take to make way.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long clients are still told to ask again, once another filterd listens at the same socket.
+/// After a takeover, how long clients of the old filterd are still told to ask again.
 const GOODBYE: Duration = Duration::from_millis(100);
 
-/// What a filterd that is ready to serve has in its hands.
+/// A filterd that is ready to serve.
 struct Begun {
     owner: Owner,
     server: Server,
-    /// Nobody else may use the state directory.
+    /// The lock that keeps others from the state directory.
     state: Option<Lock>,
 }
 
-/// How it ended.
+/// Why the daemon ends.
 enum End {
     Signal(&'static str),
-    /// Another one has told this one to go.
+    /// Another filterd has asked this one to end.
     Asked,
-    /// Another one has everything already.
+    /// Another filterd has taken over everything.
     Succeeded,
-    /// The broker is gone.
     WithoutBroker(KernelError),
 }
 
-/// Runs the daemon until a signal ends it, or another one takes its place.
+/// Runs the daemon until a signal ends it, or another filterd takes over.
 pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let mut stop = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let hangup = signal(SignalKind::hangup())?;
@@ -84,7 +83,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let (interfaces, addresses) = (interface::changes()?, guard::changes()?);
     let tried = pins_note::trial(&run.socket);
     let predecessor = if run.take_over { Predecessor::find(run)? } else { None };
-    // Whom to tell is found before privileges are given up.
+    // The service manager's socket is found before privileges are given up.
     let notify = Notify::from_environment();
     let Begun { mut owner, server, state } = match predecessor {
         Some(predecessor) => take_over(run, predecessor, &notify).await?,
@@ -97,7 +96,7 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     owner.pinned.are_noted_beside(server.handle()?);
     owner.persistence.is_noted_beside(server.handle()?);
     owner.note_attached();
-    // From here on nobody goes back to what was before.
+    // From here on, the earlier filterd cannot continue any more.
     owner.let_go();
     owner.guard.warnings(owner.protection.blocklist()).for_each(|warning| warn!("{warning}"));
     let (calls, requests) = mpsc::channel::<Call>(MOST_WAITING);
@@ -132,28 +131,29 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
         }
     };
     owner.notify.stopping();
-    // Another one may be about to listen there.
+    // Another filterd may listen there soon.
     drop(shown);
-    // Whoever asks from here on is told that filterd is stopping.
+    // Later requests are answered with the message that filterd is stopping.
     drop(signals);
     owner.keep_copies().await;
-    // Whoever has come meanwhile is told the same, and asks the next one, if there is one.
+    // Clients that connected meanwhile get the same answer, and ask the next filterd, if there is one.
     let goodbye = if let End::Succeeded = by { GOODBYE } else { Duration::ZERO };
     let ended = end(owner, by, &|since| note(&socket, run, Some(since)), &socket);
     tokio::time::sleep(goodbye).await;
-    // The socket goes with the task, and last: who finds it free finds pins and journal free, too.
+    // The socket is freed last, so that a filterd which finds it free also finds pins and journal free.
     serving.abort();
     _ = serving.await;
     ended
 }
 
-/// Begins where nobody is, or where whoever is there makes way by ending. One that is refused leaves no empty directories.
+/// Starts if no filterd runs, or if the running one makes way by ending. If this start is refused, it removes
+/// the empty directories that it made.
 async fn begin(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     let is_missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
     let missing: Vec<_> = run.state_dir.ancestors().take_while(is_missing).collect();
     let begun = begin_here(run, notify).await;
     if begun.is_err() {
-        // The innermost first. What holds anything stays.
+        // Removes the innermost first, and stops at the first one that is not empty.
         missing.iter().take_while(|directory| fs::remove_dir(directory).is_ok()).for_each(drop);
     }
     begun
@@ -179,7 +179,7 @@ async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     }
     let fetcher = meanwhile::told("starting the process that fetches lists", || permits::start_fetcher(run));
     let means = Means::of(fetcher?);
-    // Whatever thread has told anything by now has ended.
+    // Threads that logged progress have ended by now.
     let privileges = privilege::drop_privileges(run, &directory)?;
     let _starting = notify.starting();
     let mut owner = open(run, broker, unsaved, means).await?;
@@ -198,7 +198,8 @@ async fn begin_here(run: &Run, notify: &Notify) -> Result<Begun, DaemonError> {
     Ok(Begun { owner, server, state })
 }
 
-/// Begins beside another filterd, which goes on until everything is ready; whatever fails here, it goes on as it was.
+/// Starts beside another filterd, which continues until everything is ready. If this start fails, the other
+/// one continues unchanged.
 async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> Result<Begun, DaemonError> {
     let directory = privilege::state_directory(run);
     directory.inspect()?;
@@ -216,13 +217,13 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     let there: Vec<_> = interface::all().await?.into_iter().map(|one| one.name).collect();
     let names = read.1.config.interfaces_besides(&run.interfaces);
     succession::must_find_interfaces(&names, &there, &predecessor.interfaces()?)?;
-    // What is put back is not what the files say.
+    // Restored content differs from the files, which must then be read again.
     let checksum = Some(read.1.checksum).filter(|_| !read.1.restores);
     let facts = (Blocklist::default(), Guard::begin(&run.state_dir).await);
     let mut prepared = Prepared::new(run, read, sources, broker, facts)?;
     let made = predecessor.make_way(run)?;
     let (mut persistence, mut live) = persistence::restore(&run.state_dir, Before::default())?;
-    // It may have come onto a list of that name since it was asked.
+    // A live list with such a name may have got entries since the earlier check.
     persistence.free_names(&prepared.config, &mut live)?;
     prepared.protection.join(&live, clock::now())?;
     prepared.protection.filter_mut().succeed(made.too_late)?;
@@ -242,7 +243,7 @@ async fn take_over(run: &Run, mut predecessor: Predecessor, notify: &Notify) -> 
     Ok(Begun { owner, server, state })
 }
 
-/// The other one has gone, or is about to: its place among the pins is taken as soon as it is free.
+/// Waits until the other filterd has ended, and takes over its pins.
 async fn stand_alone(owner: &mut Owner) {
     let begun = clock::instant();
     while let Err(error) = owner.stand_alone() {
@@ -254,7 +255,8 @@ async fn stand_alone(owner: &mut Owner) {
     }
 }
 
-/// Leaves the kernel as it is to be left, and waits until everything is written and the broker is gone.
+/// Leaves the kernel in the state that `on_exit` asks for. Waits until everything is written and the broker
+/// has ended.
 fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64), socket: &Handle) -> Result<(), DaemonError> {
     let mut left = Ok(());
     match (by, owner.on_exit()) {
@@ -264,7 +266,8 @@ fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64), socket: &Handle) -
             return Ok(());
         }
         (End::Asked, _) => info!("another filterd takes over: the filter goes on"),
-        // Nobody is left who could take the filter off. A supervisor starts both anew, from the pins and without a gap.
+        // No process is left that could detach the filter. A supervisor starts both again, which take over
+        // the pins without a gap.
         (End::WithoutBroker(gone), _) => {
             error!(
                 "without the broker filterd can change nothing: it stops, and its filter is left as it is{}",
@@ -297,7 +300,7 @@ fn note(socket: &Handle, run: &Run, unsaved: Option<u64>) {
     }
 }
 
-/// Listens at the socket; asks whoever listens there to make way, if that is wanted.
+/// Listens at the socket. With `--take-over`, asks the filterd that listens there to make way.
 async fn listen(run: &Run) -> Result<Server, DaemonError> {
     let begun = clock::instant();
     let mut is_asked = !run.take_over;
@@ -311,7 +314,7 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
             is_asked = ask_to_make_way(&run.socket);
         }
         let makes_way = run.take_over && (is_asked || waited < AT_ONCE || !has_lost_its_socket(&run.socket));
-        // One that has just been told to stop is waited for.
+        // A filterd that has just been told to stop is waited for.
         let is_ending = || makes_way || waited < AT_ONCE || is_stopping(&run.socket);
         if waited >= PATIENCE || !is_ending() {
             return Ok(listening.map_err(told_by_whom)?);
@@ -320,13 +323,13 @@ async fn listen(run: &Run) -> Result<Server, DaemonError> {
     }
 }
 
-/// Nobody else may use the state directory while we do. Where there can be none, the journal tells why.
+/// Locks the state directory. If it cannot be locked, this returns none, and the journal reports the error.
 fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
     _ = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     let owner = fs::metadata(directory).map_or_else(|_| geteuid(), |found| Uid::from_raw(found.uid()));
     match as_user(owner, || Lock::directory(Place::State, directory)) {
         Ok(lock) => Ok(Some(lock)),
-        // What others have open only root sees.
+        // Only root sees which process holds the lock.
         Err(NotLocked::Taken(taken)) => {
             Err(Taken::by_holder_of(&taken.path, taken.place, &taken.path).into())
         }
@@ -334,7 +337,7 @@ fn lock_state(directory: &Path) -> Result<Option<Lock>, DaemonError> {
     }
 }
 
-/// The broker itself cannot see where another filterd listens; we still can.
+/// Adds the socket of the other filterd to the error. The broker cannot find it, but this process still can.
 fn pins_are_taken(error: KernelError) -> KernelError {
     if let KernelError::Taken(taken) = &error {
         return Taken::by_holder_of(&taken.path, taken.place, &taken.path).into();
@@ -342,31 +345,31 @@ fn pins_are_taken(error: KernelError) -> KernelError {
     error
 }
 
-/// Does whoever listens there answer no more requests, or is gone already? One that says nothing at all is not known to be
-/// stopping, and neither is one whose socket somebody has removed.
+/// Whether the filterd at this socket has ended or no longer answers requests. A silent one is not known to
+/// be stopping, and neither is one whose socket was removed.
 fn is_stopping(socket: &Path) -> bool {
     let asked = Client::connect(socket).and_then(|mut client| client.call(&Ping {}));
     !matches!(asked, Ok(_) | Err(ClientError::Silent(_) | ClientError::SocketGone { .. }))
 }
 
-/// Somebody has this place, and cannot be asked to go.
+/// Whether a process holds this place but cannot be asked, because its socket was removed.
 fn has_lost_its_socket(socket: &Path) -> bool {
     matches!(Client::connect(socket), Err(ClientError::SocketGone { .. }))
 }
 
-/// It may be gone already, or be one that cannot be asked.
+/// Asks the filterd to end. It may have ended already, or not know the request.
 fn ask_to_make_way(socket: &Path) -> bool {
     Client::connect(socket).and_then(|mut client| client.call(&HandOver {})).is_ok()
 }
 
-/// What a start has read.
+/// The configuration and lists that a start has read.
 struct Reading {
     sources: Sources,
     configuration: Configuration,
     loaded: Loaded,
 }
 
-/// Reads everything that the configuration says.
+/// Reads the configuration and its lists.
 fn read(run: &Run) -> Result<Reading, DaemonError> {
     let mut sources = Sources::of(&run.state_dir);
     let (configuration, loaded) =
@@ -375,8 +378,8 @@ fn read(run: &Run) -> Result<Reading, DaemonError> {
 }
 
 impl Reading {
-    /// The same, or, where a reload would refuse it, what was read of the last good copy. `live_entries` counts the entries of
-    /// the live list of a name.
+    /// Falls back to the last good copy if a reload would refuse what was read. `live_entries` returns the
+    /// number of entries on a live list.
     fn strictly(self, run: &Run, live_entries: impl Fn(&str) -> u64) -> Result<Self, DaemonError> {
         let Self { mut sources, mut configuration, loaded } = self;
         let loaded = configuration.must_be_possible(loaded, run, live_entries, &mut sources)?;
@@ -384,21 +387,22 @@ impl Reading {
         Ok(Self { sources, configuration, loaded })
     }
 
-    /// Tells the log what this filterd is about to do.
+    /// Logs a summary of the configuration.
     fn tell(&self, run: &Run) {
         let interfaces = self.loaded.config.interfaces_besides(&run.interfaces);
         info!("{}", self.configuration.summary(&self.loaded.config, &interfaces));
     }
 }
 
-/// Reads everything, fills the tables and publishes them. Whoever makes way for us may still be writing its journal.
+/// Reads everything, fills the tables and publishes them. A predecessor that makes way may still be writing
+/// its journal.
 async fn open(run: &Run, broker: Broker, unsaved: Option<u64>, means: Means) -> Result<Owner, DaemonError> {
-    // Before the journal is made: what names no interface leaves nothing behind.
+    // This is checked before the journal is made, so that a start without an interface leaves no files.
     let reading = read(run)?.strictly(run, |_| 0)?;
     reading.tell(run);
     let is_as_said = reading.configuration.not_taken().is_none();
     let begun = clock::instant();
-    // Whoever blocked anything had a journal.
+    // If anything was blocked, there was a journal.
     let left_at_work = broker.found_blocked();
     let (mut persistence, mut blocklist) = loop {
         let restore = || persistence::restore(&run.state_dir, Before { left_at_work, unsaved });

@@ -1,11 +1,13 @@
-//! One filterd in the place of another, without a gap, and without an end of the old one before the new one is there.
+//! Replaces a running filterd by another one without a gap. The old one does not end before the new one
+//! works.
 //!
-//! The newcomer reads, loads and fills everything beside the old one (`predecessor`), and then asks it to make way: from
-//! there until it has published, requests wait. The old one (`successor`) lets go of its journal, hands over its socket
-//! and its locks, which are never free meanwhile, and waits for a word. If the line breaks, or nothing is heard for five
-//! seconds, it goes on as if nothing had been; the newcomer's broker is told the moment
-//! from which it would be too late. What goes over the line after `GiveWay`: descriptors, then `done`, then
-//! `bye`, which is where the place changes hands.
+//! The new filterd reads and fills everything beside the old one (`predecessor`), then asks it to make way.
+//! From then until the new one has published, requests wait. The old one (`successor`) releases its journal,
+//! passes its socket and its locks, which are never free in between, and waits.
+//!
+//! If the connection breaks, or nothing comes for five seconds, the old one continues as before. The broker
+//! of the new one knows the time after which it may no longer publish. After `GiveWay`, the connection
+//! carries descriptors, then `done`, then `bye`. The place changes hands with `bye`.
 
 mod predecessor;
 mod successor;
@@ -19,22 +21,23 @@ use crate::control::wire::status;
 pub use predecessor::Predecessor;
 pub use successor::hand_over;
 
-/// The newcomer has published, and attached.
+/// The new filterd has published and attached.
 const DONE: u8 = b'd';
 
-/// The old one ends, and touches nothing any more.
+/// The old filterd ends, and changes nothing any more.
 const BYE: u8 = b'b';
 
-/// The old one keeps its place, and tells why.
+/// The old filterd keeps its place; the reason follows.
 const REFUSED: u64 = 0;
 
-/// How long the old one waits for the new one.
+/// How long the old filterd waits for the new one.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// From so long before on the new one may touch nothing any more: the old one may have gone on by then.
+/// How long before the end of that wait the new filterd must stop making changes, because the old one may
+/// continue afterwards.
 const MARGIN: Duration = Duration::from_millis(500);
 
-/// A list of which there is nothing, neither its file nor a copy, may well be in force in the filterd that runs.
+/// Refuses a list with neither a readable file nor a copy, because the running filterd may well enforce it.
 pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {
     let nothing = loaded.lists.iter().find_map(|list| match &list.found {
         Found::Doubted { told, targets: None, .. } => Some((list, told)),
@@ -48,9 +51,12 @@ pub fn must_protect_as_well(loaded: &Loaded) -> Result<(), SuccessionError> {
     }
 }
 
-/// An interface that is not there may be a slip, unless the filterd that runs waits for it, too; and even then, if another one
-/// that is filtered is no longer named: that one goes on being filtered, and better by the filterd that was told to. `there` are
-/// all interfaces, `before` those of that filterd.
+/// Refuses interface names that may be mistakes. `there` are all interfaces, and `before` those of the
+/// running filterd.
+///
+/// A missing interface is accepted if the running filterd waits for it, too. It is refused if a filtered
+/// interface is no longer named at the same time. That one stays filtered, and is better left to the filterd
+/// that was told to filter it.
 pub fn must_find_interfaces(
     names: &[String],
     there: &[String],

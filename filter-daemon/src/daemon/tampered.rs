@@ -1,5 +1,5 @@
-//! What somebody has changed in the kernel that only filterd may change. It is put right at once, and told until an operator
-//! has looked at it.
+//! Changes that others made to kernel objects that only filterd may change. They are repaired at once, and
+//! reported until an operator acknowledges them.
 
 use nix::unistd::Uid;
 use tracing::{error, warn};
@@ -12,18 +12,18 @@ use crate::control::wire::{About, Fault};
 use crate::kernel::Tampering;
 use crate::text::Explanation;
 
-/// More than so many at once tell nobody anything new.
+/// The most that are kept; more would tell an operator nothing new.
 const MOST: usize = 8;
 
 const REMEDY: &str = "find out who did it (`bpftool prog`, `ausearch -m BPF`); then";
 
-/// The part of the owner's state that is about tampering.
+/// The part of the owner's state that concerns tampering.
 #[derive(Default)]
 pub struct Tampered {
     seen: Vec<Noticed>,
-    /// Who owns the pins.
+    /// The user that owns the pins.
     owner: u32,
-    /// How often the tables were looked at.
+    /// How often the tables were checked.
     looks: usize,
 }
 
@@ -34,23 +34,22 @@ struct Noticed {
 }
 
 impl Tampered {
-    /// The pins belong to this user.
     pub fn set_owner(&mut self, owner: u32) {
         self.owner = owner;
     }
 
-    /// A number that is another one at each look.
+    /// Returns a different number for each check.
     pub fn next_look(&mut self) -> usize {
         self.looks = self.looks.wrapping_add(1);
         self.looks
     }
 
-    /// Something was not as it had been left, and has been put right.
+    /// Logs and records a change that was repaired.
     pub fn note(&mut self, tampering: Tampering, now: Timestamp) {
         let who = self.who_could();
         match &tampering {
             Tampering::PinsGone(_) => warn!("tampered with: {tampering}: they are put back ({who})"),
-            // What becomes of it is told where it is attached again.
+            // The result is logged when the interface is attached again.
             Tampering::Link(..) => warn!("tampered with: {tampering} ({who})"),
             Tampering::Slot(_) | Tampering::Pin(_) | Tampering::Tables(_) => {
                 error!("tampered with: {tampering}: it is put right ({who})");
@@ -63,34 +62,34 @@ impl Tampered {
         }
     }
 
-    /// Forgets what somebody has looked at.
+    /// Forgets the changes that an operator acknowledged.
     pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool) {
         let mut seen = std::mem::take(&mut self.seen);
         seen.retain(|seen| !is_meant(&self.fault(seen)));
         self.seen = seen;
     }
 
-    /// What nobody does by negligence.
+    /// Changes that cannot be accidents.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let seen = self.seen.iter().filter(|seen| !seen.tampering.may_be_negligence());
         seen.map(|seen| self.fault(seen))
     }
 
     fn fault(&self, seen: &Noticed) -> Fault {
-        // The same however often it happens.
+        // The id stays the same, however often it happens.
         let id = id_of(seen.since.secs(), &seen.tampering.to_string());
         let remedy = format!("{REMEDY} `filterd ack {id}` ends this notice");
         let told = Explanation::new(self.message(seen), remedy);
-        // It is over, and may come again.
+        // It is over, but may happen again.
         Fault { about: About::Durability, since: clock::on_the_wall(seen.since), told, id: Some(id) }
     }
 
-    /// All of it, as notices.
+    /// All changes as notices.
     pub fn notices(&self) -> impl Iterator<Item = Fault> {
         self.seen.iter().map(|seen| self.fault(seen))
     }
 
-    /// What a clean-up script may have done.
+    /// Changes that a clean-up script may have caused.
     pub fn remarks(&self) -> impl Iterator<Item = Explanation> {
         let seen = self.seen.iter().filter(|seen| seen.tampering.may_be_negligence());
         seen.map(|seen| self.fault(seen).told)

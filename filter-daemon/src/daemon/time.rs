@@ -1,5 +1,6 @@
-//! The clock on the wall, as far as anybody must be told of it. Deadlines follow the time since boot while filterd runs, so
-//! that a clock that is set moves none of them; only what people are shown does. Between two boots nothing else is known.
+//! Watches the system clock. Deadlines follow the time since boot while filterd runs, so that setting the
+//! clock does not move them; only displayed times change. Across a reboot, the system clock is the only
+//! source.
 
 use tracing::info;
 
@@ -9,34 +10,34 @@ use crate::clock;
 use crate::command::render::moment::length;
 use crate::control::wire::{About, Fault};
 
-/// Less than this is no matter to anybody: leap seconds are not told.
+/// Smaller differences in milliseconds, such as leap seconds, are not reported.
 const NOTEWORTHY: i64 = 2000;
 
-/// What is known of the clock.
+/// The state of the system clock.
 pub struct Time {
-    /// What it was ahead of the time since boot when it was last looked at, in milliseconds.
+    /// How far the system clock was ahead of the time since boot at the last check, in milliseconds.
     offset: i64,
-    /// When the journal was read, the clock lay before its last record: by so many seconds, and since when that is so.
+    /// How many seconds the clock was before the journal's last record at the start, and since when.
     behind: Option<(u64, Timestamp)>,
 }
 
 impl Time {
-    /// As it is now, `behind` the journal's last record by so many seconds.
+    /// Begins with the present offset, and with the seconds that the clock is `behind` the journal.
     pub fn begin(behind: Option<u64>) -> Self {
         Self { offset: clock::offset(), behind: behind.map(|behind| (behind, clock::now())) }
     }
 
-    /// Was it set since? The journal is to know it: in another boot nothing else tells when its records were.
+    /// Returns whether the clock was set since the last call. The journal then records the new time, because
+    /// after a reboot nothing else dates its records.
     pub fn look(&mut self) -> bool {
         self.compare(clock::offset())
     }
 
-    /// Somebody has looked at it.
     pub fn acknowledge(&mut self) {
         self.behind = None;
     }
 
-    /// That nobody knows how long the machine was off, while entries have deadlines.
+    /// The fault that the duration of the power-off is unknown. It counts only while entries have deadlines.
     pub fn fault(&self, has_deadlines: bool) -> Option<Fault> {
         let (behind, since) = self.behind.filter(|_| has_deadlines)?;
         let remedy = "set the clock (does it keep time while the machine is off?), then `filterd list --expiring 1w` \
@@ -57,7 +58,7 @@ impl Time {
     }
 }
 
-/// Also for the log.
+/// The message, which is also logged.
 pub fn words(behind: u64) -> String {
     let by = length(behind);
     format!(

@@ -1,4 +1,4 @@
-//! How fast packets come and go of late, by interface: the counters as they were at the latest looks.
+//! The recent packet rates of each interface, from the counters at the latest readings.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -8,38 +8,38 @@ use crate::control::wire::status;
 use crate::kernel::received::{Received, received};
 use crate::kernel::{Counts, OnInterface};
 
-/// How far apart looks are: a rate is over one to two of these.
+/// The time between two readings. A rate covers between one and two of these intervals.
 const APART: Duration = Duration::from_secs(5);
 
-/// In less time nothing is said of a rate.
+/// No rate is reported over less time than this.
 const SHORTEST: Duration = Duration::from_millis(500);
 
-/// The part of the owner's state that is about how fast packets come and go.
+/// The part of the owner's state that concerns packet rates.
 #[derive(Default)]
 pub struct Traffic {
-    /// The two looks before, the older first.
+    /// The two earlier readings, the older one first.
     before: [Option<Look>; 2],
     latest: Option<Look>,
 }
 
-/// What was counted at one moment, by the number of the interface.
+/// The counters at one moment, by the number of the interface.
 #[derive(Clone)]
 struct Look {
     at: Instant,
     of: HashMap<u32, Received>,
-    /// What was to be dropped.
+    /// Packets to be dropped.
     drops: HashMap<u32, u64>,
 }
 
 impl Traffic {
-    /// How long until the next look.
+    /// The time until the next reading.
     pub fn until_due(&self) -> Duration {
         self.before[1].as_ref().map_or(Duration::ZERO, |look| APART.saturating_sub(look.at.elapsed()))
     }
 
-    /// Looks at what is counted on these interfaces.
+    /// Reads the counters of these interfaces.
     pub async fn look(&mut self, filtered: &[(u32, String)], counts: &Counts) {
-        // What cannot be asked is not told.
+        // If the counters cannot be read, no rates are reported.
         let of = received(filtered).await.unwrap_or_default();
         let look = Look {
             at: clock::instant(),
@@ -53,7 +53,7 @@ impl Traffic {
         self.latest = Some(look);
     }
 
-    /// Adds what is known to what is told of interfaces, of which these are filtered.
+    /// Adds counters and rates to the status of the filtered interfaces.
     pub fn tell(&self, interfaces: &mut [status::Interface], filtered: &[(u32, String)]) {
         let Some(latest) = &self.latest else { return };
         for (index, name) in filtered {
@@ -107,7 +107,7 @@ mod tests {
         traffic.before = [Some(look(begun, 1000, 10)), Some(look(after(5), 2000, 60))];
         traffic.latest = Some(look(after(8), 9000, 90));
         assert_eq!(told(&traffic), (Some(1000.0), Some(10.0)));
-        // The interface came again, and counts from nothing.
+        // The interface was created again, and its counters start at zero.
         traffic.latest = Some(look(after(8), 5, 90));
         assert_eq!(told(&traffic), (None, Some(10.0)));
     }

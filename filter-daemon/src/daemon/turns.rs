@@ -1,38 +1,36 @@
-//! Requests and the owner's own work take turns: between any two things of its own somebody who has come is served, and
-//! however many come, what the owner has to do is not forgotten.
+//! Alternates between requests and the owner's own work. After each piece of own work a waiting request is
+//! served, and no number of requests delays the own work.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Receiver;
 
-/// Who had the last turn.
+/// Records which of them had the last turn.
 #[derive(Debug, Default)]
 pub struct Turns {
     was_own: bool,
 }
 
-/// Who has the next one.
+/// The event that is handled next.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<C, O> {
-    /// Somebody who has come.
     Call(C),
-    /// The owner's own work.
     Own(O),
 }
 
-/// When that was minded last which has no time of its own, and is looked after again and again.
+/// When the work was last done that has no deadline of its own.
 #[derive(Debug)]
 pub struct Minded(pub Instant);
 
 impl Minded {
-    /// How long until it is to be minded again, so long after the last time: not so long after whatever was done since.
+    /// The time until that work is due again. Other work since then does not delay it.
     pub fn until(&self, poll: Duration, now: Instant) -> Duration {
         poll.saturating_sub(now.duration_since(self.0))
     }
 }
 
 impl Turns {
-    /// Waits for either. Whoever did not have the last turn comes first.
+    /// Waits for either. The one that did not have the last turn comes first.
     pub async fn next<C, O>(&mut self, calls: &mut Receiver<C>, own: impl Future<Output = O>) -> Next<C, O> {
         let was_own = std::mem::take(&mut self.was_own);
         if was_own && let Ok(call) = calls.try_recv() {
@@ -57,7 +55,7 @@ mod tests {
 
     use super::*;
 
-    /// Who has the first turns, when so many have come before: `c` for a call, `o` for the owner's own work.
+    /// The first turns after this many requests: `c` for a request, `o` for own work.
     async fn first_turns(come: usize, own_work: bool) -> String {
         let (calls, mut received) = mpsc::channel(8);
         for call in 0..come {

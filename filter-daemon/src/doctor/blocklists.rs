@@ -1,5 +1,5 @@
-//! Who else drops packets by source address on this machine: an address is free only where none of them has it, and `filterd
-//! test` knows only filterd's own.
+//! Finds other programs that drop packets by source address. An address passes only if none of them lists it,
+//! and `filterd test` knows only filterd's own lists.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -14,26 +14,26 @@ use crate::text::printable;
 
 const CHECK: &str = "blocklists";
 
-/// Who bans, by what its process is called.
+/// Programs that ban, by the names of their processes.
 const BANNERS: [(&str, &str, &str); 3] = [
     ("fail2ban-server", "fail2ban", "fail2ban-client status"),
     ("crowdsec-firewa", "the firewall bouncer of CrowdSec", "cscli decisions list"),
     ("sshguard", "sshguard", "systemctl status sshguard"),
 ];
 
-/// Of nftables: its part of netfilter, and the question for sets.
+/// nftables: its subsystem of netfilter, and the request for sets.
 const NFTABLES: u16 = 10;
 const GET_SET: u16 = 10;
 const SET_TABLE: u16 = 1;
 const SET_NAME: u16 = 2;
 const SET_FLAGS: u16 = 3;
 const SET_KEY: u16 = 4;
-/// Made for one rule, or keys with values.
+/// Flags of sets made for one rule, and of maps.
 const ANONYMOUS_OR_MAP: u32 = 1 | 8;
-/// What `nft` calls `ipv4_addr` and `ipv6_addr`.
+/// The key types `ipv4_addr` and `ipv6_addr`.
 const ADDRESSES: [u32; 2] = [7, 8];
 
-/// Of ipset: its part of netfilter, and the question for all sets, without what is in them.
+/// ipset: its subsystem of netfilter, and the request for all sets without their elements.
 const IPSET: u16 = 6;
 const LIST: u16 = 7;
 const PROTOCOL: u16 = 1;
@@ -43,11 +43,11 @@ const FLAGS: u16 = 6;
 const DATA: u16 = 7;
 const ELEMENTS: u16 = 24;
 const HEADS_ONLY: u32 = 1 << 2;
-/// Spoken since Linux 4.19, and before.
+/// Version 6 of the protocol, which kernels understand both before and since Linux 4.19.
 const SPOKEN: u8 = 6;
 const IN_NETWORK_ORDER: u16 = 1 << 14;
 
-/// Says who is there.
+/// Reports the programs that were found.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let mut found = Vec::new();
     match nftables() {
@@ -73,7 +73,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
 
 type Said = (String, String);
 
-/// Sets of addresses that are kept under names, by their tables.
+/// A named set of addresses.
 #[derive(Debug, PartialEq, Eq)]
 struct NamedSet {
     family: &'static str,
@@ -120,7 +120,7 @@ fn told_of_nftables(sets: &[NamedSet]) -> Vec<Said> {
     tables.iter().map(said).collect()
 }
 
-/// A set's name, its type, and how many are in it.
+/// The name, type and number of elements of each set.
 fn ipsets() -> io::Result<Vec<(String, String, u32)>> {
     let flags = DefaultNla::new(FLAGS | IN_NETWORK_ORDER, HEADS_ONLY.to_be_bytes().to_vec());
     let attributes = vec![DefaultNla::new(PROTOCOL, vec![SPOKEN]), flags];
@@ -155,7 +155,7 @@ fn told_of_ipset(sets: &[(String, String, u32)]) -> Option<Said> {
     ))
 }
 
-/// ConfigServer Firewall.
+/// Finds ConfigServer Firewall (CSF), unless it is disabled.
 fn csf(subject: &Subject) -> Option<Said> {
     if !subject.file("etc/csf/csf.conf").exists() || subject.file("etc/csf/csf.disable").exists() {
         return None;
@@ -169,7 +169,7 @@ fn csf(subject: &Subject) -> Option<Said> {
     ))
 }
 
-/// Where the kernel has no such part, there is nothing in it.
+/// Reports an error. If the kernel lacks the subsystem, there are no sets, and nothing is reported.
 fn unseen(what: &str, error: &io::Error, findings: &mut Findings) {
     const NOT_THERE: [i32; 4] =
         [nix::libc::EINVAL, nix::libc::EOPNOTSUPP, nix::libc::EPROTONOSUPPORT, nix::libc::ENOENT];

@@ -1,4 +1,4 @@
-//! The BPF file system, on which pins keep the filter at work when the daemon is not.
+//! Checks the BPF file system, whose pins keep the filter attached without the daemon.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,12 +15,12 @@ use crate::text::printable;
 
 const CHECK: &str = "bpffs";
 
-/// Where it usually is, and where filterd mounts it itself.
+/// The usual mount point, where filterd mounts it itself if needed.
 const USUAL: &str = "sys/fs/bpf";
 
 const MOUNT: &str = "mount -t bpf bpf /sys/fs/bpf";
 
-/// Looks at the place of the pins: is it on such a file system, can it be written to, and whose is it?
+/// Checks the pin directory: its file system, whether it is writable, and its owner.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let usual = subject.file(USUAL);
     let is_usual = subject.pin_dir.starts_with(&usual);
@@ -34,7 +34,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
     };
     let (is_bpffs, flags) = match statfs(place) {
         Ok(found) => (found.filesystem_type() == BPF_FS_MAGIC, found.flags()),
-        // What is at least told of the directory that has it.
+        // At least the parent directory is reported.
         Err(nix::errno::Errno::EACCES) => return findings.could_not_see(format!("the pins at {shown}")),
         Err(error) => return findings.fail(CHECK, format!("cannot look at {shown}: {error}"), None),
     };
@@ -86,7 +86,7 @@ const fn are_roots_alone(owner: u32, mode: u32) -> bool {
     owner == 0 && mode & 0o077 == 0
 }
 
-/// Whoever may write there can take the filter off, so filterd believes only root's own.
+/// Users who may write there can detach the filter, so that filterd accepts only a directory of root alone.
 fn judge_pins(place: &Path, owner: u32, mode: u32, findings: &mut Findings) {
     let shown = printable::path(place);
     let is_link = mode & S_IFMT == S_IFLNK;
@@ -96,7 +96,7 @@ fn judge_pins(place: &Path, owner: u32, mode: u32, findings: &mut Findings) {
             mode & 0o7777,
             if is_link { ", a link" } else { "" }
         );
-        // A link that somebody has laid there would be followed to what it leads to.
+        // If the pin directory is a link, `chmod` would change its target.
         let is_theirs = owner != 0 || is_link;
         let remedy =
             if is_theirs { format!("mv -T {shown} {shown}-taken") } else { format!("chmod 0700 {shown}") };

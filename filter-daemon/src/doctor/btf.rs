@@ -1,8 +1,8 @@
-//! The kernel's own types (BTF): of use to others who look at its programs, and not needed by filterd.
+//! Checks the kernel's type information (BTF). Other tools use it, but filterd does not need it.
 
 use super::{Findings, Subject};
 
-/// Says whether they are there.
+/// Reports whether the type information exists.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let is_there = subject.file("sys/kernel/btf/vmlinux").exists();
     let told = if is_there {

@@ -1,4 +1,4 @@
-//! What whoever starts filterd from here may do.
+//! Checks which capabilities a filterd started from here would have.
 
 use nix::unistd::geteuid;
 use rustix::thread::{CapabilitySet, capabilities};
@@ -7,7 +7,7 @@ use super::{Findings, Subject};
 
 const CHECK: &str = "capabilities";
 
-/// What the broker needs, by the names that everybody knows.
+/// The capabilities that the broker needs, with their usual names.
 const NEEDED: [(CapabilitySet, &str); 3] = [
     (CapabilitySet::BPF, "CAP_BPF"),
     (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
@@ -17,7 +17,7 @@ const NEEDED: [(CapabilitySet, &str); 3] = [
 /// The first user namespace maps all users to themselves.
 const WHOLE: [&str; 3] = ["0", "0", "4294967295"];
 
-/// Says what is missing.
+/// Reports the missing capabilities.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
     let users = subject.text("proc/self/uid_map").unwrap_or_default();
@@ -26,7 +26,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
 
 fn judge(effective: CapabilitySet, is_root: bool, users: &str, findings: &mut Findings) {
     let has = |wanted: CapabilitySet| {
-        // Before 5.8 there was only this one, and it still stands for the two.
+        // Before Linux 5.8 there was only CAP_SYS_ADMIN, which still includes the other two.
         let stands_for =
             if wanted == CapabilitySet::NET_ADMIN { wanted } else { wanted | CapabilitySet::SYS_ADMIN };
         effective.intersects(stands_for)

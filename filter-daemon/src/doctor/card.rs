@@ -1,5 +1,5 @@
-//! What a card and its driver can do, and are set to, as the kernel tells anybody: XDP features (since Linux 6.3), and what
-//! `ethtool` shows.
+//! Reads the abilities and settings of a network card and its driver from the kernel: XDP features (since
+//! Linux 6.3), and the values that `ethtool` shows.
 
 use std::io;
 
@@ -8,37 +8,37 @@ use rtnetlink::sys::protocols::NETLINK_GENERIC;
 
 use crate::netlink::{self, Message, each, text, within};
 
-/// What is known of it; nothing where the kernel does not tell.
+/// The facts about a card; none where the kernel does not report them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
-    /// What its driver does for XDP, as bits.
+    /// The XDP features of its driver, as bits.
     pub xdp: Option<u64>,
-    /// What it merges packets with: `rx-lro`, `rx-gro-hw`.
+    /// The features by which it merges packets: `rx-lro`, `rx-gro-hw`.
     pub merges: Vec<String>,
-    /// Those of them that cannot be switched off from here: of a virtual card its host decides.
+    /// The merging features that cannot be disabled here; for a virtual card the host decides.
     pub fixed: Vec<String>,
-    /// How many channels are in use, and how many there could be.
+    /// How many channels are in use, and how many are possible.
     pub channels: Option<(u32, u32)>,
 }
 
-/// Runs a program in the driver.
+/// The feature bit: the driver runs a program.
 pub const XDP_BASIC: u64 = 1;
 
-/// Takes frames that do not fit into a page.
+/// The feature bit: the driver accepts frames larger than a page.
 pub const XDP_IN_PIECES: u64 = 1 << 5;
 
-/// The family that says who the others are, and its question.
+/// The family that lists the other families, and its request.
 const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
 const FAMILY_NAME: u16 = 2;
 
-/// Of the family `netdev`.
+/// Requests of the family `netdev`.
 const GET_DEVICE: u8 = 1;
 const DEVICE_INDEX: u16 = 1;
 const DEVICE_XDP: u16 = 3;
 
-/// Of the family `ethtool`; its questions begin with a header that names the interface by its number.
+/// Requests of the family `ethtool`. They begin with a header that names the interface by its number.
 const GET_FEATURES: u8 = 11;
 const GET_CHANNELS: u8 = 17;
 const HEADER: u16 = 1;
@@ -55,10 +55,10 @@ const COMBINED_MOST: u16 = 5;
 const RX_NOW: u16 = 6;
 const COMBINED_NOW: u16 = 9;
 
-/// What makes one packet of many before a program has seen them.
+/// Features that merge packets before a program sees them.
 const MERGING: [&str; 2] = ["rx-lro", "rx-gro-hw"];
 
-/// What the kernel tells of the card with this number.
+/// The facts about the card with this number.
 pub fn of(index: u32) -> Card {
     let [merges, changeable] = merges(index).unwrap_or_default();
     Card {
@@ -69,7 +69,8 @@ pub fn of(index: u32) -> Card {
     }
 }
 
-/// Does the driver of the card with this number run programs, as the kernel says? Kernels before 6.3 do not.
+/// Whether the driver of this card runs programs, according to the kernel. Kernels before 6.3 do not report
+/// it.
 pub fn runs_programs(index: u32) -> Option<bool> {
     Some(xdp(index).ok()?? & XDP_BASIC != 0)
 }
@@ -81,13 +82,13 @@ fn xdp(index: u32) -> io::Result<Option<u64>> {
     Ok(bits.and_then(|bits| Some(u64::from_ne_bytes(bits.try_into().ok()?))))
 }
 
-/// What is switched on, and what can be switched.
+/// The features that are enabled, and those that can be changed.
 fn merges(index: u32) -> io::Result<[Vec<String>; 2]> {
     let answer = generic("ethtool", GET_FEATURES, header(index))?;
     Ok([FEATURES_ACTIVE, FEATURES_CHANGEABLE].map(|which| {
         let set = answer.as_ref().and_then(|answer| answer.attribute(which)).unwrap_or_default();
         let bits = within(&set, BITS).unwrap_or_default();
-        // A set with a mask names all bits, and says which of them are set.
+        // A set with a mask names all bits, and marks those that are set.
         let is_plain = within(&set, BITS_NO_MASK).is_some();
         let set = each(bits).map(|(_, bit)| bit).filter(|bit| is_plain || within(bit, BIT_IS_SET).is_some());
         let names = set.filter_map(|bit| within(bit, BIT_NAME)).map(text);
@@ -101,13 +102,13 @@ fn channels(index: u32) -> io::Result<Option<(u32, u32)>> {
         let bytes = answer.attribute(kind)?;
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     };
-    // Some cards have those that only receive.
+    // Some cards have channels that only receive.
     let both = |now, most| Some((number(now)?, number(most)?));
     Ok(both(COMBINED_NOW, COMBINED_MOST).or_else(|| both(RX_NOW, RX_MOST)))
 }
 
 fn header(index: u32) -> DefaultNla {
-    // An attribute of four bytes within another one.
+    // An attribute of four bytes inside another one.
     let index =
         [8_u16.to_ne_bytes(), HEADER_INDEX.to_ne_bytes()].concat().into_iter().chain(index.to_ne_bytes());
     DefaultNla::new(HEADER | NESTED, index.collect())
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_way_to_oneself_has_no_driver_that_runs_programs() {
-        // Its number is 1 in every namespace. Kernels before 6.3 say nothing.
+        // The loopback interface has number 1 in every namespace. Kernels before 6.3 do not report features.
         let card = of(1);
         assert!(card.xdp.is_none_or(|bits| bits & XDP_BASIC == 0), "{card:?}");
         assert_eq!(card.channels, None);

@@ -1,4 +1,5 @@
-//! The clock on the wall: what is to end at some moment does so by the time since boot, but over a reboot by this clock.
+//! Checks the system clock. Deadlines follow the time since boot, but across a reboot they depend on this
+//! clock.
 
 use super::processes::running;
 use super::{Findings, Subject};
@@ -6,14 +7,14 @@ use crate::clock;
 
 const CHECK: &str = "clock";
 
-/// The 1st of January 2025: before filterd was.
+/// The 1st of January 2025, before the first version of filterd.
 const NEVER_BEFORE: u64 = 1_735_689_600;
 
-/// What keeps clocks, as the kernel cuts its name.
+/// Programs that synchronise the clock. The kernel cuts names to 15 characters.
 const KEEPERS: [&str; 7] =
     ["systemd-timesyn", "chronyd", "ntpd", "ntp-daemon", "openntpd", "ptp4l", "phc2sys"];
 
-/// Says whether it can be right.
+/// Reports whether the clock can be correct.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let is_told = subject.file("run/systemd/timesync/synchronized").exists();
     let keeper = running(&subject.root, &KEEPERS).map(|(name, _)| name);

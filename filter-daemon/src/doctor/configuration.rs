@@ -1,4 +1,4 @@
-//! The configuration that `filterd run` would read, and the interfaces that are wanted.
+//! Checks the configuration that `filterd run` would read, and finds the wanted interfaces.
 
 use std::path::Path;
 
@@ -11,17 +11,16 @@ use crate::text::{Explain, printable};
 
 const CHECK: &str = "configuration";
 
-/// The interfaces that are to be filtered.
+/// The interfaces to filter.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// These.
     Named(Vec<String>),
-    /// Nobody has said which.
+    /// No interface is named anywhere.
     Nothing,
 }
 
-/// Reads it, and says which interfaces are wanted: those that were named, those of the configuration, and those that a daemon
-/// filters already.
+/// Reads the configuration, and returns the wanted interfaces: those that were named, those of the
+/// configuration, and those that a daemon filters already.
 pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
     let config = subject.config.as_ref().and_then(|path| read(path, subject.is_config_named, findings));
     let mut names = config

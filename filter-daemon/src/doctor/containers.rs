@@ -1,5 +1,5 @@
-//! Containers: their ends of wires lie in other network namespaces, and what comes for them from outside comes by interfaces
-//! of this one.
+//! Looks for containers. The other ends of their links are in other network namespaces. Packets to them from
+//! outside arrive on interfaces of this one.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::text::printable;
 
 const CHECK: &str = "containers";
 
-/// Says where there are any, and whether they are protected.
+/// Reports where containers are connected, and how their packets are filtered.
 pub fn check(devices: &[Device], findings: &mut Findings) {
     let mut behind: BTreeMap<String, usize> = BTreeMap::new();
     for wire in devices.iter().filter(|device| leads_to_a_container(device)) {

@@ -1,4 +1,4 @@
-//! The daemon at the control socket, if there is one.
+//! Checks the daemon at the control socket, if one runs.
 
 use super::{Findings, Subject};
 use crate::control::wire::status::Reply;
@@ -8,23 +8,21 @@ use crate::text::{Explanation, printable};
 
 const CHECK: &str = "daemon";
 
-/// What asking it has brought.
+/// The result of asking the daemon.
 #[derive(Debug)]
 pub enum Asked {
-    /// It answered.
     Answered(Box<Reply>),
-    /// Nobody is there, and nothing was left.
+    /// No daemon runs, and no filter was left.
     Nobody,
-    /// Nobody is there, but a filter that goes on.
+    /// No daemon runs, but a filter was left running.
     Left(String),
-    /// Somebody is there, and we may not ask.
+    /// A daemon runs, but this user may not send requests.
     NotPermitted,
-    /// Somebody is there, and does not answer as it should.
+    /// A daemon runs, but does not answer correctly.
     Silent(Explanation),
 }
 
 impl Asked {
-    /// What it has answered, if it has.
     pub fn answer(&self) -> Option<&Reply> {
         match self {
             Self::Answered(status) => Some(status),
@@ -33,7 +31,7 @@ impl Asked {
     }
 }
 
-/// Says who is there, and what it has to complain of itself.
+/// Reports the daemon and its own faults.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let socket = printable::path(&subject.socket).to_string();
     match &subject.daemon {

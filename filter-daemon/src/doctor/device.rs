@@ -1,4 +1,4 @@
-//! The interfaces of this network namespace, with what they are made of.
+//! Reads the interfaces of this network namespace, with their kinds and drivers.
 
 use std::fs;
 use std::io;
@@ -13,40 +13,35 @@ use crate::kernel::Interface;
 use crate::kernel::interface;
 use crate::netlink;
 
-/// One of them.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// What filterd knows of it when it runs.
+    /// The facts that filterd reads when it runs.
     pub known: Interface,
-    /// What kind it is, if it is made of software: `veth`, `bridge`, `vlan`.
+    /// The kind of a virtual interface: `veth`, `bridge`, `vlan`.
     pub kind: Option<String>,
-    /// The one that it is a part of, by number: a bridge, a bond.
+    /// The number of the bridge or bond that it is part of.
     pub master: Option<u32>,
-    /// The one that it stands on or leads to, by number.
+    /// The number of the interface below it, or of its peer.
     pub lower: Option<u32>,
-    /// That one is in another network namespace.
+    /// The interface in `lower` is in another network namespace.
     pub leads_elsewhere: bool,
-    /// Who drives the hardware, if it is some.
+    /// The driver of the hardware, if there is any.
     pub driver: Option<String>,
-    /// It is the way to oneself.
     pub is_loopback: bool,
-    /// It is switched on.
     pub is_up: bool,
 }
 
 impl Device {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.known.name
     }
 
-    /// Is it of this kind?
     pub fn is(&self, kind: &str) -> bool {
         self.kind.as_deref() == Some(kind)
     }
 }
 
-/// All of them.
+/// Reads all interfaces of this namespace.
 pub fn all() -> io::Result<Vec<Device>> {
     let question = RouteNetlinkMessage::GetLink(LinkMessage::default());
     let answers = netlink::list(NETLINK_ROUTE, question)?;
@@ -88,7 +83,7 @@ fn read(link: &LinkMessage) -> Device {
             parent = Some(name);
         }
     }
-    // By its place on the bus, which is the same in every network namespace.
+    // The driver is found by the position on the bus, which is the same in every network namespace.
     device.driver = bus.zip(parent).and_then(|(bus, parent)| {
         let driver = fs::read_link(format!("/sys/bus/{bus}/devices/{parent}/driver")).ok()?;
         Some(driver.file_name()?.to_string_lossy().into_owned())
@@ -100,7 +95,7 @@ fn kind(detail: &LinkInfo) -> Option<String> {
     if let LinkInfo::Kind(kind) = detail { Some(spelled(kind)) } else { None }
 }
 
-/// As `ip link` spells it.
+/// The spelling of `ip link`.
 fn spelled(kind: &InfoKind) -> String {
     kind.to_string()
 }

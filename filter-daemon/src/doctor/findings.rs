@@ -1,63 +1,56 @@
-//! What checks say: one line each, how bad it is, and the command that mends it.
+//! The results of checks: one line each, with a severity and the command that fixes it.
 
 use serde::Serialize;
 
 use crate::text::Explanation;
 
-/// How bad something is.
+/// How severe a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// As it should be.
     Ok,
-    /// filterd works, but slower, for a shorter time or for fewer packets than it could; or somebody should know.
+    /// filterd works, but slower, for a shorter time or for fewer packets than possible. Also used for facts
+    /// worth knowing.
     Warn,
     /// filterd does not start, or does not filter there.
     Fail,
 }
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Which check says it.
     pub check: &'static str,
-    /// The interface that it is about, if it is about one.
+    /// The interface, if the finding is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// How bad it is.
     pub health: Health,
-    /// What was found.
     pub message: String,
-    /// What mends it.
+    /// The command that fixes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
-/// All of them, in the order in which they were found.
+/// All findings, in the order of the checks.
 #[derive(Debug, Default)]
 pub struct Findings {
     told: Vec<Finding>,
-    /// What could not be seen by whoever looks.
+    /// Facts that this user may not see.
     unseen: Vec<String>,
 }
 
 impl Findings {
-    /// All is well.
     pub fn ok(&mut self, check: &'static str, message: impl Into<String>) {
         self.say(check, None, Health::Ok, message.into(), None);
     }
 
-    /// Worth knowing.
     pub fn warn(&mut self, check: &'static str, message: impl Into<String>, remedy: Option<String>) {
         self.say(check, None, Health::Warn, message.into(), remedy);
     }
 
-    /// It does not work like this.
     pub fn fail(&mut self, check: &'static str, message: impl Into<String>, remedy: Option<String>) {
         self.say(check, None, Health::Fail, message.into(), remedy);
     }
 
-    /// Something about an interface.
+    /// Adds a finding about an interface.
     pub fn of(
         &mut self,
         interface: &str,
@@ -69,12 +62,12 @@ impl Findings {
         self.say(check, Some(interface.to_owned()), health, message.into(), remedy);
     }
 
-    /// Could not be seen by whoever looks; root would.
+    /// Records a fact that this user may not see, but root may.
     pub fn could_not_see(&mut self, what: impl Into<String>) {
         self.unseen.push(what.into());
     }
 
-    /// What could not be seen is one line, since one command mends it.
+    /// Reports all such facts in one finding, because one command helps with all of them.
     pub fn unseen(&mut self) {
         if self.unseen.is_empty() {
             return;
@@ -83,12 +76,11 @@ impl Findings {
         self.warn("permission", message, Some("sudo filterd doctor".to_owned()));
     }
 
-    /// All of them.
     pub fn all(&self) -> &[Finding] {
         &self.told
     }
 
-    /// How many are as bad as that.
+    /// The number of findings with this severity.
     pub fn count(&self, health: Health) -> usize {
         self.told.iter().filter(|finding| finding.health == health).count()
     }
@@ -110,7 +102,7 @@ pub fn told(error: &Explanation) -> (String, Option<String>) {
     (error.message.clone(), error.remedy.clone())
 }
 
-/// A size as people read it.
+/// A size in readable units.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..0x10_0000 => format!("{} KiB", bytes >> 10),

@@ -1,4 +1,5 @@
-//! Each interface that filterd is to filter: is it there, what is it made of, what is it a part of, whose program sits on it?
+//! Checks each wanted interface: whether it exists, its kind, what it is part of, and whose program is
+//! attached to it.
 
 use super::card::Card;
 use super::configuration::Wanted;
@@ -11,10 +12,10 @@ use crate::text::{Explain, printable};
 const CHECK: &str = "interface";
 const XDP: &str = "xdp";
 
-/// What libxdp calls the program under which it runs several.
+/// The program that libxdp attaches to run several others.
 const DISPATCHER: &str = "xdp_dispatcher";
 
-/// Looks at those that are wanted; where none is named, at those that could be.
+/// Checks the wanted interfaces. If none is named, checks those that could be filtered.
 pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &mut Findings) {
     let chosen = match wanted {
         Wanted::Named(names) => names.clone(),
@@ -40,14 +41,14 @@ pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &
     }
 }
 
-/// Has somebody told the daemon that it need not be there?
+/// Whether the daemon was told to accept that it is missing.
 fn is_accepted(name: &str, subject: &Subject) -> bool {
     let known = subject.daemon.answer().into_iter().flat_map(|status| &status.interfaces);
     known.filter(|known| known.accepted).any(|known| known.name == name)
 }
 
-/// Those that are on, and lead out of this machine as far as can be seen: no ends of containers' wires, and no bridges, which
-/// are filtered at their ports.
+/// Interfaces that are up and seem to lead out of this machine. Links of containers are left out, and so are
+/// bridges, which are filtered at their ports.
 fn candidates(devices: &[Device]) -> Vec<String> {
     let is_within = |device: &Device| {
         device.is_loopback || device.is("bridge") || device.is("veth") && device.master.is_some()
@@ -79,7 +80,7 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     if let Some(occupant) = &device.known.occupant {
         return whose(device, occupant, subject, findings);
     }
-    // The kernel lets nobody below where somebody is above.
+    // The kernel refuses a program on an interface if one is attached to an interface above it.
     let above = |other: &&Device| {
         other.known.occupant.is_some()
             && (Some(other.known.index) == device.master
@@ -100,7 +101,7 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     }
     let mut card = card::of(device.known.index);
     if is_bond(device) {
-        // It always says that it merges: what comes in, its parts merge, or do not.
+        // A bond always claims that it merges packets. Only its parts do that, or not.
         card.merges.clear();
     }
     for (health, told, remedy) in xdp::expect(device, lower, &card) {
@@ -115,7 +116,7 @@ fn is_bond(device: &Device) -> bool {
     device.is("bond") || device.is("team")
 }
 
-/// The program of a bond runs in the drivers of its parts, each of which must take it.
+/// Checks the parts of a bond. Its program runs in their drivers, each of which must accept it.
 fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: &mut Findings) {
     let parts: Vec<_> = devices.iter().filter(|part| part.master == Some(bond.known.index)).collect();
     if parts.is_empty() {
@@ -137,7 +138,7 @@ fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: 
     }
 }
 
-/// In one line: driver or kind, MTU, and where it belongs.
+/// One line with driver or kind, MTU, and the bridge that it is part of.
 fn described(device: &Device, master: Option<&Device>) -> String {
     let made_of = match (&device.driver, &device.kind) {
         (Some(driver), _) => format!("driver {driver}"),
@@ -156,7 +157,7 @@ fn described(device: &Device, master: Option<&Device>) -> String {
     format!("{made_of}, MTU {}{off}{elsewhere}{port}", device.known.mtu)
 }
 
-/// Ours, or somebody else's.
+/// Reports whether the attached program is filterd's or another one.
 fn whose(
     device: &Device,
     occupant: &crate::kernel::interface::Occupant,
@@ -187,7 +188,7 @@ fn whose(
     findings.of(name, XDP, Health::Fail, told.message, remedy(&program, name, told.remedy));
 }
 
-/// Under libxdp's dispatcher there may be several programs, which its own tool takes off.
+/// libxdp's dispatcher may run several programs, which its own tool detaches.
 fn remedy(program: &str, name: &str, otherwise: Option<String>) -> Option<String> {
     if program != DISPATCHER {
         return otherwise;
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
     use crate::kernel::Interface;
 
-    /// The kernel knows no interface of such a number.
+    /// The kernel has no interface with such a number.
     fn device(name: &str, kind: Option<&str>, number: u32, master: Option<u32>) -> Device {
         Device {
             known: Interface { name: name.into(), index: 2_000_000_000 + number, mtu: 1500, occupant: None },
@@ -217,7 +218,7 @@ mod tests {
         }
     }
 
-    /// What is told of which interface, with the remedy.
+    /// The findings: interface, message and remedy.
     fn told(wanted: &str, devices: &[Device]) -> Vec<(String, String, String)> {
         let (_root, subject) = machine(&[]);
         let mut findings = Findings::default();
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(one.interface.as_deref(), Some("eth1"));
         assert_eq!(one.remedy.as_deref(), Some("ethtool -K eth1 rx-lro off"));
         assert!(one.message.ends_with("(it is a part of bond0)"), "{}", one.message);
-        // One that runs no programs keeps all of them from it.
+        // A single part that cannot run programs prevents it for the bond.
         let mut findings = Findings::default();
         parts(&devices[3], &devices[..1], |_| Card { xdp: Some(0), ..Card::default() }, &mut findings);
         let [one] = findings.all() else { panic!("{:?}", findings.all()) };

@@ -1,4 +1,5 @@
-//! Whether the kernel compiles programs: an interpreter takes several times as long for each packet.
+//! Checks whether the kernel compiles BPF programs. An interpreter takes several times as long for each
+//! packet.
 
 use super::{Findings, Subject};
 use crate::kernel::probe;
@@ -7,7 +8,8 @@ const CHECK: &str = "jit";
 
 const ON: &str = "sysctl -w net.core.bpf_jit_enable=1";
 
-/// Says whether it does, and what slows it down. The settings are seen only in the first network namespace.
+/// Reports whether programs are compiled, and what slows them down. The settings are visible only in the
+/// first network namespace.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let set = |name: &str| subject.text(&format!("proc/sys/net/core/bpf_jit_{name}"));
     judge(set("enable").as_deref(), set("harden").as_deref(), probe::is_compiled, findings);

@@ -1,4 +1,4 @@
-//! The kernel: new enough, and built with what filterd needs.
+//! Checks whether the kernel is new enough and has the features that filterd needs.
 
 use std::io::ErrorKind;
 
@@ -11,10 +11,10 @@ use crate::text::Explain;
 
 const CHECK: &str = "kernel";
 
-/// What a kernel is without if it was built too small.
+/// The remedy if the kernel was built without needed features.
 const REBUILD: &str = "boot a distribution's own kernel, or one built with CONFIG_BPF_SYSCALL, CONFIG_BPF_JIT and CONFIG_NET_CLS_BPF";
 
-/// Says which one runs, and what it lacks.
+/// Reports the kernel's version and missing features.
 pub fn check(findings: &mut Findings) {
     let found = version::found();
     judge(&found, &probe::features(), findings);

@@ -1,4 +1,4 @@
-//! Landlock, by which the daemon and whoever fetches lists are held to their own places. filterd works without.
+//! Checks Landlock, which confines the daemon and the process that fetches lists. filterd works without it.
 
 use std::thread;
 
@@ -8,9 +8,9 @@ use super::Findings;
 
 const CHECK: &str = "landlock";
 
-/// Says whether the kernel has it.
+/// Reports whether the kernel has Landlock.
 pub fn check(findings: &mut Findings) {
-    // The kernel tells whoever is held to it; so a thread is, which has nothing else to do.
+    // The kernel reports the version only to a thread that becomes confined, so a separate thread does that.
     let tried = thread::spawn(version).join();
     match tried {
         Ok(Ok(Some(version))) => {

@@ -1,4 +1,5 @@
-//! Memory: maps count for the cgroup of whoever makes them. The limit on locked memory has played no part since Linux 5.11.
+//! Checks memory. Maps count for the cgroup of the process that creates them. The limit on locked memory has
+//! no effect since Linux 5.11.
 
 use super::daemon::Asked;
 use super::findings::size;
@@ -7,10 +8,11 @@ use crate::memory;
 
 const CHECK: &str = "memory";
 
-/// Less than this is left at the first larger list: both tables are there while one takes the other's place.
+/// Less memory is too little for the first larger list, because two tables exist while one replaces the
+/// other.
 const LITTLE: u64 = 64 << 20;
 
-/// Says how much is free, and what limits it.
+/// Reports how much memory is free, and what limits it.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let (free, whose) = if let Asked::Answered(status) = &subject.daemon {
         (memory::available_to(Some(status.pid)), "filterd")
@@ -35,7 +37,7 @@ fn judge(free: Option<memory::Available>, whose: &str, findings: &mut Findings) 
     }
 }
 
-/// A service's limit has a command of its own.
+/// The command that raises the limit. A service needs another one.
 fn mend(group: &str) -> String {
     let unit = group
         .rsplit('/')

@@ -1,7 +1,8 @@
-//! What stands in the way of filterd on this machine, or would slow it down: a file a check. Looks, and changes nothing.
+//! Checks what prevents filterd from running on this machine, or would slow it down, with one file for each
+//! check. Nothing is changed.
 //!
-//! `findings` is what checks say. What the kernel tells of interfaces is read by `device` and `card`, through `netlink`, and not
-//! from /sys/class/net, which shows those of whichever network namespace /sys was mounted in.
+//! `findings` holds the results. `device` and `card` read facts about interfaces through `netlink`.
+//! /sys/class/net would show the interfaces of the network namespace in which /sys was mounted.
 
 mod blocklists;
 mod bpffs;
@@ -30,41 +31,40 @@ pub use card::runs_programs;
 pub use daemon::Asked;
 pub use findings::{Finding, Findings, Health};
 
-/// What is to be looked at.
+/// The subject of the checks.
 #[derive(Debug)]
 pub struct Subject {
-    /// Interfaces that were named.
+    /// The interfaces that were named.
     pub interfaces: Vec<String>,
-    /// The configuration that names more,
+    /// The configuration, which names more interfaces.
     pub config: Option<PathBuf>,
-    /// and must be there, since somebody has named it.
+    /// The configuration was named, so that it must exist.
     pub is_config_named: bool,
-    /// Where a daemon would listen,
+    /// The socket of a daemon.
     pub socket: PathBuf,
-    /// keep what must survive,
+    /// The state directory of a daemon.
     pub state_dir: PathBuf,
-    /// and pin.
+    /// The pin directory of a daemon.
     pub pin_dir: PathBuf,
-    /// What a daemon there has answered, if there is one.
+    /// The answer of a daemon, if one runs.
     pub daemon: Asked,
-    /// Where the files of the machine are: elsewhere in tests.
+    /// The root of the machine's files, which is another directory in tests.
     pub root: PathBuf,
 }
 
 impl Subject {
-    /// A file of the machine, by its path without the first slash.
+    /// The path of a file, given without the leading slash.
     fn file(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// What stands in it, without blanks around; nothing if it is not there or may not be read.
+    /// The content of a file without surrounding blanks, or none if it is missing or may not be read.
     fn text(&self, path: &str) -> Option<String> {
         let read = std::fs::read(self.file(path)).ok()?;
         Some(String::from_utf8_lossy(&read).trim().to_owned())
     }
 }
 
-/// Looks at everything.
 pub fn examine(subject: &Subject) -> Findings {
     let mut findings = Findings::default();
     let wanted = configuration::check(subject, &mut findings);

@@ -1,13 +1,14 @@
-//! seccomp, by which filterd's processes may make no system calls that they have no use for. filterd works without.
+//! Checks seccomp, which denies filterd's processes the system calls that they do not need. filterd works
+//! without it.
 
 use super::{Findings, Subject};
 
 const CHECK: &str = "seccomp";
 
-/// What the kernel can do with a call that a filter does not want.
+/// Lists how the kernel can treat a call that a filter rejects.
 const ACTIONS: &str = "proc/sys/kernel/seccomp/actions_avail";
 
-/// Says whether the kernel has it.
+/// Reports whether the kernel has seccomp.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let actions = subject.text(ACTIONS).unwrap_or_default();
     if actions.split_whitespace().any(|action| action == "errno") {

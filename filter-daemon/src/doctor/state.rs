@@ -1,4 +1,4 @@
-//! The state directory: is it there, whose, with room, and with nothing in it that is somebody else's?
+//! Checks the state directory: whether it exists, its owner, its free space, and foreign files in it.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,10 +15,10 @@ use crate::text::{Explain, printable};
 
 const CHECK: &str = "state";
 
-/// Less is soon taken by lists' copies and the journal.
+/// Less space is soon filled by copies of lists and the journal.
 const LITTLE: u64 = 16 << 20;
 
-/// Says what is wrong with it.
+/// Reports problems of the directory.
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let place = subject.state_dir.as_path();
     let shown = printable::path(place).to_string();
@@ -55,7 +55,7 @@ fn running_as(subject: &Subject) -> Option<User> {
     accounts::user(user).ok().flatten().or_else(numbered)
 }
 
-/// Of the file system on which it is, or would be.
+/// Checks the space of the file system where the directory is or would be.
 fn room(place: &Path, is_there: bool, findings: &mut Findings) {
     let shown = printable::path(place);
     let Some(found) = place.ancestors().find_map(|place| statvfs(place).ok()) else { return };
@@ -68,7 +68,7 @@ fn room(place: &Path, is_there: bool, findings: &mut Findings) {
         );
     }
     let free = found.blocks_available() * found.fragment_size();
-    // Some file systems have no such number, and say that none of none is left.
+    // Some file systems have no limit on files, and report zero of zero.
     let is_out_of_files = found.files() > 0 && found.files_available() == 0;
     judge(&shown.to_string(), free, is_out_of_files, is_there, findings);
 }

@@ -1,4 +1,4 @@
-//! Checks over made-up machines: files of /proc, /sys, /etc and /run as others have them.
+//! Tests of checks on invented machines, with files of /proc, /sys, /etc and /run.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A machine that has these files.
+/// A machine with these files.
 pub fn machine(files: &[(&str, &str)]) -> (TempDir, Subject) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {

@@ -1,20 +1,21 @@
-//! Whether an interface takes filterd's program in its driver, or what keeps it from it.
+//! Predicts whether an interface accepts filterd's program in its driver, and why not.
 
 use super::card::{Card, XDP_BASIC, XDP_IN_PIECES};
 use super::device::Device;
 use super::findings::Health;
 
-/// What a page has room for, less what the kernel keeps before and behind a frame (256 and 320 bytes), and an Ethernet header
-/// with a tag: beyond that a frame lies in pieces.
+/// The longest frame in one page. The kernel reserves 256 bytes before it and 320 behind it, and the Ethernet
+/// header with a tag takes 18. Longer frames lie in pieces.
 const LONGEST_WHOLE: u32 = 4096 - 256 - 320 - 18;
 
-/// Drivers that give each channel a second one while a program is there, so that half of them must be free.
+/// Drivers that need a second channel for each one while a program is attached, so that half of them must be
+/// free.
 const NEED_HALF: [&str; 2] = ["ena", "gve"];
 
-/// How bad it is, in words, and what mends it.
+/// The severity, the message and the command that fixes it.
 pub type Said = (Health, String, Option<String>);
 
-/// What is to be expected where no program sits yet.
+/// The prediction for an interface without a program.
 pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said> {
     if let Some(said) = by_kind(device, lower) {
         return vec![said];
@@ -31,7 +32,7 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said>
     if hindrances.is_empty() { vec![(Health::Ok, "native XDP".to_owned(), None)] } else { hindrances }
 }
 
-/// Kinds that are known to take none, with the one that is meant instead.
+/// Kinds that are known to refuse a program, with the interface to use instead.
 fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
     if device.is_loopback {
         return Some(generic("the loopback: nothing from outside comes this way".to_owned(), None));
@@ -54,7 +55,7 @@ fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
     }
 }
 
-/// What the driver can do, but perhaps not as it is set now.
+/// Settings that may prevent a program which the driver could run.
 fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
     let name = device.name();
     let mtu = device.known.mtu;
@@ -88,7 +89,7 @@ fn merging(card: &Card) -> String {
     )
 }
 
-/// The command for what can be switched off from here.
+/// The command for the features that can be disabled here.
 fn off(name: &str, card: &Card) -> Option<String> {
     let ours = card.merges.iter().filter(|feature| !card.fixed.contains(feature));
     let off: Vec<_> = ours.map(|feature| format!("{feature} off")).collect();

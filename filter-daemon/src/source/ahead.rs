@@ -1,22 +1,22 @@
-//! A long list is read by a thread of its own, ahead of whoever understands its lines: the one waits for the file system, looks
-//! for what is whole, and has it written down; the other has enough to do.
+//! Reads a long list in its own thread, ahead of the parser. The reading thread waits for the file system,
+//! finds whole lines and has the bytes written down, while the other one parses.
 
 use std::io::{self, ErrorKind, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-/// A list of fewer bytes is read sooner than a thread is there.
+/// A shorter list is read before a thread would have started.
 const LONG: usize = 1 << 20;
 
-/// Few enough that an allocator has them at hand, and a processor in its caches.
+/// Small enough that the allocator has such blocks at hand and they stay in the processor's caches.
 const BLOCK: usize = 64 * 1024;
 
-/// So many blocks may wait for whoever understands them.
+/// The number of blocks that may wait for the parser.
 const AHEAD: usize = 8;
 
-/// Reads `input` ahead of what `read` asks for. It is dropped as soon as nobody wants more of it, be it that whoever read it has
-/// other things to do yet; nothing of it is read any more when this returns.
+/// Reads `input` ahead of `read`. `input` is dropped as soon as `read` wants no more of it, even if `read`
+/// continues with other work. Nothing more is read from it after this returns.
 pub fn ahead<T>(input: impl Read + Send, read: impl FnOnce(Box<dyn Read + '_>) -> T) -> T {
     let input = Mutex::new(Some(input));
     thread::scope(|scope| read(Box::new(Ahead { scope, input: &input, length: 0, thread: Thread::Later })))
@@ -30,11 +30,11 @@ struct Ahead<'scope, 'env, R: Read + Send> {
 }
 
 enum Thread {
-    /// It is not worth one yet.
+    /// The list is too short for a thread so far.
     Later,
-    /// It reads, and of what came from it last so much is given out.
+    /// The thread reads. Holds the last block, and how many of its bytes were returned.
     Reads(Receiver<io::Result<Vec<u8>>>, Vec<u8>, usize),
-    /// There is none to be had.
+    /// No thread could be started.
     None,
 }
 
@@ -61,7 +61,8 @@ impl<R: Read + Send> Read for Ahead<'_, '_, R> {
             return Ok(read);
         };
         if *given == block.len() {
-            // It ends before us where there is no more, or when it has panicked, and then its scope does, too.
+            // The thread ends first if the input is over, or if it panicked, in which case its scope panics
+            // as well.
             let Ok(next) = come.recv() else { return Ok(0) };
             (*block, *given) = (next?, 0);
         }
@@ -79,7 +80,7 @@ impl<R: Read + Send> Drop for Ahead<'_, '_, R> {
     }
 }
 
-/// Until there is no more, it fails, or nobody wants any.
+/// Runs until the input ends or fails, or the reader is gone.
 fn read_all(input: &Mutex<Option<impl Read>>, blocks: &SyncSender<io::Result<Vec<u8>>>) {
     loop {
         let mut block = vec![0; BLOCK];
@@ -118,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// So many bytes, then perhaps an error; tells who asked for them.
+    /// An input of this length, followed by an error if there is one. Records which threads read it.
     struct Bytes<'a> {
         given: usize,
         length: usize,
@@ -145,7 +146,7 @@ mod tests {
 
     const LENGTHS: [usize; 6] = [0, 1, LONG - 1, LONG, LONG + 1, 3 * LONG + 7];
 
-    /// What comes of so many bytes, and who asked for them.
+    /// Returns the bytes read, the result, and the threads that read them.
     fn read_of(length: usize, then: Option<ErrorKind>) -> (Vec<u8>, io::Result<()>, HashSet<ThreadId>) {
         let asked = Mutex::default();
         let mut bytes = Vec::new();
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(read.unwrap(), 2 * LONG);
     }
 
-    /// Whoever is told by it that no more is to come.
+    /// An input that reports its own end over a channel when it is dropped.
     struct Ends<'a>(Bytes<'a>, mpsc::Sender<()>);
 
     impl Read for Ends<'_> {

@@ -1,6 +1,6 @@
-//! What was fetched of feeds, in the state directory: for each a file of its bytes, unpacked, which is read as any list file
-//! is, and a note beside it of what is known of them. Both come by rename, so that whoever reads finds the one or the other
-//! state and nothing between; a note that is of another file than the one that lies there is none.
+//! The store of fetched feeds in the state directory. Each feed has a file with its unpacked bytes, which is
+//! read as any list file is, and a note with facts about them. Both are replaced by rename, so readers find
+//! either the old or the new state. A note that belongs to another file than the one present is ignored.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -16,71 +16,73 @@ use serde::{Deserialize, Serialize};
 use super::copies::fnv;
 use crate::text::Explanation;
 
-/// All feeds together take no more than this.
+/// The limit for all feeds together.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// More than any note has.
+/// No note is longer than this.
 const LONGEST_NOTE: u64 = 1 << 16;
 
-/// Whoever writes looks so often, in bytes, whether there is room for more: what comes at the same time takes it, too.
+/// The number of bytes between two checks for room. Other feeds that arrive at the same time use the same
+/// room.
 const LOOKS_EVERY: u64 = 8 << 20;
 
-/// What ends the name of a file that is not whole yet.
+/// The file extension of an incomplete file.
 const UNFINISHED: &str = "new";
 
-/// The directory of what was fetched.
+/// The directory of fetched feeds.
 #[derive(Clone, Debug)]
 pub struct Feeds {
     directory: PathBuf,
 }
 
-/// What tells one feed from another.
+/// Identifies one feed among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(u64);
 
-/// What is known of what was fetched. Times are those on the wall, in seconds since 1970: they are for the next filterd.
+/// The facts about a fetched feed. Times are wall-clock times in seconds since 1970, because the next filterd
+/// reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// From where, without what may be a secret.
+    /// The URL without parts that may be secret.
     pub url: String,
-    /// What its server calls it.
+    /// The server's entity tag.
     #[serde(default)]
     pub etag: Option<String>,
-    /// When it was last modified, in its server's words.
+    /// When it was last modified, in the server's own words.
     #[serde(default)]
     pub last_modified: Option<String>,
-    /// What its server calls its kind.
+    /// The content type that the server stated.
     #[serde(default)]
     pub content_type: Option<String>,
-    /// When its bytes came.
+    /// When the bytes were received.
     pub fetched: u64,
-    /// When its server last said that they are what there is.
+    /// When the server last confirmed that they are current.
     pub checked: u64,
-    /// The addresses that it was last fetched from.
+    /// The IP addresses that it was last fetched from.
     #[serde(default)]
     pub from: Vec<IpAddr>,
-    /// Before then its server is not to be asked again.
+    /// The server is not asked again before this time.
     #[serde(default)]
     pub not_before: Option<u64>,
-    /// That it could not be fetched since.
+    /// The failure to fetch it since, if there is one.
     #[serde(default)]
     pub failed: Option<Failure>,
-    /// The file that it is of.
+    /// The file that this note belongs to.
     #[serde(default)]
     pub file: Option<Mark>,
 }
 
-/// Why it could not be fetched.
+/// The reason why a feed could not be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Since when, on the wall, in seconds since 1970.
+    /// When the failures began, in wall-clock seconds since 1970.
     pub since: u64,
-    /// So many times in a row.
+    /// The number of consecutive failures.
     pub times: u32,
     pub told: Explanation,
 }
 
-/// What tells a file that was written from any other: a rename leaves it as it is.
+/// Identifies a written file. A rename does not change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     inode: u64,
@@ -89,24 +91,24 @@ pub struct Mark {
     nanoseconds: i64,
 }
 
-/// Bytes that are being fetched; gone with this unless they are kept.
+/// Bytes that are being fetched. Dropping this removes them unless they were kept.
 #[derive(Debug)]
 pub struct Coming {
     path: PathBuf,
     file: File,
     store: Feeds,
     key: Key,
-    /// So many bytes were written since it was looked whether there is room.
+    /// The number of bytes written since the last check for room.
     unseen: u64,
 }
 
-/// All feeds together would take more than they may.
+/// The error for exceeding the limit of all feeds.
 #[derive(Debug, thiserror::Error)]
 #[error("what was fetched takes all the room it may have")]
 pub struct NoRoom;
 
 impl NoRoom {
-    /// Is it what this says?
+    /// True if this is the reason for `error`.
     #[must_use]
     pub fn is(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|error| error.is::<Self>())
@@ -114,7 +116,7 @@ impl NoRoom {
 }
 
 impl Key {
-    /// That of a feed which is told by this.
+    /// The key of the feed that these bytes describe.
     #[must_use]
     pub fn of(what: &[u8]) -> Self {
         Self(fnv(what))
@@ -122,20 +124,20 @@ impl Key {
 }
 
 impl Feeds {
-    /// Those of this state directory.
+    /// The feeds in this state directory.
     #[must_use]
     pub fn of(state: &Path) -> Self {
         Self { directory: state.join("feeds") }
     }
 
-    /// Where the bytes of this one are, once it was fetched.
+    /// The path of this feed's bytes. The file exists once the feed was fetched.
     #[must_use]
     pub fn file(&self, key: Key) -> PathBuf {
         self.directory.join(format!("{:016x}", key.0))
     }
 
-    /// Nobody writes into what another has begun: not a filterd that takes the place of another, nor a fetch of a list that
-    /// was gone from the configuration for a moment.
+    /// A new path for unfinished bytes. No other writer uses it: neither a filterd that replaces another one,
+    /// nor another fetch of a list that was removed from the configuration for a moment.
     fn unfinished(&self, key: Key, kind: &str) -> PathBuf {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
@@ -146,15 +148,15 @@ impl Feeds {
         self.file(key).with_extension("json")
     }
 
-    /// What is known of the bytes that lie there, if it is of them and of this address.
+    /// The note of this feed, if it belongs to the present bytes and to this URL.
     #[must_use]
     pub fn note(&self, key: Key, url: &str) -> Option<Note> {
         let mark = fs::symlink_metadata(self.file(key)).ok().as_ref().map(Mark::of);
         self.read(key, url).filter(|note| note.file.is_some() && note.file == mark)
     }
 
-    /// What is known of this address, whatever lies there of it: that it failed, before when it is not to be asked again, and
-    /// from where its lists were fetched before.
+    /// The note of this URL, even if it belongs to other bytes. It records failures, the time before which
+    /// the server must not be asked, and the addresses of earlier fetches.
     #[must_use]
     pub fn known(&self, key: Key, url: &str) -> Note {
         self.read(key, url).unwrap_or_default()
@@ -167,7 +169,8 @@ impl Feeds {
         serde_json::from_str(&text).ok().filter(|note: &Note| note.url == url)
     }
 
-    /// How many bytes there is room for in place of what is there of this one; what is not whole yet takes room, too.
+    /// The number of bytes that this feed may take in place of its present file. Unfinished files count as
+    /// taken.
     #[must_use]
     pub fn room(&self, key: Key) -> u64 {
         let own = self.file(key);
@@ -176,14 +179,14 @@ impl Feeds {
         MOST_BYTES.saturating_sub(taken)
     }
 
-    /// Begins to write down what comes of this one.
+    /// Begins to write the bytes of this feed.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// If the file cannot be created.
     pub fn come(&self, key: Key) -> io::Result<Coming> {
         self.make_directory()?;
         let path = self.unfinished(key, "");
-        // Whatever lies there under this name was never finished.
+        // A file of this name was never finished.
         _ = fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         Ok(Coming { path, file, store: self.clone(), key, unseen: 0 })
@@ -196,11 +199,11 @@ impl Feeds {
         }
     }
 
-    /// What has come is what there is of this one from now on, and this is known of it. The bytes are on disk before they get
-    /// their name, and the note comes after them: until then there is none.
+    /// Makes the received bytes the present ones, and writes the note for them. The bytes are on disk before
+    /// they are renamed, and the note is written afterwards. Until then there is no valid note.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If a file cannot be written.
     pub fn keep(&self, key: Key, coming: &Coming, mut note: Note) -> io::Result<Note> {
         coming.file.sync_all()?;
         note.file = Some(Mark::of(&coming.file.metadata()?));
@@ -210,10 +213,10 @@ impl Feeds {
         Ok(note)
     }
 
-    /// From now on this is known of the bytes that are there already, or of what has not come yet.
+    /// Writes the note for the bytes that are present, or for a feed that was not received yet.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the note cannot be written.
     pub fn write(&self, key: Key, note: &Note) -> io::Result<()> {
         self.make_directory()?;
         let unfinished = self.unfinished(key, ".json");
@@ -223,7 +226,7 @@ impl Feeds {
         fs::rename(&unfinished, self.note_of(key))
     }
 
-    /// Removes what is of none of these, and what an earlier filterd has not finished.
+    /// Removes all files of other feeds, and files that an earlier filterd did not finish.
     pub fn retain(&self, keys: &[Key], is_coming: impl Fn(Key) -> bool) {
         for path in self.files() {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -270,12 +273,12 @@ impl Write for Coming {
 
 impl Drop for Coming {
     fn drop(&mut self) {
-        // It has its own name by now, or nobody wants it.
+        // The file has its final name by now, or is not needed.
         _ = fs::remove_file(&self.path);
     }
 }
 
-/// Nothing that a link leads to is ours.
+/// Opens a file without following a link, because a link's target is not ours.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
@@ -385,7 +388,7 @@ mod tests {
         let place = Place::new();
         let [mut first, mut second] =
             [place.key, Key::of(b"other")].map(|key| place.feeds.come(key).unwrap());
-        // Nothing is on disk of it.
+        // The file is sparse and takes no disk space.
         first.file.set_len(MOST_BYTES - LOOKS_EVERY).unwrap();
         let piece = vec![0; 1 << 20];
         let refused = (0..64).find_map(|_| second.write_all(&piece).err()).expect("there is no room for it");

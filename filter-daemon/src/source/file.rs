@@ -1,4 +1,5 @@
-//! Opens what an operator named, if it is a plain file: anything else could block for ever, or act when opened.
+//! Opens files that an operator named, but only plain files: other kinds could block forever, or act when
+//! opened.
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io;
@@ -14,10 +15,10 @@ use crate::text::{Explain, printable};
 /// Opens a plain file for reading.
 ///
 /// # Errors
-/// When there is none, or it may not be read, or it is something else than a plain file.
+/// If it does not exist, may not be read, or is not a plain file.
 pub fn open(path: &Path) -> Result<File, FileError> {
     require_plain(path, &std::fs::metadata(path).map_err(|error| FileError::new(path, error))?)?;
-    // Something else may stand there by now: do not wait for it, and look again.
+    // The file may have been replaced in the meantime, so this does not block, and the kind is checked again.
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
     let file = file.map_err(|error| FileError::new(path, error))?;
@@ -44,75 +45,69 @@ fn kind(file_type: FileType) -> &'static str {
     }
 }
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Nothing is there.
+    /// There is no such file.
     #[error("{}: there is no such file", printable::path(path))]
     Missing {
-        /// Where it should be.
+        /// The path that was tried.
         path: PathBuf,
     },
-    /// It may not be read.
+    /// The file may not be read.
     #[error("{}: permission denied", printable::path(path))]
     Denied {
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// It is something else.
+    /// The path is not a plain file.
     #[error("{}: this is {kind}, not a plain file", printable::path(path))]
     NotPlain {
-        /// Where it is.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file it is.
         kind: &'static str,
     },
-    /// A folder with more files than a list may have.
+    /// A folder with too many files for a list.
     #[error("{}: has more than {most} files", printable::path(path))]
     TooMany {
-        /// Where it is.
         path: PathBuf,
-        /// As many would have been read.
+        /// The limit for files of one list.
         most: usize,
     },
-    /// It is longer than anything of its kind may be.
+    /// The file is longer than its kind may be.
     #[error("{}: has more than {most} bytes", printable::path(path))]
     TooLarge {
-        /// Where it is.
         path: PathBuf,
-        /// As many would have been read.
+        /// The limit in bytes.
         most: u64,
     },
-    /// Whoever keeps it, a server perhaps, does not answer.
+    /// The file system, perhaps a network server, does not respond.
     #[error("{}: has not answered for {waited:?}", printable::path(path))]
     Silent {
-        /// Where it is.
         path: PathBuf,
-        /// For so long nothing came.
+        /// The time without a response.
         waited: Duration,
     },
-    /// It is there, and not what it should be.
+    /// The file exists, but its content is not usable.
     #[error("{}: {why}", printable::path(path))]
     Unusable {
-        /// Where it is.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason, as part of a sentence.
         why: String,
-        /// What to do.
+        /// The remedy for the operator.
         remedy: String,
     },
-    /// Whoever was to read it has panicked.
+    /// The thread that was to read it panicked.
     #[error("{}: cannot be read: this is a fault in filterd itself", printable::path(path))]
     Broken {
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// The system's own words.
+    /// Another error, described by the system.
     #[error("{}: cannot be read: {source}", printable::path(path))]
     Unreadable {
-        /// Where it is.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system call.
         source: io::Error,
     },
 }
@@ -139,7 +134,7 @@ impl Explain for FileError {
 }
 
 impl FileError {
-    /// Tells the usual reasons apart from the rest.
+    /// Makes the most specific error for a system error.
     #[must_use]
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.into();

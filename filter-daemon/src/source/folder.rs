@@ -1,5 +1,5 @@
-//! A folder as a list: its files in the order of their names, as one stream. What editors and package managers leave there is
-//! none of it, and told.
+//! A folder as a list: its files in the order of their names, as one stream. Files that editors and package
+//! managers leave there are skipped and reported.
 
 use std::collections::VecDeque;
 use std::fs::Metadata;
@@ -12,13 +12,13 @@ use super::parts;
 use super::patience::Progress;
 use crate::text::printable;
 
-/// More files than anybody keeps a list in.
+/// The most files in a folder that is a list.
 const MOST_FILES: usize = 1000;
 
-/// More of what was left out is not told one by one.
+/// The most skipped files that are reported by name.
 const MOST_TOLD: usize = 10;
 
-/// What editors and package managers put beside a file, by how its name ends.
+/// The endings of files that editors and package managers leave next to a file.
 const BACKUPS: [&str; 14] = [
     "~",
     ".bak",
@@ -36,7 +36,7 @@ const BACKUPS: [&str; 14] = [
     ".rpmnew",
 ];
 
-/// The files of a folder.
+/// The files of one folder.
 #[derive(Debug)]
 pub struct Folder {
     files: Vec<PathBuf>,
@@ -44,10 +44,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Those that are there now.
+    /// The files that are in the folder now.
     ///
     /// # Errors
-    /// When they may not be listed, or are too many.
+    /// If the folder cannot be read or has too many files.
     pub fn list(path: &Path) -> Result<Self, FileError> {
         let failed = |error| FileError::new(path, error);
         let (mut files, mut left_out) = (Vec::new(), Vec::new());
@@ -67,17 +67,17 @@ impl Folder {
         Ok(Self { files, left_out: told(&left_out) })
     }
 
-    /// What of it is no part of the list.
+    /// The names of files that are not part of the list.
     #[must_use]
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 
-    /// Opens each of them, and tells their length together. What is not taken of them, as somebody writes it, is told to
-    /// `unfinished`, and that they are waited for to `progress`.
+    /// Opens each file. Also returns their total length. `unfinished` receives the incomplete last lines that
+    /// are left out, and `progress` is updated while files are waited for.
     ///
     /// # Errors
-    /// When one of them cannot be opened: then nothing is read of any.
+    /// If one of them cannot be opened: then none is read.
     pub fn open(self, unfinished: Unfinished, progress: Progress) -> Result<(Files, u64), FileError> {
         let mut length: u64 = 0;
         for path in &self.files {
@@ -89,16 +89,16 @@ impl Folder {
         Ok((Files { left, current: None, between, is_ended: true, unfinished, progress }, length))
     }
 
-    /// What is known of each file without reading it, for those who compare.
+    /// The metadata of each file, for comparisons without reading.
     ///
     /// # Errors
-    /// When one of them is gone, or not to be seen.
+    /// If one of them is missing or inaccessible.
     pub fn look(&self) -> io::Result<Vec<(&Path, Metadata)>> {
         self.files.iter().map(|path| Ok((path.as_path(), std::fs::metadata(path)?))).collect()
     }
 }
 
-/// A link that leads nowhere is no list that is gone, which an operator may mean.
+/// A broken link must not count as a missing list, which an operator may have removed on purpose.
 fn missing_within(error: FileError) -> FileError {
     let FileError::Missing { path } = error else { return error };
     FileError::Unreadable { path, source: io::Error::other("it leads nowhere, or has just gone") }
@@ -116,13 +116,13 @@ fn told(names: &[String]) -> Vec<String> {
     told
 }
 
-/// What they say, one after the other.
+/// The contents of all files, one after the other.
 pub struct Files {
     left: VecDeque<PathBuf>,
     current: Option<Growing>,
-    /// What stands between two files, and is not given out yet.
+    /// Bytes between two files that were not returned yet.
     between: VecDeque<u8>,
-    /// Does what was given out end with the end of a line?
+    /// True if the returned bytes end with a newline.
     is_ended: bool,
     unfinished: Unfinished,
     progress: Progress,

@@ -1,5 +1,6 @@
-//! A file that somebody may be writing to while it is read: half a line, such as `10.0.0.1` of `10.0.0.123`, would block
-//! somebody else. What ends with the end of a line is taken as it is; a last line without one only from a file at rest.
+//! Reads a file that may be written at the same time. Half a line, such as `10.0.0.1` of `10.0.0.123`, would
+//! block another host. Lines with a line end are used as they are. A last line without one is used only if
+//! the file is at rest.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -16,16 +17,16 @@ use super::rejected::{Reason, Rejected};
 use crate::clock;
 use crate::text::lines::LONGEST;
 
-/// A file is at rest when nobody has written to it for so long: whoever writes a list does not stop longer within a line,
-/// and whoever loads one that has no end of a last line does not wait longer.
+/// A file is at rest if it was not written for this time. A program that writes a list does not pause longer
+/// within a line. Reading a list without a final line end does not wait longer either.
 const REST: Duration = Duration::from_secs(1);
 
-/// Whoever waits for us hears as often that we are there.
+/// How often progress is reported during the wait.
 const TELLS_EVERY: Duration = Duration::from_millis(100);
 
 const BUFFER: usize = 128 * 1024;
 
-/// Lines that were not taken, as somebody was writing them.
+/// Lines that were left out because they were still being written.
 #[derive(Clone, Debug, Default)]
 pub struct Unfinished(Arc<Mutex<Vec<Rejected>>>);
 
@@ -34,28 +35,28 @@ impl Unfinished {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 
-    /// All of them, once.
+    /// Takes all of these lines out.
     #[must_use]
     pub fn take(&self) -> Vec<Rejected> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Waits so long.
+/// A function that waits for this time.
 type Wait = Box<dyn FnMut(Duration) + Send>;
 
-/// Reads a file to its end, and at its end the last line only if the file is at rest.
+/// Reads a file to its end. The last line is returned only if it is complete or the file is at rest.
 pub struct Growing {
     path: Arc<Path>,
     file: File,
-    /// What it was when it was opened.
+    /// The size and time of the file when it was opened.
     before: State,
     buffer: Box<[u8]>,
-    /// What has been read and not given out: up to `whole` it may be.
+    /// Bytes that were read but not returned. Those up to `whole` may be returned.
     start: usize,
     whole: usize,
     end: usize,
-    /// So many bytes were read, and so many lines ended in them.
+    /// The number of bytes read, and of line ends in them.
     read: u64,
     lines: u64,
     is_at_end: bool,
@@ -63,7 +64,7 @@ pub struct Growing {
     wait: Wait,
 }
 
-/// What of a file changes when somebody writes to it.
+/// The properties of a file that change when it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     size: u64,
@@ -71,10 +72,10 @@ struct State {
 }
 
 impl Growing {
-    /// This file, which is called `path`; `progress` is told while it waits.
+    /// Reads this file, which is called `path`. `progress` is updated during the wait.
     ///
     /// # Errors
-    /// When nothing can be known of it.
+    /// If the file's metadata cannot be read.
     pub fn new(path: &Path, file: File, unfinished: Unfinished, progress: Progress) -> io::Result<Self> {
         Self::waiting(path, file, unfinished, Box::new(move |time| sleep(time, &progress)))
     }
@@ -100,7 +101,7 @@ impl Growing {
         })
     }
 
-    /// Moves what may not be given out yet to the front, and reads behind it.
+    /// Moves the bytes that may not be returned yet to the front, and reads more after them.
     fn refill(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.whole, self.end) = (0, 0, self.end - self.start);
@@ -114,7 +115,7 @@ impl Growing {
         self.read += read as u64;
         self.whole = last.map_or(0, |at| self.end + at + 1);
         self.end += read;
-        // A line that is too long is taken by nobody, and a document has an end of its own.
+        // A line that is too long is rejected in any case, and a document shows its end itself.
         if self.end - self.whole > LONGEST {
             self.whole = self.end;
         }
@@ -130,14 +131,14 @@ impl Growing {
             self.unfinished.note(Rejected::new(&self.path, self.lines + 1, line, Reason::Unfinished));
             self.end = 0;
         }
-        // Some files tell no size at all.
+        // Some files report size zero although they have content.
         if self.before.size > 0 && State::of(&self.file.metadata()?).size < self.read {
             return Err(io::Error::other("it became shorter while it was read: somebody is writing it anew"));
         }
         Ok(())
     }
 
-    /// Has nobody written to it since it was opened, and for a while before?
+    /// True if the file was not written since it was opened, nor for a while before.
     fn is_at_rest(&mut self) -> io::Result<bool> {
         let time = REST.saturating_sub(self.before.age());
         if !time.is_zero() {
@@ -163,7 +164,7 @@ impl State {
         Self { size: file.size(), written: (file.mtime(), file.mtime_nsec()) }
     }
 
-    /// How long ago it was written, by the clock of whoever keeps it; nothing if that is ahead.
+    /// The time since the file was written, by the file server's clock. Zero if that clock is ahead.
     fn age(self) -> Duration {
         let (seconds, nanoseconds) = self.written;
         let then = Duration::new(seconds.try_into().unwrap_or(0), nanoseconds.try_into().unwrap_or(0));
@@ -197,7 +198,7 @@ mod tests {
     }
 
     impl Written {
-        /// This was written so long ago.
+        /// A file with this text that was written `age` ago.
         fn ago(text: &[u8], age: Duration) -> Self {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), text).unwrap();
@@ -209,7 +210,7 @@ mod tests {
             *self.waited.lock().unwrap()
         }
 
-        /// What is read of it, where this happens to it while it is waited for.
+        /// Reads the file. `meanwhile` is called while the reader waits.
         fn read(&self, meanwhile: impl Fn(&Path) + Send + 'static) -> (io::Result<Vec<u8>>, Vec<String>) {
             let (unfinished, waited) = (Unfinished::default(), self.waited.clone());
             let path = self.file.path().to_owned();

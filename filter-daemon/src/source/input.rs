@@ -1,5 +1,5 @@
-//! The bytes of a list file on their way to the parser: no more of them than there may be, told of as they come, and, if
-//! the list may be believed, written down beside.
+//! The bytes of a list file on their way to the parser. Limits their number, reports progress, and writes
+//! them into the copy of a list that may be accepted.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use super::folder::Folder;
 use super::growing::{Growing, Unfinished};
 use super::patience::Progress;
 
-/// An open file, or the files of a folder, that may be a list.
+/// An open file, or the files of a folder, to be read as a list.
 pub struct Input<'a> {
     file: Box<dyn Read + Send>,
     left_out: Vec<String>,
@@ -21,11 +21,12 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Opens a plain file, or all files of a folder, of at most so many bytes. Somebody may be writing to them. `progress` is
-    /// told whenever bytes have come, and when no more are needed.
+    /// Opens a plain file or all files of a folder, which may have at most `most` bytes together. Other
+    /// programs may be writing to them. `progress` is updated whenever bytes are read, and when no more are
+    /// needed.
     ///
     /// # Errors
-    /// When one cannot be opened, or all of it is larger.
+    /// If a file cannot be opened, or all files together are larger.
     pub fn open(path: &Path, most: u64, progress: Progress) -> Result<Self, FileError> {
         let unfinished = Unfinished::default();
         let (file, length, left_out): Opened = if path.is_dir() {
@@ -38,10 +39,10 @@ impl<'a> Input<'a> {
         Self { file, left_out, unfinished, left: most, copy: None, progress }.of(path, length)
     }
 
-    /// The same of a plain file that nobody writes to: it was whole before it had its name.
+    /// Opens a plain file that no program writes to, because it was complete before it was renamed.
     ///
     /// # Errors
-    /// When it cannot be opened, or is larger.
+    /// If it cannot be opened or is larger.
     pub fn open_whole(path: &Path, most: u64, progress: Progress) -> Result<Self, FileError> {
         let (file, length) = plain(path)?;
         let (file, unfinished) = (Box::new(file), Unfinished::default());
@@ -55,19 +56,19 @@ impl<'a> Input<'a> {
         Ok(self)
     }
 
-    /// The lines that are not taken, as somebody writes them: known when all is read.
+    /// The lines that are left out because they are being written. Known after everything is read.
     #[must_use]
     pub fn unfinished(&self) -> Unfinished {
         self.unfinished.clone()
     }
 
-    /// What of a folder is no part of it.
+    /// The files of a folder that are not part of the list.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         self.left_out.clone()
     }
 
-    /// Also writes what is read into `copy`.
+    /// Also writes everything that is read into `copy`.
     #[must_use]
     pub fn copied_to(mut self, copy: Option<&'a mut (dyn Write + Send)>) -> Self {
         self.copy = copy;
@@ -75,7 +76,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What is read, how long it is, and what was left out of it.
+/// The reader, its length, and the files that are left out.
 type Opened = (Box<dyn Read + Send>, u64, Vec<String>);
 
 fn plain(path: &Path) -> Result<(File, u64), FileError> {
@@ -92,7 +93,7 @@ fn folder(path: &Path, unfinished: Unfinished, progress: Progress) -> Result<Ope
 }
 
 impl Read for Input<'_> {
-    /// A file may grow while it is read, and some tell no length.
+    /// The limit is checked here again, because a file may grow while it is read, and some report no length.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.left = self.left.checked_sub(read as u64).ok_or(io::ErrorKind::FileTooLarge)?;
@@ -104,7 +105,7 @@ impl Read for Input<'_> {
     }
 }
 
-/// What comes now, sorting for one, needs no file.
+/// The remaining work, such as sorting, does not read the file.
 impl Drop for Input<'_> {
     fn drop(&mut self) {
         self.progress.end();

@@ -1,36 +1,37 @@
-//! When a list is believed, and when what was there before stays: decided by counts alone.
+//! Decides by counts alone whether a new version of a list is accepted, or the earlier version stays in
+//! force.
 //!
-//! A download that failed, a disk that was full and a script that went wrong leave a list that is missing, empty, full of
-//! something else or suddenly much shorter. Whoever means that says so.
+//! After a failed download, a full disk or a wrong script, a list is missing, empty, full of other text or
+//! suddenly much shorter. An operator who intends such a change must say so.
 
 use std::fmt;
 
 use super::format::{ErrorPage, Lack};
 
-/// Shorter lists than this may shrink as they like: somebody edits them by hand.
+/// Lists shorter than this may shrink freely, because they are edited by hand.
 const SHRINKS_FREELY: u64 = 100;
 
-/// More bytes a target than any list spends on the average, comments included.
+/// More bytes for each target than any list needs on average, comments included.
 const BYTES_A_TARGET: u64 = 128;
 
-/// Every file may have as many bytes as this.
+/// Every file may have at least this many bytes.
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// How much a list may change without being asked about.
+/// The limits within which a list may change without a confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// By how many percent it may become shorter; by 100, it may become empty, too.
+    /// The largest accepted decrease in percent. At 100 the list may also become empty.
     pub max_shrink: u8,
-    /// How many percent of its lines may be something else than targets.
+    /// The largest accepted share, in percent, of lines that are not targets.
     pub max_rejected: u8,
-    /// How many targets it may have.
+    /// The largest number of targets.
     pub max_entries: u64,
-    /// How many it must have.
+    /// The smallest number of targets.
     pub min_entries: u64,
-    /// Is it fetched from a server, which may send something else in its place?
+    /// Whether the list is fetched from a server, which may send something else.
     pub is_fetched: bool,
-    /// May nothing be on it when it is first loaded? A file may be filled later; of what is fetched that is more likely a
-    /// fault, unless the operator knows.
+    /// Whether the list may be empty when it is first loaded. A file may be filled later, while an empty
+    /// fetched list is probably an error unless the operator says otherwise.
     pub may_begin_empty: bool,
 }
 
@@ -47,130 +48,131 @@ impl Default for Limits {
     }
 }
 
-/// What was found where a list should be.
+/// The result of looking for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Nothing.
+    /// There is no such file.
     Missing,
-    /// Something that cannot be read.
+    /// The file cannot be read.
     Unreadable,
-    /// Lines.
+    /// The file was read as lines.
     Lines(LinesSeen),
 }
 
-/// Lines, in counts.
+/// The counts of a list's lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinesSeen {
-    /// Those that are neither blank nor comments.
+    /// The lines that are neither blank nor comments.
     pub lines: u64,
-    /// Those among them that are no targets.
+    /// Those lines that are not targets.
     pub rejected: u64,
-    /// Those of them that are well understood, and nothing that a list can have: no sign that it is spoilt.
+    /// Those rejected lines that are understood but not supported. They are no sign of damage.
     pub unfit: u64,
-    /// How many targets the others make.
+    /// The number of targets in all other lines.
     pub targets: u64,
-    /// There are more than the list may have; they were not read.
+    /// True if there are more targets than allowed. The others were not read.
     pub is_cut: bool,
-    /// What is missing by the list's own words.
+    /// The part that is missing according to the list itself.
     pub lack: Option<Lack>,
-    /// What it is, if it is no list.
+    /// The kind of page that was sent in place of a list.
     pub page: Option<ErrorPage>,
-    /// Does it end without the end of a line?
+    /// True if the last line has no line end.
     pub has_open_end: bool,
 }
 
-/// How long a list was before.
+/// The size of a list before this change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SizeBefore {
-    /// So many targets are in force.
+    /// The number of targets in force.
     pub entries: u64,
-    /// So many it had at most within the last days; 0 if it was never longer than it is.
+    /// The largest number of targets in the last days. 0 if the list was never longer than it is.
     pub largest: u64,
-    /// Does what is in force end without the end of a line, too? None if that is not known.
+    /// Whether the version in force also ends without a line end. None if unknown.
     pub has_open_end: Option<bool>,
 }
 
-/// What becomes of what was found.
+/// The decision about a new version of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is what the list says from now on.
+    /// The new version takes effect.
     Accept,
-    /// What was there before stays.
+    /// The earlier version stays in force.
     HoldBack(Doubt),
-    /// There was nothing before, so what can be read is better than nothing.
+    /// There is no earlier version, so the readable part takes effect.
     TakePart(Doubt),
 }
 
-/// Why a list is not believed.
+/// The reason why a list is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// It is not there.
+    /// The file is missing.
     Missing,
-    /// It cannot be read.
+    /// The file cannot be read.
     Unreadable,
-    /// Nothing is on it any more.
+    /// The list has become empty.
     Empty {
-        /// So many were on it.
+        /// The number of targets before.
         before: u64,
     },
-    /// Nothing is on it, and nothing ever was.
+    /// The list is empty and was never filled.
     NeverFilled,
-    /// It has fewer targets than it must have.
+    /// The list has fewer targets than `min_entries`.
     TooFew {
-        /// So many.
+        /// The required number of targets.
         least: u64,
-        /// So many are there.
+        /// The number of targets now.
         now: u64,
     },
-    /// Something is missing of it.
+    /// A part of the list is missing.
     Lacks(Lack),
-    /// It is something else than a list.
+    /// The file is not a list.
     NoList(ErrorPage),
-    /// It ends in the middle of a line, and is shorter than it was.
+    /// The list ends in the middle of a line, and is shorter than before.
     CutOff {
-        /// So many were on it.
+        /// The number of targets before.
         before: u64,
-        /// So many are there.
+        /// The number of targets now.
         now: u64,
     },
-    /// Too many of its lines are something else.
+    /// Too many lines are not targets.
     Rejected {
-        /// Lines.
+        /// The number of lines.
         lines: u64,
-        /// Those that are no targets.
+        /// The number of lines that are not targets.
         rejected: u64,
     },
-    /// It has become much shorter.
+    /// The list has become much shorter.
     Shrunk {
-        /// So many were on it.
+        /// The number of targets before.
         before: u64,
-        /// So many were on it at most within the last days.
+        /// The largest number of targets in the last days.
         largest: u64,
-        /// So many are left.
+        /// The number of targets now.
         now: u64,
     },
-    /// It has more targets than it may have.
+    /// The list has more targets than `max_entries`.
     TooMany {
-        /// So many.
+        /// The allowed number of targets.
         most: u64,
     },
 }
 
 impl Limits {
-    /// How many bytes of a file are read.
+    /// The largest number of bytes that are read from a file.
     #[must_use]
     pub fn most_bytes(&self) -> u64 {
         self.max_entries.saturating_mul(BYTES_A_TARGET).max(LEAST_BYTES)
     }
 
-    /// Those by which a list is judged that was loaded once: where they are others, what was judged before is judged again.
+    /// The limits that apply to a list that was loaded once. If they change, an earlier decision is made
+    /// again.
     #[must_use]
     pub fn numbers(&self) -> [u64; 4] {
         [self.max_shrink.into(), self.max_rejected.into(), self.max_entries, self.min_entries]
     }
 
-    /// Is what was found taken for what the list says? `before` is how long it was, if it was ever loaded; `is_meant` says that
-    /// the operator knows.
+    /// Decides about a new version of a list. `before` is the size of the version in force, if there is one.
+    /// `is_meant` says that the operator confirmed the change.
     #[must_use]
     pub fn judge(&self, seen: Seen, before: Option<SizeBefore>, is_meant: bool) -> Verdict {
         let Some(doubt) = self.doubt(seen, before) else { return Verdict::Accept };
@@ -185,8 +187,8 @@ impl Limits {
         }
     }
 
-    /// Is what could be read better than nothing? Of a page that a server sends in place of a list it is not: such pages often
-    /// name whoever asks.
+    /// True if the readable part is better than nothing. A page that a server sent in place of a list is not:
+    /// such pages often name the requesting host.
     fn may_take_part(&self, doubt: Doubt) -> bool {
         match doubt {
             Doubt::NoList(_) => false,
@@ -251,8 +253,8 @@ fn targets(count: u64) -> String {
 }
 
 impl Doubt {
-    /// Can the operator say that it is as it should be? What cannot be read at all says nothing that could be meant, and a
-    /// limit is a word of the operator's own.
+    /// True if the operator may confirm that the change is intended. A list that cannot be read has no
+    /// content to confirm, and the limits are the operator's own settings.
     #[must_use]
     pub fn may_be_meant(&self) -> bool {
         match self {
@@ -269,7 +271,7 @@ impl Doubt {
     }
 }
 
-/// Follows the name of the file.
+/// Written to follow the name of the file.
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! A line of a list, wherever it comes from: a target, or what is wrong with it.
+//! Parses a line of a list of any format: a target, or the error in it.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,10 +8,11 @@ use super::quad;
 use super::rejected::Reason;
 use crate::text::lines::{Content, Line};
 
-/// What a line says, comment and blanks aside, and what that names or is wrong with it; none if it says nothing.
+/// The content of a line without comment and blanks, with the addresses that it names or the error in it.
+/// None for a line without content.
 pub type Said<'a> = Option<(&'a [u8], Result<Span, Reason>)>;
 
-/// Reads a line with a target on it.
+/// Parses a line with a target.
 pub fn read<'a>(line: &Line<'a>) -> Said<'a> {
     match line.content() {
         Content::Nothing => None,
@@ -20,7 +21,7 @@ pub fn read<'a>(line: &Line<'a>) -> Said<'a> {
     }
 }
 
-/// What a word names, blanks aside.
+/// Parses a target, with optional blanks around it.
 pub fn target(word: &[u8]) -> Result<Span, Reason> {
     let word = word.trim_ascii();
     if let Some(address) = quad::parse(word) {

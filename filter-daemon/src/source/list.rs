@@ -1,4 +1,4 @@
-//! A list file: what it names, in any of the forms that lists come in.
+//! Reads a list file in any of the supported formats.
 
 mod gathering;
 
@@ -23,43 +23,44 @@ use super::remarks::Remarks;
 use super::{Targets, net64, quad};
 use crate::text::lines::Lines;
 
-/// What a list file says.
+/// The content of a list file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListFile {
-    /// The targets it names.
+    /// The targets that the list names.
     pub targets: Targets,
-    /// How many lines are neither blank nor comments.
+    /// The number of lines that are neither blank nor comments.
     pub lines: u64,
-    /// The first hundred of the lines that were not understood.
+    /// The first hundred lines that were rejected.
     pub rejected: Vec<Rejected>,
-    /// How many there are in all.
+    /// The number of rejected lines.
     pub rejected_count: u64,
-    /// How many of these are well understood, and nothing that a list can have, or not yet: no sign that it is spoilt.
+    /// The number of rejected lines that are understood but not supported, or incomplete. They are no sign of
+    /// damage.
     pub unfit: u64,
-    /// How many of the targets that it names are special ranges, or in part, and were taken out.
+    /// The number of targets that were removed, or reduced, because they contain special ranges.
     pub special: u64,
-    /// There are more targets than the list may have, and what follows was not read.
+    /// True if there are more targets than allowed. The others were not read.
     pub is_cut: bool,
-    /// What it was read as; of a folder, its last file.
+    /// The format of the list, or of the last file in a folder.
     pub format: Format,
-    /// What is missing of it.
+    /// The missing part of an incomplete list.
     pub lack: Option<Lack>,
-    /// What is to be told of the database that it was chosen out of.
+    /// Remarks about the database that the list was selected from.
     pub remarks: Remarks,
-    /// What it seems to be, if it has lines and not one target; to follow the rest of a sentence.
+    /// A guess at the kind of file, if no line is a target. Written to follow the beginning of a sentence.
     pub looks: Cow<'static, str>,
-    /// What of a folder was not read: hidden files, editors' backups.
+    /// Files of a folder that were not read, such as hidden files and editors' backups.
     pub left_out: Vec<String>,
-    /// What it is, if it is no list.
+    /// The kind of page, if the file is not a list.
     pub page: Option<ErrorPage>,
-    /// How it begins, fit to be shown.
+    /// The beginning of the file, in printable form.
     pub beginning: String,
-    /// Does it end without the end of a line?
+    /// True if the last line has no line end.
     pub has_open_end: bool,
 }
 
 impl ListFile {
-    /// One line more that was not taken.
+    /// Counts another rejected line.
     fn reject(&mut self, line: Rejected) {
         self.lines += 1;
         self.rejected_count += 1;
@@ -69,7 +70,7 @@ impl ListFile {
         }
     }
 
-    /// The same in counts.
+    /// The counts of this list, for the limits.
     #[must_use]
     pub fn seen(&self) -> Seen {
         Seen::Lines(LinesSeen {
@@ -84,15 +85,15 @@ impl ListFile {
         })
     }
 
-    /// The same, which a server sent to this host, by its own word as something of this type.
+    /// Marks the list as sent by a server to this host with this content type.
     #[must_use]
     pub fn fetched(self, content_type: Option<&str>) -> Self {
         let page = self.page.or_else(|| ErrorPage::of_fetched(&self.targets, content_type, own_addresses));
         Self { page, ..self }
     }
 
-    /// What it seems to be, as far as `doubt` does not say that; of what was fetched also how it begins. Files may be secret, and
-    /// others are told this.
+    /// Describes the file as far as `doubt` does not. For fetched lists the beginning is quoted. Files are
+    /// not quoted, because they may be secret and other users read this message.
     #[must_use]
     pub fn described(&self, doubt: Doubt, is_fetched: bool) -> Cow<'_, str> {
         let looks = if matches!(doubt, Doubt::NoList(_)) { "" } else { &*self.looks };
@@ -101,20 +102,20 @@ impl ListFile {
     }
 }
 
-/// Reads a list file, or a folder of them: at most as many bytes and targets as it may have.
+/// Reads a list file or a folder of them, up to the limits of bytes and targets.
 ///
-/// A line that is no target is skipped and remembered: one slip must not unblock all the others.
+/// A line that is not a target is skipped and recorded: one mistake must not unblock all other entries.
 ///
 /// # Errors
-/// When the file cannot be read, or is too large.
+/// If a file cannot be read or is too large.
 pub fn read(path: &Path, limits: &Limits, how: &How, progress: Progress) -> Result<ListFile, FileError> {
     read_opened(path, Input::open(path, limits.most_bytes(), progress)?, limits, how)
 }
 
-/// The same of one that is open already, and called `path`.
+/// Reads a list from an open input that is called `path`.
 ///
 /// # Errors
-/// When the input fails.
+/// If the input cannot be read.
 pub fn read_opened(path: &Path, input: Input, limits: &Limits, how: &How) -> Result<ListFile, FileError> {
     let (left_out, unfinished) = (input.left_out(), input.unfinished());
     let list = ahead(input, |input| parse(path, input, limits.max_entries, how))?;
@@ -123,10 +124,11 @@ pub fn read_opened(path: &Path, input: Input, limits: &Limits, how: &How) -> Res
     Ok(list)
 }
 
-/// Reads a list of at most so many targets out of `input`, which is called `path`. What is beyond them is not read.
+/// Reads a list of at most `most` targets from `input`, which is called `path`. Anything after them is not
+/// read.
 ///
 /// # Errors
-/// When the input fails.
+/// If the input cannot be read.
 pub fn parse(path: &Path, input: impl Read, most: u64, how: &How) -> Result<ListFile, FileError> {
     let mut list = Reading { gathering: Gathering::new(path, most, how.special), how };
     list.read(path, input).map_err(|error| FileError::new(path, error))?;
@@ -175,7 +177,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Nearly every line of nearly every list is an address, and goes no further than its shape.
+    /// Nearly every line of nearly every list is a plain address, so the fast parsers are tried first.
     fn plain(&mut self, mut lines: Lines<impl Read>) -> io::Result<()> {
         let list = &mut self.gathering;
         while let Some(line) = lines.read()? {
@@ -193,7 +195,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A set's exceptions are none of what other files name.
+    /// Reads sets of ipset. The exceptions of a set do not apply to entries of other files.
     fn sets(&mut self, input: impl Read) -> io::Result<()> {
         let (mut sets, mut part) = (format::Ipset::new(self.how), self.gathering.part());
         rows(input, &mut sets, &mut part)?;
@@ -201,13 +203,14 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Rules come behind the sets that they use, so each set is gathered apart until the end.
+    /// Reads an nftables document. Rules follow the sets that they use, so each set is kept separate until
+    /// the end.
     fn document(&mut self, input: impl Read) -> io::Result<()> {
         let (mut sets, mut accepted) = (Sets { sets: Vec::new(), held: 0 }, Vec::new());
         let list = &mut self.gathering;
         let lack = nft::read(input, |part| {
             match part {
-                // The keys of a map are no list.
+                // The keys of a map are not a list.
                 nft::Part::Element(element) if element.set.holds != nft::Holds::Mappings => {
                     return sets.take(element, list);
                 }
@@ -218,7 +221,7 @@ impl Reading<'_> {
             }
             false
         })?;
-        // One set alone is what `nft -j list set` writes, which has no rules.
+        // The output of `nft -j list set` is one set without rules.
         let is_unruled = lack.is_some() && sets.sets.len() > 1;
         for (set, mut part) in sets.sets {
             let reason = if is_unruled { Reason::Cut } else { Reason::Allows };
@@ -233,18 +236,18 @@ impl Reading<'_> {
     }
 }
 
-/// The sets of a document of nftables.
+/// The sets of an nftables document.
 struct Sets {
     sets: Vec<((nft::Table, String), Gathering)>,
-    /// The number of targets, repetitions included.
+    /// The number of targets, including repetitions.
     held: usize,
 }
 
 impl Sets {
-    /// Puts an element to its set. Returns true if the list is full.
+    /// Adds an element to its set. Returns true if the list is full.
     fn take(&mut self, element: nft::Element<'_>, list: &mut Gathering) -> bool {
         let nft::Element { line, shown, span, set, .. } = element;
-        // Nearly always it is the last one.
+        // Nearly always it belongs to the last set.
         let is_it = |(of, _): &((nft::Table, String), Gathering)| of.1 == set.name && of.0 == set.table;
         let at = self.sets.iter().rposition(is_it).unwrap_or_else(|| {
             self.sets.push(((set.table.clone(), set.name.clone()), list.part()));

@@ -1,8 +1,10 @@
-//! Where targets come from. A source reads what somebody else wrote and gives out sorted, distinct targets.
+//! Reads targets from files, folders and databases that others wrote. Every source returns sorted, distinct
+//! targets.
 //!
-//! `file` opens, `input` reads no more than it may, `growing` nothing that somebody is still writing, `ahead` before it is asked
-//! for, `patience` waits no longer than it should, `list` and `line` parse what has any `format`, `special` takes out what no list
-//! means, `limits` says whether the result is believed, `trouble` what is told of one that is not, and `copies` keeps what was.
+//! `file` opens files. `input` limits the bytes, `growing` leaves out lines that are still being written,
+//! `ahead` reads in advance, and `patience` limits the wait. `list` and `line` parse the lines in any
+//! `format`. `special` removes ranges that no list intends. `limits` decides whether the result is accepted,
+//! `trouble` explains why it is not, and `copies` keeps the last good version.
 
 mod ahead;
 pub mod chosen;

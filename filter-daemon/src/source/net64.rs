@@ -1,8 +1,8 @@
-//! The one shape that nearly every line of an IPv6 blocklist has, read without detours: `2001:db8:1:2::/64`.
+//! A fast parser for the form of nearly every line of an IPv6 blocklist: `2001:db8:1:2::/64`.
 
-/// The network half of the /64 that makes up the whole line, a carriage return aside.
+/// The network half of a /64 that is the whole line, except for a carriage return.
 ///
-/// Any other line is left to the full parser, which also finds the words for what is wrong with it.
+/// All other lines are left to the full parser, which also explains errors.
 pub fn parse(line: &[u8]) -> Option<u64> {
     let (mut net, mut rest) = (0, line);
     for shift in [48, 32, 16, 0] {
@@ -16,7 +16,7 @@ pub fn parse(line: &[u8]) -> Option<u64> {
     None
 }
 
-/// A hexadecimal number of one to four digits, and what follows it.
+/// A hexadecimal number of one to four digits, and the rest of the text.
 #[inline(always)]
 fn group(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut number, mut rest) = (digit(*text.first()?)?, &text[1..]);

@@ -1,11 +1,11 @@
-//! The addresses of this host, as the kernel knows them at the moment.
+//! Lists this host's addresses as the kernel knows them now.
 
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
-/// All of them, in no order; none if the kernel does not tell.
+/// All addresses in no particular order. Empty if the kernel does not report them.
 pub fn own_addresses() -> Vec<IpAddr> {
     let Ok(interfaces) = getifaddrs() else { return Vec::new() };
     interfaces.filter_map(|interface| address_of(&interface.address?)).collect()

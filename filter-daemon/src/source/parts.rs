@@ -1,46 +1,46 @@
-//! Files of a folder in one stream, so that a folder is read, limited and kept as one file is: a line before each says what it
-//! is called, and each has a form of its own.
+//! Joins the files of a folder into one stream, so that a folder is read, limited and copied as one file is.
+//! A marker line before each file has its name, and each file has its own format.
 
 use std::io::{self, Read};
 
-/// What begins the line before each. A file that has such a line itself is two parts, which does no harm.
+/// The beginning of a marker line. A file that contains such a line counts as two parts, which does no harm.
 const MARK: &[u8] = b"# filterd: the file ";
 
-/// Longer names are cut: no file has one, but a file may begin with such a line itself.
+/// Longer names are truncated. No file has one, but a file may itself begin with such a line.
 const LONGEST: usize = 255;
 
-/// Large enough that system calls do not count.
+/// Large enough that the cost of system calls does not matter.
 const BUFFER: usize = 128 * 1024;
 
-/// The line before a file of this name.
+/// The marker line before a file of this name.
 #[must_use]
 pub fn before(name: &str) -> Vec<u8> {
     [MARK, name.as_bytes(), b"\n"].concat()
 }
 
-/// Is it a stream of files that begins so?
+/// True if this is the beginning of a stream of files.
 #[must_use]
 pub fn begins(head: &[u8]) -> bool {
     head.starts_with(MARK)
 }
 
-/// The files of a stream, one after the other; each is read to its end.
+/// The files of a stream, one after the other. Each one is read to its end.
 pub struct Parts<R> {
     input: R,
     buffer: Box<[u8]>,
-    // What has been read and not yet given out.
+    // Bytes that were read but not returned.
     start: usize,
     end: usize,
     is_at_line: bool,
 }
 
 impl<R: Read> Parts<R> {
-    /// Out of this.
+    /// Reads the files of this stream.
     pub fn new(input: R) -> Self {
         Self { input, buffer: vec![0; BUFFER].into(), start: 0, end: 0, is_at_line: true }
     }
 
-    /// What the next file is called, if there is one. What is left of the one before is read over.
+    /// Begins the next file, and returns its name if there is one. Skips the rest of the file before it.
     pub fn begin_next(&mut self) -> io::Result<Option<String>> {
         io::copy(self, &mut io::sink())?;
         if !self.is_at_mark()? {
@@ -69,7 +69,8 @@ impl<R: Read> Parts<R> {
         Ok(Some(self.buffer[self.start - 1]))
     }
 
-    /// Moves what is left to the front and reads behind it; false at the end of the input.
+    /// Moves the remaining bytes to the front, and reads more after them. Returns false at the end of the
+    /// input.
     fn refill(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -80,14 +81,14 @@ impl<R: Read> Parts<R> {
 }
 
 impl<R: Read> Read for Parts<R> {
-    /// No further than the next mark.
+    /// Reads up to the next marker line.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.is_at_mark()? {
             return Ok(0);
         }
         let there = &self.buffer[self.start..self.end];
         let there = &there[..there.len().min(into.len())];
-        // A line that may begin with a mark is looked at before it is given out.
+        // A line that may begin with a marker is examined before it is returned.
         let next = (0..there.len())
             .find(|at| there[*at] == b'\n' && could_begin(&self.buffer[self.start + at + 1..self.end]));
         let length = next.map_or(there.len(), |at| at + 1);
@@ -109,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives out a few bytes at a time.
+    /// Returns a few bytes at a time.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {

@@ -1,5 +1,6 @@
-//! A file that nobody hands over (a network file system whose server has gone) holds up nobody for long: it is read in
-//! a thread of its own, and given up when nothing comes. The thread stays until the system lets it go.
+//! Limits the wait for files that no server delivers, such as those of a dead network file system. Each file
+//! is read in its own thread, and given up when no bytes arrive. The thread remains until the system releases
+//! it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,26 +12,26 @@ use std::time::Duration;
 
 use super::file::FileError;
 
-/// So long nothing may come: any disk and any living server is faster, even under load.
+/// The longest time without any bytes. Every disk and every working server is faster, even under load.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// And so long once another file has been given up: they probably have the same server.
+/// The shorter limit once another file was given up, because both files probably have the same server.
 const IMPATIENCE: Duration = Duration::from_millis(500);
 
-/// What stands for the end of reading.
+/// The value that means that reading has ended.
 const END: u64 = u64::MAX;
 
-/// How far a reading has come.
+/// The progress of a reading thread.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU64>);
 
 impl Progress {
-    /// Something has come.
+    /// Reports that bytes have arrived.
     pub fn tell(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Nothing more is waited for.
+    /// Reports that no more bytes are needed.
     pub fn end(&self) {
         self.0.store(END, Ordering::Relaxed);
     }
@@ -40,7 +41,8 @@ impl Progress {
     }
 }
 
-/// Reads files in threads of their own. Remembers those that were given up: no file is read twice at the same time.
+/// Reads files in separate threads, and remembers those that were given up. No file is read twice at the same
+/// time.
 pub struct Patience<T> {
     hanging: HashMap<PathBuf, Receiver<T>>,
     first: Duration,
@@ -54,10 +56,10 @@ impl<T> Default for Patience<T> {
 }
 
 impl<T: Send + 'static> Patience<T> {
-    /// What `work` makes of the file at `path`; it says as it gets on.
+    /// Runs `work` on the file at `path` in a thread. `work` must report its progress.
     ///
     /// # Errors
-    /// When nothing comes.
+    /// If nothing arrives in time.
     pub fn read(
         &mut self,
         path: &Path,
@@ -70,7 +72,7 @@ impl<T: Send + 'static> Patience<T> {
         let (tell, told) = mpsc::channel();
         let working = progress.clone();
         let thread = thread::Builder::new().name("reading".to_owned()).spawn(move || {
-            // Nobody waits any more if it was given up.
+            // If the file was given up, there is no receiver.
             _ = tell.send(work(working));
         });
         thread.map_err(|error| FileError::new(path, error))?;
@@ -85,7 +87,7 @@ impl<T: Send + 'static> Patience<T> {
         }
     }
 
-    /// Is the thread that was to read it still waiting?
+    /// True if the thread that reads this file is still waiting.
     fn hangs(&mut self, path: &Path) -> bool {
         let still = |told: &Receiver<T>| matches!(told.try_recv(), Err(TryRecvError::Empty));
         let hangs = self.hanging.get(path).is_some_and(still);
@@ -96,7 +98,7 @@ impl<T: Send + 'static> Patience<T> {
     }
 }
 
-/// Waits again and again, until the reading ends or did not get on during a whole wait.
+/// Waits until the reading ends, or makes no progress during a whole wait.
 fn follow<T>(
     progress: &Progress,
     mut wait: impl FnMut() -> Result<T, RecvTimeoutError>,
@@ -122,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_hangs_is_given_up_and_not_begun_again_until_it_goes_on() {
-        // Only what hangs is given up, however late a thread gets to work on a loaded machine.
+        // Only a blocked thread is given up, however late it starts on a loaded machine.
         let (first, later) = (Duration::from_millis(50), Duration::from_secs(10));
         let mut patience = Patience { first, later, ..Patience::default() };
         let path = Path::new("/nfs/drop.txt");

@@ -1,4 +1,5 @@
-//! What keeps us from reading a file, and the command that mends it; none where the path may be somebody else's trap.
+//! Explains why filterd cannot read a file, with the command that fixes it. Gives no command if another user
+//! may have placed a trap in the path.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +11,7 @@ use nix::unistd::{AccessFlags, Uid, faccessat, getegid, geteuid, getgroups};
 use crate::accounts;
 use crate::text::printable;
 
-/// In words for whoever may change it: what lets our user read the file at `path`.
+/// The advice that lets our user read the file at `path`.
 pub fn mend(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let user = accounts::name_of(geteuid());
@@ -31,8 +32,8 @@ pub fn mend(path: &Path) -> String {
     }
 }
 
-/// Why what lies at `path` may be something that somebody else means, if so. `chgrp` and `chmod` follow links, so whoever
-/// could lay one there would have a file of root's opened.
+/// The reason why another user may control what is at `path`, if there is one. `chgrp` and `chmod` follow
+/// links, so a user who could create a link there could make root open one of root's own files.
 pub fn detour(path: &Path) -> Option<String> {
     let mut way: Vec<_> = path.ancestors().collect();
     way.reverse();
@@ -60,12 +61,12 @@ fn is_trusted(about: &Metadata) -> bool {
     [0, geteuid().as_raw()].contains(&about.uid())
 }
 
-/// Nobody takes away what is another's in such a directory as /tmp.
+/// In a sticky directory such as /tmp, no user can remove another user's files.
 fn keeps(directory: &Metadata, next: Option<&Metadata>) -> bool {
     directory.mode() & STICKY != 0 && next.is_some_and(is_trusted)
 }
 
-/// The first directory on the way that does not let us pass.
+/// The first directory of the path that our user cannot enter.
 fn barred(path: &Path) -> Option<PathBuf> {
     let above: Vec<_> = path.ancestors().skip(1).collect();
     let lets_pass =
@@ -73,12 +74,12 @@ fn barred(path: &Path) -> Option<PathBuf> {
     above.into_iter().rev().find(|directory| !lets_pass(directory)).map(Path::to_owned)
 }
 
-/// Returns whether this is a home directory: nobody should open one to read a single file in it.
+/// True for a home directory, which must not be opened to others just to read a file in it.
 fn is_private(directory: &Path) -> bool {
     directory == Path::new("/root") || directory.parent() == Some(Path::new("/home"))
 }
 
-/// The least that lets us read a file that we can reach.
+/// The smallest change that lets us read a file in an accessible directory.
 fn open(path: &Path) -> String {
     let (shown, found) = (shown(path), fs::metadata(path).ok());
     let ours = found.as_ref().is_some_and(|found| Uid::from_raw(found.uid()) == geteuid());

@@ -1,4 +1,4 @@
-//! A line that names no target: where it is, how it begins, and what is wrong with it.
+//! A line that is not a target: its place, its beginning, and the error in it.
 
 use std::fmt;
 use std::path::Path;
@@ -8,58 +8,57 @@ use filter_common::target::ParseTargetError;
 
 use crate::text::{lines, printable};
 
-/// A line that was not understood.
+/// A rejected line and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
-    /// The file, or what it is called.
+    /// The file, or the name it is called by.
     pub path: Arc<Path>,
-    /// The line, counted from one.
+    /// The line number, counted from one.
     pub line: u64,
-    /// How it begins, in printable characters.
+    /// The beginning of the line in printable characters.
     pub text: String,
-    /// What is wrong.
     pub reason: Reason,
 }
 
-/// What is wrong with a line.
+/// The reason why a line is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is no target.
+    /// The line is not a target.
     NoTarget(ParseTargetError),
-    /// A target, and then something that is no comment.
+    /// The target is followed by text that is not a comment.
     More,
-    /// It names a good part of all addresses there are.
+    /// The range contains a large part of all addresses.
     Wide,
-    /// It has more bytes than are looked at.
+    /// The line has more bytes than are examined.
     TooLong,
-    /// It is meant for some ports only.
+    /// The entry applies to some ports only.
     Ports,
-    /// It names another file.
+    /// The line refers to another file.
     Include,
-    /// There is no score behind its target.
+    /// The target has no score.
     NoScore,
-    /// It has no such column.
+    /// The line has no such column.
     NoColumn,
-    /// Quotes are opened and not closed.
+    /// A quotation is opened and not closed.
     OpenQuote,
     /// Its ends and its mask name different addresses.
     Mask,
-    /// It is an entry of a set that holds more than addresses.
+    /// The entry belongs to a set that holds more than addresses.
     Kind,
-    /// More exceptions than a set may have.
+    /// There are more exceptions than a set may have.
     Exceptions,
-    /// Its row, or the rules around its set, say that it allows.
+    /// The row, or the rules around the set, say that it allows.
     Allows,
-    /// The input was cut, and what would say that it allows may be missing.
+    /// The input is truncated, and the missing part may say that the entry allows.
     Cut,
-    /// It is not what this form has here.
+    /// The text is not valid in this format.
     Form,
-    /// Its end is not there, and somebody is writing to its file.
+    /// The line has no end, and its file is being written.
     Unfinished,
 }
 
 impl Reason {
-    /// Is it well understood what the line says, and nothing that a list can have, or not yet? CSF's files have such lines.
+    /// True if the line is understood but not supported, or incomplete. CSF's files have such lines.
     #[must_use]
     pub const fn is_unfit(self) -> bool {
         matches!(self, Self::Ports | Self::Include | Self::Unfinished)
@@ -67,7 +66,7 @@ impl Reason {
 }
 
 impl Rejected {
-    /// This, on that line of that file, and what is wrong with it.
+    /// A line of this file with this content, and the reason to reject it.
     #[must_use]
     pub fn new(path: &Arc<Path>, line: u64, content: &[u8], reason: Reason) -> Self {
         let text = printable::excerpt(&String::from_utf8_lossy(content));
@@ -76,7 +75,8 @@ impl Rejected {
 }
 
 impl Rejected {
-    /// Where in its list it is and what is wrong, but not what it says: that is for whoever may read the file.
+    /// The place of the line and the reason, but not its content, which only users who may read the file
+    /// should see.
     #[must_use]
     pub fn within(&self) -> String {
         let Self { path, line, reason, .. } = self;

@@ -1,22 +1,23 @@
-//! What is to be told of a database that a list was chosen out of.
+//! Remarks for operators about the database that a list was selected from.
 
 use crate::text::date;
 
-/// Networks change hands: those who publish databases do it every week, the registries every day.
+/// The age at which a database is reported as old. Networks change hands: database publishers release every
+/// week, and registries every day.
 const OLD: u64 = 90 * DAY;
 const DAY: u64 = 24 * 60 * 60;
 
-/// Nothing of most lists.
+/// Empty for most lists, which have no database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// When it was made, in seconds since 1970, as far as that is known.
+    /// When the database was made, in seconds since 1970, if known.
     pub built: Option<u64>,
-    /// What was chosen and is not in it.
+    /// The selected codes or numbers that are not in the database.
     pub absent: Option<String>,
 }
 
 impl Remarks {
-    /// In sentences of their own, for who asks at `now`, in seconds since 1970.
+    /// The remarks as whole sentences, at the time `now` in seconds since 1970.
     #[must_use]
     pub fn told(&self, list: &str, now: u64) -> Vec<String> {
         let absent = self.absent.as_ref().map(|absent| format!("list {list}: {absent}"));

@@ -1,40 +1,41 @@
-//! Ranges that no list of somebody else's means: private, loopback, link-local, multicast and reserved ones. They are taken
-//! out of list files, for a feed that names them would cut a host off from its own network.
+//! Ranges that no published list intends to name: private, loopback, link-local, multicast and reserved ones.
+//! They are removed from list files, because a feed that names them would cut a host off from its own
+//! network.
 //!
-//! After IANA's registries of special-purpose addresses, and of multicast. Ranges for documentation (and for benchmarks)
-//! are not among them: nobody has neighbours there.
+//! The source is IANA's registries of special-purpose addresses and of multicast. Ranges for documentation
+//! and benchmarks are not included, because no host has neighbours there.
 
 use filter_common::target::{Address, Prefix, Prefix4, Prefix6, Target};
 
 use super::Targets;
 
-/// What a list means beside what nobody doubts.
+/// The doubtful ranges that a list is allowed to name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Special {
-    /// Are special ranges meant? Else they are taken out of it.
+    /// Whether special ranges are meant. Otherwise they are removed.
     pub included: bool,
-    /// Is a prefix shorter than /8, or than /16 of IPv6, meant? Else it is a line that is not taken.
+    /// Whether a prefix shorter than /8, or than /16 for IPv6, is meant. Otherwise its line is rejected.
     pub wide: bool,
 }
 
 impl Special {
-    /// Nothing of the kind is meant, as by most lists.
+    /// Neither is meant, as for most lists.
     pub const EXCLUDED: Self = Self { included: false, wide: false };
-    /// All of it is.
+    /// Both kinds are meant.
     pub const INCLUDED: Self = Self { included: true, wide: true };
 
-    /// Is this a good part of the internet that nobody has said to be meant? A range that is special as a whole is meant, or
-    /// taken out as such.
+    /// True if this is a large part of the internet without permission. A range that is special as a whole is
+    /// not doubted: it is either meant or removed.
     pub fn doubts(self, target: Target) -> bool {
         !self.wide && target.is_wide() && !is_special(target)
     }
 }
 
-/// First address and length of each.
+/// The first address and the length of each range.
 const V4: [(u32, u8); 9] = [
     (0x0000_0000, 8),  // this host: 0.0.0.0/8
     (0x0A00_0000, 8),  // private: 10.0.0.0/8
-    (0x6440_0000, 10), // carriers' own: 100.64.0.0/10
+    (0x6440_0000, 10), // carrier-grade NAT: 100.64.0.0/10
     (0x7F00_0000, 8),  // loopback: 127.0.0.0/8
     (0xA9FE_0000, 16), // link-local: 169.254.0.0/16
     (0xAC10_0000, 12), // private: 172.16.0.0/12
@@ -48,12 +49,12 @@ const V6: [(u128, u8); 6] = [
     (0x0100 << 112, 64), // discarded: 100::/64
     (0xFC00 << 112, 7),  // unique local: fc00::/7
     (0xFE80 << 112, 10), // link-local: fe80::/10
-    (0xFEC0 << 112, 10), // site-local, as it was: fec0::/10
+    (0xFEC0 << 112, 10), // site-local, deprecated: fec0::/10
     (0xFF00 << 112, 8),  // multicast: ff00::/8
 ];
 
-/// Takes out of sorted targets what a list means as exceptions: those themselves, and what lies in wider ones around them. What
-/// is named within an exception stays, as a set in the kernel would have it.
+/// Removes exceptions from sorted targets: the exceptions themselves, and their addresses from wider targets.
+/// Targets inside an exception stay, as in a set of the kernel.
 pub fn except(targets: &mut Targets, exceptions: &[Target]) {
     if exceptions.is_empty() {
         return;
@@ -83,7 +84,7 @@ pub fn except(targets: &mut Targets, exceptions: &[Target]) {
     *targets = left;
 }
 
-/// These targets without the exceptions.
+/// The targets without the exceptions.
 pub fn minus(targets: impl IntoIterator<Item = Target>, exceptions: &[Target]) -> Targets {
     let mut targets: Targets = targets.into_iter().collect();
     except(&mut targets, exceptions);
@@ -94,13 +95,14 @@ fn within<A: Address>(prefix: Prefix<A>, ranges: &[Prefix<A>]) -> Vec<Prefix<A>>
     ranges.iter().copied().filter(|range| prefix.covers(range)).collect()
 }
 
-/// Takes what is special out of sorted targets, which are sorted afterwards. Tells how many of them were special, or in part.
+/// Removes special ranges from sorted targets, which stay sorted. Returns the number of targets that were
+/// special as a whole or in part.
 pub fn take_out(targets: &mut Targets) -> u64 {
     let before = targets.addresses.len() + targets.nets64.len();
     for range in v4() {
         drop_between(&mut targets.addresses, range.first(), range.last());
     }
-    // A shorter one than /64 lies in none of them as a whole.
+    // A target shorter than /64 is not inside any of these ranges as a whole.
     for range in v6().filter(|range| range.length() <= 64) {
         let network = |address: u128| (address >> 64) as u64;
         drop_between(&mut targets.nets64, network(range.first()), network(range.last()));
@@ -133,7 +135,7 @@ pub fn take_out(targets: &mut Targets) -> u64 {
     special as u64
 }
 
-/// What is left of a target without what is special of it; nothing if nothing of it is special.
+/// The rest of a target without its special part. None if no part of it is special.
 pub fn without(target: Target) -> Option<Targets> {
     is_special_in_part(target).then(|| {
         let mut left: Targets = [target].into_iter().collect();
@@ -174,8 +176,8 @@ fn overlap<A: Address>(one: &Prefix<A>, other: &Prefix<A>) -> bool {
     one.covers(other) || other.covers(one)
 }
 
-/// Tells the prefixes that make up `prefix` without `ranges`: halves of it, and halves of these, as long as there are any in
-/// them.
+/// Calls `tell` with the prefixes that make up `prefix` without `ranges`. It divides the prefix into halves
+/// as long as they contain any of the ranges.
 fn rest<A: Address>(prefix: Prefix<A>, ranges: &[Prefix<A>], tell: &mut impl FnMut(Prefix<A>)) {
     if ranges.iter().any(|range| range.covers(&prefix)) {
         return;
@@ -228,7 +230,7 @@ mod tests {
             let (four, six) = (Prefix::covering(at.0, length4), Prefix::covering(at.1, length6));
             let mut targets: Targets = [Target::V4(four), Target::V6(six)].into_iter().collect();
             take_out(&mut targets);
-            // Half of those that are asked lie in the prefix, and at the edges of what is special.
+            // Half of the tested addresses are in the prefix, and the others at the edges of special ranges.
             let edges4 = v4().flat_map(|range| [range.first(), range.last()]).flat_map(|edge| [edge.wrapping_sub(1), edge, edge.wrapping_add(1)]);
             for address in edges4.chain([asked.0, four.first(), four.last(), four.first() | asked.0 & !u32::MAX.checked_shl(32 - u32::from(length4)).unwrap_or(0)]) {
                 let target = Target::from(std::net::IpAddr::from(Ipv4Addr::from(address)));

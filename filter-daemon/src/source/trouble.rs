@@ -1,5 +1,5 @@
-//! What the operator is told of a list that is not believed: which, why, what is in force instead, and the word to say. A
-//! daemon tells what is so, `check` what would be so.
+//! The messages about a list that is not accepted: the list, the reason, the targets in force instead, and
+//! the command that accepts it. The daemon reports the present state, and `check` reports what would happen.
 
 use std::path::Path;
 
@@ -8,47 +8,48 @@ use super::limits::Doubt;
 use crate::blocklist::Accepted;
 use crate::text::{Explain, Explanation, date, printable};
 
-/// Why a list is not believed.
+/// The reason why a list is not accepted.
 pub enum Why<'a> {
-    /// It cannot be read.
+    /// The file cannot be read.
     Error(&'a FileError),
-    /// Its counts; and what it looks like.
+    /// The counts raise this doubt. The text describes the file.
     Doubt(Doubt, &'a str),
-    /// It was not fetched yet.
+    /// The list was not fetched so far.
     Awaited,
 }
 
-/// What is in force instead.
+/// The targets that are in force instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instead {
-    /// So many targets, believed at that time, in seconds since 1970.
+    /// The number of targets, and when they were accepted, in seconds since 1970.
     Good(u64, u64),
-    /// So many of the targets that were believed at that time: read as the list is now, the others are not taken.
+    /// How many of the targets accepted at that time remain under the present settings of the list:
+    /// (remaining, all, time).
     Fewer(u64, u64, u64),
-    /// So many targets that could be read before.
+    /// The number of targets that could be read before.
     Stays(u64),
-    /// So many targets that could be read now.
+    /// The number of targets that could be read now.
     Part(u64),
-    /// Nothing, since its copy is not what was written.
+    /// None, because the copy is damaged.
     Damaged,
-    /// Nothing; a copy is damaged where it says what it is of, and may have been its.
+    /// None. A copy whose header is damaged may have been this list's.
     Lost,
-    /// Nothing.
+    /// No targets at all.
     Nothing,
-    /// What was good before, of which whoever asks may see nothing.
+    /// The earlier good version, of which this caller may see nothing.
     Hidden,
 }
 
-/// Is it so, or would it be so?
+/// Whether a message states a fact or a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// It is.
+    /// The message states the present state.
     Is,
-    /// It would be.
+    /// The message states the state that would follow.
     Would,
 }
 
-/// All of it.
+/// The whole message with its remedy.
 #[must_use]
 pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: Mood) -> Explanation {
     let cause = match why {
@@ -62,14 +63,16 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
     Explanation::new(message, remedy + look_after(instead, mood))
 }
 
-/// The same before it is so, for whoever asks a filterd that runs what a reload would do: what is to be done is the same then.
+/// A prediction for a client that asks a running filterd about a reload. The remedy is the same as after the
+/// reload.
 #[must_use]
 pub fn foretell(name: &str, path: &Path, why: &Why<'_>, instead: Instead) -> Explanation {
     let Explanation { message, .. } = explain(name, path, why, instead, Mood::Would);
     Explanation { message, ..explain(name, path, why, instead, Mood::Is) }
 }
 
-/// The same of a list that allowed what is on it, or blocked it, and does the reverse once it is believed.
+/// Extends the message for a list that changes between allowing and blocking: until it is accepted, it keeps
+/// its earlier meaning.
 #[must_use]
 pub fn still(told: Explanation, allowed: bool, mood: Mood) -> Explanation {
     let (done, then) = if allowed { ("allowed", "blocks") } else { ("blocked", "allows") };
@@ -88,7 +91,7 @@ impl From<&Accepted> for Instead {
 }
 
 impl Instead {
-    /// What is in force of a copy of which so much is taken as its list is read now.
+    /// The state if this many targets of a copy are used under the present settings of the list.
     #[must_use]
     pub fn of(accepted: &Accepted, taken: u64) -> Self {
         let Accepted { entries, at, .. } = accepted;
@@ -155,7 +158,7 @@ const fn are(count: u64, mood: Mood) -> &'static str {
     }
 }
 
-/// What else there is to do about what is damaged.
+/// Additional advice if a copy is damaged.
 const fn look_after(instead: Instead, mood: Mood) -> &'static str {
     match (instead, mood) {
         (Instead::Damaged | Instead::Lost, Mood::Is) => {
@@ -166,12 +169,12 @@ const fn look_after(instead: Instead, mood: Mood) -> &'static str {
     }
 }
 
-/// A list is called by the address that it is fetched from, or by the path of its file, which never has such a beginning.
+/// True if the list is named by its URL. The path of a file never begins like one.
 fn is_fetched(path: &Path) -> bool {
     path.to_str().is_some_and(|path| ["http://", "https://"].iter().any(|scheme| path.starts_with(scheme)))
 }
 
-/// What is fetched nobody mends here.
+/// The remedy for a fetched list, which cannot be fixed on this host.
 fn remedy_fetched(name: &str, path: &Path, why: &Why<'_>, mood: Mood) -> String {
     let again = match mood {
         Mood::Is => {
@@ -191,7 +194,7 @@ fn remedy_fetched(name: &str, path: &Path, why: &Why<'_>, mood: Mood) -> String 
     }
 }
 
-/// How to see what a server sends; what hides a secret is no address that could be asked.
+/// Advice on how to see the server's reply. A URL that hides a secret cannot be shown as a command.
 fn look_at(path: &Path) -> String {
     let url = printable::path(path).to_string();
     if url.contains('?') {

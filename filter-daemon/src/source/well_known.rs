@@ -1,9 +1,10 @@
-//! Ranges that many hosts need, of public resolvers and of CDNs: whoever blocks them is warned, for much more may be gone than was
-//! meant. They are never refused.
+//! Ranges that many hosts need: public resolvers and CDNs. An operator who blocks them gets a warning,
+//! because more may become unreachable than intended. They are never refused.
 //!
-//! As their owners publish them, noted in November 2026 from memory of these publications (no list was fetched), so that there
-//! may be more of them by now: what is not here is not warned of, and nothing else depends on it. Clouds that rent addresses to
-//! anybody are left out on purpose, and so is Akamai, which publishes no list for everybody.
+//! The ranges are as their owners publish them, noted in November 2026 from memory of these publications (no
+//! list was fetched). There may be more of them by now. Missing ranges cause no warning, and nothing else
+//! depends on them. Clouds that rent addresses to anyone are excluded on purpose, and so is Akamai, which has
+//! no public list.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +12,15 @@ use filter_common::target::{Address, Prefix, Prefix4, Prefix6, Target};
 
 use super::Targets;
 
-/// One owner's ranges.
+/// The ranges of one owner.
 #[derive(Debug)]
 pub struct WellKnown {
-    /// Whose they are.
     owner: &'static str,
-    /// What is lost with them.
+    /// The service that becomes unreachable.
     what: What,
     v4: &'static [([u8; 4], u8)],
     v6: &'static [([u16; 4], u8)],
-    /// Single IPv6 addresses, of resolvers.
+    /// Single IPv6 addresses of resolvers.
     hosts6: &'static [[u16; 8]],
 }
 
@@ -30,7 +30,7 @@ enum What {
     Network,
 }
 
-/// A resolver comes before the network that it is in.
+/// Resolvers come before the networks that contain them.
 static ALL: [WellKnown; 8] = [
     // https://developers.cloudflare.com/1.1.1.1/ip-addresses/
     WellKnown {
@@ -166,7 +166,7 @@ static ALL: [WellKnown; 8] = [
 ];
 
 impl WellKnown {
-    /// Whose it is, and what is lost.
+    /// The owner, and what becomes unreachable.
     #[must_use]
     pub fn words(&self) -> String {
         match self.what {
@@ -175,7 +175,7 @@ impl WellKnown {
         }
     }
 
-    /// Is this wider than what is known?
+    /// True if this target is wider than one of these ranges.
     #[must_use]
     pub fn is_within(&self, target: Target) -> bool {
         let (v4, v6) = (self.v4().map(Target::V4), self.v6().map(Target::V6));
@@ -193,7 +193,7 @@ impl WellKnown {
     }
 }
 
-/// Whose range it is, or lies in, or lies in it.
+/// The owner of a range that overlaps this target.
 #[must_use]
 pub fn of(target: Target) -> Option<&'static WellKnown> {
     ALL.iter().find(|one| match target {
@@ -202,20 +202,21 @@ pub fn of(target: Target) -> Option<&'static WellKnown> {
     })
 }
 
-/// How many of these sorted targets are in such ranges, or around them, in a sentence about `what`; none if there are none.
+/// A sentence about `what` with the number of these sorted targets that overlap such ranges. None if there
+/// are none.
 #[must_use]
 pub fn told(what: &str, targets: &Targets) -> Option<String> {
     sentence(&format!("{what} has"), counted(targets))
 }
 
-/// Counts with whose they are, as a sentence that begins so; none if there are none.
+/// A sentence that begins with `what_has`, from counts and owners. None if there are none.
 pub fn sentence(what_has: &str, counted: impl IntoIterator<Item = (String, u64)>) -> Option<String> {
     let counted: Vec<_> = counted.into_iter().map(|(whose, count)| format!("{count} {whose}")).collect();
     let all = counted.join(", ");
     (!counted.is_empty()).then(|| format!("{what_has} entries that many hosts need: {all}"))
 }
 
-/// How many of these sorted targets are in such ranges, or around them, by whose they are.
+/// The number of these sorted targets that overlap such ranges, for each owner.
 #[must_use]
 pub fn counted(targets: &Targets) -> Vec<(String, u64)> {
     ALL.iter()
@@ -296,7 +297,7 @@ mod tests {
         }
     }
 
-    /// A prefix with host bits would stand for another one.
+    /// A prefix with host bits would stand for another prefix.
     #[test]
     fn every_range_is_written_as_it_is() {
         for one in &ALL {

@@ -1,16 +1,17 @@
-//! Prefixes of `block:` and `allow:` that name a good part of all addresses there are: they are meant, and told all the same.
+//! Warns about prefixes of `block:` and `allow:` that contain a large part of all addresses. They are
+//! accepted as intended, but reported.
 
 use filter_common::target::Target;
 
-/// More of them are not told one by one.
+/// The most prefixes that are reported one by one.
 const MOST_TOLD: usize = 5;
 
-/// What the operator should know of those of `block:`.
+/// Warnings about the prefixes of `block:`.
 pub fn blocked<'a>(block: impl IntoIterator<Item = &'a Target>) -> Vec<String> {
     told("block", block, "it is blocked around what is guarded")
 }
 
-/// The same of `allow:`.
+/// Warnings about the prefixes of `allow:`.
 pub fn allowed<'a>(allow: impl IntoIterator<Item = &'a Target>) -> Vec<String> {
     told("allow", allow, "nothing that is blocked in it is dropped")
 }

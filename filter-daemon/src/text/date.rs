@@ -1,6 +1,6 @@
-//! A moment as a date, in the one zone that a log, a status and a person elsewhere have in common.
+//! Formats a moment as a date in UTC, which logs, the status and users in other places have in common.
 
-/// `2026-11-21 21:28:00 UTC`, of seconds since 1970.
+/// Formats seconds since 1970 as `2026-11-21 21:28:00 UTC`.
 #[must_use]
 pub fn utc(seconds: u64) -> String {
     let moment = i64::try_from(seconds).ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
@@ -8,13 +8,13 @@ pub fn utc(seconds: u64) -> String {
     moment.map_or_else(|| "the end of time".to_owned(), told)
 }
 
-/// `2026-11-21`, of seconds since 1970.
+/// Formats seconds since 1970 as `2026-11-21`.
 #[must_use]
 pub fn day(seconds: u64) -> String {
     utc(seconds).split_once(' ').map_or_else(|| utc(seconds), |(day, _)| day.to_owned())
 }
 
-/// When that day began, in seconds since 1970; none where there is no such day.
+/// The start of that day in seconds since 1970, or none if there is no such day.
 #[must_use]
 pub fn midnight(year: u32, month: u32, day: u32) -> Option<u64> {
     let (year, month, day) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?);

@@ -1,4 +1,4 @@
-//! What went wrong and what to do about it, kept apart until somebody lays them out.
+//! The description of a fault and its remedy, kept apart until they are laid out.
 
 use std::fmt::{self, Display};
 
@@ -17,32 +17,32 @@ pub struct Explanation {
     pub remedy: Option<String>,
 }
 
-/// An error that knows what can be done about it.
+/// An error that may know its remedy.
 pub trait Explain: Display {
-    /// What to do next, if it is known.
+    /// The next step for the reader, if known.
     fn remedy(&self) -> Option<String> {
         None
     }
 
-    /// Both together.
+    /// The message and the remedy.
     fn explain(&self) -> Explanation {
         Explanation { message: self.to_string(), remedy: self.remedy() }
     }
 }
 
 impl Explanation {
-    /// A fault for which there is a remedy.
+    /// An error with a remedy.
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { message: message.into(), remedy: Some(remedy.into()) }
     }
 
-    /// All lines, the remedy's last.
+    /// All lines, with the remedy last.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.message.lines().chain(self.remedy.iter().flat_map(|remedy| remedy.lines()))
     }
 }
 
-/// On one line, as a log needs it.
+/// Writes it on one line, for the log.
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<_> = self.lines().map(printable::on_one_line).collect();

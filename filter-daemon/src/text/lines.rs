@@ -1,40 +1,41 @@
-//! The lines of a file or stream of any size, through one buffer of fixed size, and what of a line is a comment.
+//! Reads the lines of a file or stream of any size through one buffer of fixed size, and removes comments.
 
 use std::io::{self, Read};
 
 use memchr::memchr;
 
-/// The longest line that is given whole. No target needs a tenth of it.
+/// The longest line that is returned whole. No target needs a tenth of it.
 pub const LONGEST: usize = 4096;
 
-/// Large enough that system calls do not count, small enough to stay in a processor's cache.
+/// Large enough that the cost of system calls is small, and small enough to stay in a processor's cache.
 const BUFFER: usize = 128 * 1024;
 
 /// One line without its end.
 pub struct Line<'a> {
-    /// Counted from one.
+    /// The line number, counted from one.
     pub number: u64,
     /// The line, or its first [`LONGEST`] bytes.
     pub bytes: &'a [u8],
-    /// Is that all of it?
+    /// Whether `bytes` is the complete line.
     pub whole: bool,
-    /// Does a line feed end it? The last line of an input that was cut has none.
+    /// Whether a line feed ends it. The last line of a truncated input has none.
     pub is_ended: bool,
 }
 
-/// What a line says, without its comment and without blanks around it.
+/// The content of a line, without its comment and without surrounding blanks.
 #[derive(Debug, PartialEq)]
 pub enum Content<'a> {
-    /// It is blank, or a comment.
+    /// A blank line, or only a comment.
     Nothing,
-    /// This, which may be no text.
+    /// Content, which may not be valid text.
     Says(&'a [u8]),
-    /// It goes on beyond what is looked at, and this is its beginning.
+    /// The beginning of a line that continues beyond the limit.
     TooLong(&'a [u8]),
 }
 
 impl<'a> Line<'a> {
-    /// `#` and `;` begin comments. Some editors put a mark before the first line.
+    /// The content before a comment. `#` and `;` begin comments. A byte order mark before the first line is
+    /// removed.
     pub fn content(&self) -> Content<'a> {
         let mark = if self.number == 1 { self.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
         let bytes = mark.unwrap_or(self.bytes);
@@ -47,21 +48,20 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads lines one by one. What is beyond the first bytes of a long line is read over and never kept.
+/// Reads lines one by one. The rest of a long line is skipped and never kept.
 pub struct Lines<R> {
     input: R,
     buffer: Box<[u8]>,
-    // What has been read and not yet given out.
+    // The bytes that were read but not returned yet.
     start: usize,
     end: usize,
     number: u64,
     in_long_line: bool,
-    // How much has been read into the buffer in all.
+    // The total number of bytes read into the buffer.
     read: u64,
 }
 
 impl<R: Read> Lines<R> {
-    /// The lines of `input`.
     pub fn new(input: R) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
         Self { input, buffer, start: 0, end: 0, number: 0, in_long_line: false, read: 0 }
@@ -87,12 +87,12 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// May the next line have to be waited for?
+    /// Whether reading the next line may block.
     pub fn may_block(&self) -> bool {
         self.start == self.end
     }
 
-    /// How many bytes of the input have been read, lines not given out yet included.
+    /// The number of bytes read from the input, including lines that were not returned yet.
     pub fn position(&self) -> u64 {
         self.read
     }
@@ -123,7 +123,7 @@ impl<R: Read> Lines<R> {
         memchr(b'\n', &self.buffer[self.start..self.end])
     }
 
-    /// Moves what is left to the front and reads behind it; false at the end of the input.
+    /// Moves the rest to the front and reads more behind it. Returns false at the end of the input.
     fn refill(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives out a few bytes at a time, as files on slow media do.
+    /// Returns a few bytes at a time, like files on slow media.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {

@@ -1,4 +1,4 @@
-//! Text, as it comes from people and files and goes back to them. Imports nothing of this crate.
+//! Reads and writes text for people and files. Imports nothing from this crate.
 
 pub mod date;
 pub mod explanation;

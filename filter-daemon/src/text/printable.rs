@@ -1,17 +1,18 @@
-//! Foreign text made fit to be shown: cut, on one line, and without anything that a terminal or a log would obey.
+//! Makes foreign text safe to display: cut, on one line, and without characters that a terminal or a log
+//! would interpret.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 use std::path::Path;
 
-/// More than this of one word tells nobody anything.
+/// The most characters that are shown of one word.
 const MOST_CHARS: usize = 60;
 
-/// More than this of a sentence that quotes foreign text.
+/// The most characters that are shown of a sentence with foreign text.
 const LONGEST_SENTENCE: usize = 300;
 
-/// Would this character do something else than stand there: move the cursor, break the line, turn the direction of
-/// writing, or take no room?
+/// Whether this character has an effect other than being displayed: moves the cursor, breaks the line,
+/// changes the writing direction, or takes no space.
 pub fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -21,19 +22,19 @@ pub fn is_unseen(character: char) -> bool {
         )
 }
 
-/// The character, or a dot in its place: for lines that something stands below.
+/// The character, or a dot in its place, for lines whose columns must align with the line below.
 pub fn narrow(character: char) -> char {
     if is_unseen(character) { '·' } else { character }
 }
 
-/// The word between backquotes.
+/// The word in backquotes.
 pub fn word(text: &str) -> String {
     format!("`{}`", excerpt(text))
 }
 
-/// The beginning of a line that may be no text at all, between backquotes.
+/// The beginning of a line in backquotes. The line need not be valid text.
 pub fn bytes(line: &[u8]) -> String {
-    // A character has at most four bytes: cut before decoding a megabyte to show a few words of it.
+    // Cuts before decoding, because the line may be a megabyte. A character has at most four bytes.
     word(&String::from_utf8_lossy(&line[..line.len().min(4 * MOST_CHARS + 4)]))
 }
 
@@ -42,12 +43,12 @@ pub fn excerpt(text: &str) -> String {
     cut(text, MOST_CHARS)
 }
 
-/// A sentence that somebody else made out of foreign text.
+/// A sentence from another program that contains foreign text.
 pub fn sentence(text: &str) -> String {
     cut(text, LONGEST_SENTENCE)
 }
 
-/// All of a text, whatever it is; nothing is copied where nothing has to be changed.
+/// A complete text of any content. Nothing is copied unless something must change.
 pub fn line(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.into();
@@ -59,17 +60,17 @@ pub fn line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for a text whose line ends are meant.
+/// A complete text whose line ends are kept.
 pub fn lines(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// All of a text on one line, as a log needs it, whatever line ends and indents it has.
+/// A complete text on one line for the log, without its line ends and indents.
 pub fn on_one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(line).collect::<Vec<_>>().join("; ")
 }
 
-/// A path, which may hold any byte but zero.
+/// A path, which may contain any byte except zero.
 pub fn path(path: &Path) -> impl Display + '_ {
     OfPath(path)
 }
@@ -90,7 +91,7 @@ fn cut(text: &str, most: usize) -> String {
     cut
 }
 
-/// The character, or how it is written in source code where it would be unseen.
+/// The character, or its escape sequence if it would not be visible.
 fn shown(character: char) -> impl Iterator<Item = char> {
     let unseen = is_unseen(character);
     let escaped = unseen.then(|| character.escape_default());

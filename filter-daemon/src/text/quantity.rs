@@ -1,16 +1,17 @@
-//! Amounts as people write them: `2h`, `50%`, `10MiB`. What our own answers write is understood too.
+//! Parses amounts as people write them: `2h`, `50%`, `10MiB`. It also accepts the formats that filterd
+//! prints.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why a word is no amount of the kind that is asked for.
+/// Why a word is not a valid amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
-    /// It is written otherwise.
+    /// The format is wrong.
     #[error("it is written otherwise")]
     Form,
-    /// It is more than can be counted.
+    /// The value does not fit.
     #[error("it is too large")]
     TooLarge,
 }
@@ -25,7 +26,7 @@ const TIMES: [(&[&str], u64); 5] =
 const SIZES: [(&str, u64); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
-/// `90` (seconds), `10m`, `2 h`, `1h30m`, `1 h 50 min`: every unit at most once, the longer before the shorter.
+/// Parses `90` (seconds), `10m`, `2 h`, `1h30m`, `1 h 50 min`. Each unit may occur once, longer units first.
 pub fn duration(word: &str) -> Result<Duration, QuantityError> {
     match number(word) {
         Err(Form) => {}
@@ -42,7 +43,7 @@ pub fn duration(word: &str) -> Result<Duration, QuantityError> {
     if word.is_empty() { Err(Form) } else { Ok(Duration::from_secs(seconds)) }
 }
 
-/// `10MiB`, `1.5 GiB`, `4096` (bytes).
+/// Parses `10MiB`, `1.5 GiB`, `4096` (bytes).
 pub fn size(word: &str) -> Result<u64, QuantityError> {
     let end = word.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(word.len());
     let (figure, unit) = word.split_at(end);
@@ -57,14 +58,14 @@ pub fn size(word: &str) -> Result<u64, QuantityError> {
     whole.checked_add(number(tenths)? * bytes / 10).ok_or(TooLarge)
 }
 
-/// `50%`, as a number from 0 to 100.
+/// Parses `50%` as a number from 0 to 100.
 pub fn percent(word: &str) -> Result<u8, QuantityError> {
     let figure = word.strip_suffix('%').ok_or(Form)?;
     let percent = number(figure.strip_suffix(' ').unwrap_or(figure))?;
     u8::try_from(percent).ok().filter(|percent| *percent <= 100).ok_or(TooLarge)
 }
 
-/// A number and its unit, with at most one blank between them and one behind them, and what follows.
+/// Splits off a number and its unit. One blank is allowed between them, and one after the unit.
 fn amount(text: &str) -> Result<(u64, &str, &str), QuantityError> {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).ok_or(Form)?;
     let (figure, tail) = text.split_at(end);

@@ -4,7 +4,7 @@ use std::vec::Vec;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// From port 40000 to this one.
+/// A header from port 40000 to this one.
 fn header(to: u16) -> [u8; 8] {
     let [high, low] = to.to_be_bytes();
     [0x9C, 0x40, high, low, 0, 8, 0, 0]
@@ -20,7 +20,7 @@ impl Frame {
         Self(bytes)
     }
 
-    /// An IPv4 packet with so many words of options.
+    /// An IPv4 packet with `options` words of options.
     fn four(tags: usize, options: u8, protocol: u8, flags: u16, payload: &[u8]) -> Self {
         let mut this = Self::tagged(tags, 0x0800);
         let length = 20 + 4 * u16::from(options) + payload.len() as u16;
@@ -34,7 +34,7 @@ impl Frame {
         this
     }
 
-    /// An IPv6 packet of which this stands behind the fixed header.
+    /// An IPv6 packet with these bytes after the fixed header.
     fn six(tags: usize, next: u8, behind: &[u8]) -> Self {
         let mut this = Self::tagged(tags, 0x86DD);
         this.0.extend([0x60, 0, 0, 0]);
@@ -45,7 +45,7 @@ impl Frame {
         this
     }
 
-    /// As drivers fill what is shorter than Ethernet allows.
+    /// Pads a short frame to the Ethernet minimum, as drivers do.
     fn filled(mut self) -> Self {
         self.0.resize(self.0.len().max(60), 0);
         self
@@ -113,7 +113,8 @@ fn what_is_neither_tcp_nor_udp_has_no_port() {
     }
 }
 
-/// Cut anywhere, with any byte of its headers changed: it is told something, and never out of what is not there.
+/// Cuts frames anywhere and changes any byte of their headers. The function always returns an answer and
+/// never reads beyond the frame.
 #[test]
 fn whatever_is_sent_is_read() {
     let frames = [

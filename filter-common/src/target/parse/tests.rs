@@ -1,4 +1,4 @@
-//! Stories of what operators write, and of what they are told.
+//! Tests of the words that operators write, and of the errors that they get.
 
 use std::format;
 use std::string::{String, ToString};

@@ -1,4 +1,4 @@
-//! The answers of `filterd add`, word for word.
+//! Tests the answers of `filterd add` word for word.
 
 use super::*;
 
@@ -90,7 +90,7 @@ fn what_a_wider_entry_of_the_list_blocks_ends_with_that_only() {
     assert_eq!(told_with(&["192.0.2.1"], Some("1h"), [1, 1, 1], wider()), words);
     let again = told_with(&["192.0.2.1"], Some("1h"), [1, 0, 0], wider());
     assert!(!again.contains("--shorten"), "{again}");
-    // As it is written differently, and yet the same.
+    // The same target, written differently.
     let itself =
         told_with(&["192.0.2.1/32"], Some("1h"), [1, 0, 0], vec![entry("192.0.2.1", "manual", None)]);
     assert!(itself.contains("stays blocked by list") && itself.contains("--shorten"), "{itself}");

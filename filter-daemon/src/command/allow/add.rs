@@ -1,4 +1,4 @@
-//! `filterd allow add`: targets pass from now on, whatever blocks them.
+//! `filterd allow add`: lets targets pass, even if they are blocked.
 
 use clap::Args;
 use filter_common::target::Target;
@@ -28,7 +28,7 @@ pub struct Add {
     wide: bool,
 }
 
-/// What they are from now on.
+/// The new state of the targets.
 const ALLOWED: &str = "allowed";
 
 impl Add {
@@ -60,7 +60,7 @@ impl Add {
     }
 }
 
-/// Which of what was allowed passes, or passes in part, though this entry blocks it.
+/// Describes which allowed targets pass, wholly or in part, although this entry blocks them.
 fn though(outcome: &Outcome, entry: &Entry) -> String {
     let Entry { target, list, ports, .. } = entry;
     let ports = ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();

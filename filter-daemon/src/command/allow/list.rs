@@ -1,4 +1,4 @@
-//! `filterd allow list`: what is allowed, entry by entry.
+//! `filterd allow list`: shows the allowed targets, entry by entry.
 
 use clap::Args;
 

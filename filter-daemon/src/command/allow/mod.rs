@@ -1,4 +1,4 @@
-//! `filterd allow`: what passes whatever is blocked.
+//! `filterd allow`: adds, removes and shows targets that always pass.
 
 pub mod add;
 pub mod list;
@@ -16,7 +16,7 @@ pub struct Allow {
     pub verb: AllowVerb,
 }
 
-// What can be done about it. (As a doc comment this would become the help of `allow`.)
+// The verbs of `allow`. (As a doc comment this would become the help of `allow`.)
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum AllowVerb {

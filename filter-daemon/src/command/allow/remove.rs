@@ -1,5 +1,5 @@
-//! `filterd allow remove`: takes targets out of the live lists that allow; what another list allows still passes, which is
-//! a no.
+//! `filterd allow remove`: removes targets from the live lists that allow. If another list still allows one
+//! of them, it passes and the exit code is 1.
 
 use clap::Args;
 
@@ -25,7 +25,7 @@ pub struct Remove {
     removal: Removal,
 }
 
-/// More entries than this are not told one by one.
+/// At most this many entries are listed one by one.
 const MOST_TOLD: usize = 10;
 
 impl Remove {
@@ -57,7 +57,7 @@ impl Remove {
         lines.join("\n")
     }
 
-    /// Where nothing had to be taken out of.
+    /// Names the lists that do not contain the target.
     fn nowhere(&self) -> String {
         self.removal
             .list
@@ -66,7 +66,7 @@ impl Remove {
     }
 }
 
-/// What blocks it from now on, as far as nothing else allows it.
+/// Describes what blocks the target from now on, unless something else allows it.
 fn blocked_again(changed: &Changed) -> Vec<String> {
     if changed.changed == 0 || !changed.held.is_empty() {
         return Vec::new();

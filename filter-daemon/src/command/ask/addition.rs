@@ -1,4 +1,5 @@
-//! What is put on live lists: what every verb takes that adds targets, and the words that their answers share.
+//! Additions to live lists: the arguments of every verb that adds targets, and the wording that their
+//! answers share.
 
 use std::collections::BTreeSet;
 
@@ -35,23 +36,23 @@ pub struct Addition {
     pub strict: bool,
 }
 
-/// More entries than this are not told one by one.
+/// At most this many entries are listed one by one.
 const MOST_TOLD: usize = 10;
 
 impl Addition {
-    /// The request for some of the targets.
+    /// The request that adds `targets`.
     pub fn request(&self, targets: Strings) -> wire::Add {
         let ttl = self.ttl.map(Ttl::as_secs);
         let (list, note) = (self.list.as_ref().map(ToString::to_string), self.note.clone());
         wire::Add { targets, list, ttl, note, shorten: self.shorten, wide: false }
     }
 
-    /// The list they go to, which is `default` where none is named.
+    /// The list that the targets go to, or `default` if none is named.
     pub fn list<'a>(&'a self, default: &'a str) -> &'a str {
         self.list.as_ref().map_or(default, ListName::as_str)
     }
 
-    /// What became of them; `held` they are now: blocked, listed or allowed.
+    /// Describes the outcome. `held` is the new state of the targets: blocked, listed or allowed.
     pub fn told(&self, outcome: &Outcome, held: &str, list: &str) -> String {
         match self.single(outcome) {
             Some(word) => self.one(word, outcome, (held, list)),
@@ -59,10 +60,10 @@ impl Addition {
         }
     }
 
-    /// The target, if a single one is named.
+    /// The target, if only one is named.
     fn single(&self, outcome: &Outcome) -> Option<&str> {
         match &self.targets[..] {
-            // Of a range, all but one may be guarded.
+            // In a range, all targets but one may be guarded.
             [word] if word != STANDARD_INPUT && outcome.changed.named + outcome.changed.refused == 1 => {
                 Some(word)
             }
@@ -80,12 +81,12 @@ impl Addition {
                 format!("{word} is already {held}: list `{list}` holds it permanently")
             }
             (0, _) => format!("{word} is already {held} until then by list `{list}`"),
-            // It was not the end that changed, and since when it is held never does.
+            // The end did not change, and the start never does.
             (_, 0) if is_longer => {
                 format!("{word} is already {held}, and for longer: only its note was changed")
             }
             (_, 0) if self.shorten => format!("the entry of {word} in list `{list}` now {}", self.fate()),
-            // It may have been in this list before, or not: it is now.
+            // It may have been in this list before. In any case it is now.
             (_, 0) => format!("{word} was {held} already; list `{list}` now holds it {}", self.term()),
             _ if allowed > 0 => added(),
             _ if !longer.is_empty() => format!("{}, but it is {held} for longer", added()),
@@ -96,15 +97,15 @@ impl Addition {
 
     fn many(&self, changed: &Changed, (held, list): (&str, &str)) -> String {
         let Changed { named, changed, entered, ref longer, covered, widened, refused, .. } = *changed;
-        // Several may be behind what one prefix blocks, and which of them was first says nothing.
+        // A widened prefix may cover several targets. Which of them came first means nothing.
         let entered = if entered > 0 && widened.is_some() { changed } else { entered };
-        // Where there are many, nobody has looked what else holds them.
+        // For many targets, the daemon does not look for other entries that hold them.
         let is_new = longer.is_empty() && covered == 0 && named <= MOST_LOOKED_AT as u64;
         let newly = if is_new { format!("newly {held}") } else { "added".to_owned() };
         let (renewed, same) = (changed.saturating_sub(entered), named.saturating_sub(changed));
         let mut parts = Vec::new();
         parts.extend((entered > 0).then(|| format!("{} {newly}{}", count(entered), self.length())));
-        // They may have been in this list before, or not: they are now.
+        // They may have been in this list before. In any case they are now.
         let renewed = (renewed > 0).then(|| {
             format!("{} {held} already that list `{list}` now holds {}", count(renewed), self.term())
         });
@@ -120,10 +121,10 @@ impl Addition {
         format!("{what}: {}", parts.join(", "))
     }
 
-    /// What else holds them: entries that last longer than was asked, and wider ones.
+    /// The other entries that hold the targets: entries that last longer than requested, and wider ones.
     pub fn held_by(&self, outcome: &Outcome, held: &str, clock: &Clock) -> Vec<String> {
         let Changed { named, covered, ref covered_by, ref longer, .. } = outcome.changed;
-        // Where one is named, it is plain which.
+        // If only one is named, it is obvious which one is meant.
         let known = self.single(outcome).map_or(&[][..], |_| &outcome.first);
         let until = |entry: &Entry| clock.until(entry.until);
         let stays = longer.iter().map(|entry| {
@@ -139,7 +140,7 @@ impl Addition {
         few(stays).into_iter().chain(of_many).chain(few(wider)).collect()
     }
 
-    /// How long its entry stays.
+    /// How long the entry stays.
     fn fate(&self) -> String {
         match self.ttl {
             Some(ttl) => format!("expires in {}", moment::length(ttl.as_secs())),
@@ -147,7 +148,7 @@ impl Addition {
         }
     }
 
-    /// For how long it is held from now on.
+    /// For how long the target is held from now on.
     fn term(&self) -> String {
         self.ttl
             .map_or_else(|| "permanently".to_owned(), |ttl| format!("for {}", moment::length(ttl.as_secs())))
@@ -158,7 +159,8 @@ impl Addition {
     }
 }
 
-/// How to have them held no longer than was asked; `remove` is what takes an entry out of such a list.
+/// Commands that limit the targets to the requested time. `remove` is the verb that removes an entry from
+/// such a list.
 pub fn remedies(outcome: &Outcome, list: &str, remove: &str) -> Vec<String> {
     let shorten = is_kept_longer(outcome, list)
         .then(|| format!("adding again extends: with --shorten the entry in list `{list}` ends as asked"));
@@ -170,14 +172,14 @@ pub fn remedies(outcome: &Outcome, list: &str, remove: &str) -> Vec<String> {
     shorten.into_iter().chain(remove).collect()
 }
 
-/// An entry by its target and its list, and on which ports that blocks.
+/// An entry with its target, its list, and the ports on which it blocks.
 pub fn on_ports(entry: &Entry) -> String {
     let ports = entry.ports.as_ref().map(|ports| format!(" {ports}")).unwrap_or_default();
     let blocks = entry.blocks.as_ref().map(|wider| format!(" (blocks {wider})")).unwrap_or_default();
     format!("{}{blocks} of list `{}`{ports}", entry.target, entry.list)
 }
 
-/// Some of these lines, each once: one entry may be around several targets.
+/// Returns a few of these lines without duplicates, because one entry may cover several targets.
 pub fn few(lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for line in lines {
@@ -192,12 +194,13 @@ pub fn few(lines: impl Iterator<Item = String>) -> Vec<String> {
     told
 }
 
-/// Does an entry of what was named last longer in the list that it was added to than was asked?
+/// Returns whether an entry of a named target lasts longer than requested, in the list that it was added
+/// to.
 fn is_kept_longer(outcome: &Outcome, list: &str) -> bool {
     own(outcome, list).any(|entry| is_one_of(&outcome.first, entry))
 }
 
-/// The entries of that list which last longer than was asked.
+/// The entries of that list which last longer than requested.
 fn own<'a>(outcome: &'a Outcome, list: &'a str) -> impl Iterator<Item = &'a Entry> {
     outcome.changed.longer.iter().filter(move |entry| entry.list == list)
 }

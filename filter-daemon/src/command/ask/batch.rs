@@ -1,4 +1,4 @@
-//! Targets on their way to the daemon: any number, in messages of bounded size.
+//! Sends any number of targets to the daemon, in messages of bounded size.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::control::wire::strings::Strings;
 use crate::control::wire::{Changed, Method};
 use crate::text::Explanation;
 
-/// A quarter of what a message may carry: the daemon serves others between two messages.
+/// A quarter of the limit of a message, because the daemon serves other clients between two messages.
 pub const TARGETS_A_MESSAGE: usize = 2048;
 
-/// Collects targets and sends them.
+/// Collects targets and sends them in batches.
 pub struct Batches<'a, M> {
     messages: Messages<'a, M>,
     request: &'a dyn Fn(Strings) -> M,
@@ -24,18 +24,18 @@ pub struct Batches<'a, M> {
 }
 
 impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
-    /// Sends targets to the daemon in messages made by `request`.
+    /// Sends targets to the daemon, in messages made by `request`.
     pub fn new(socket: &'a Endpoint, request: &'a dyn Fn(Strings) -> M) -> Result<Self, ClientError> {
         let messages = Messages::to(socket)?;
         Ok(Self { messages, request, words: Strings::default(), prefixes: 0, first: Vec::new() })
     }
 
-    /// How far it is, for whoever may have to tell it while this waits.
+    /// The shared progress, which another thread may report while this one waits.
     pub fn progress(&self) -> Arc<Done> {
         self.messages.progress()
     }
 
-    /// One more target, or a range of them.
+    /// Adds a target, or a range of them.
     pub fn push(&mut self, span: Span) -> Result<(), ClientError> {
         let few = MOST_TOLD - self.first.len();
         self.first.extend(span.into_iter().take(few));
@@ -44,18 +44,18 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         if self.prefixes < TARGETS_A_MESSAGE { Ok(()) } else { self.send() }
     }
 
-    /// The first targets there were.
+    /// The first targets that were added, at most `MOST_TOLD`.
     pub fn first(&mut self) -> Vec<Target> {
         std::mem::take(&mut self.first)
     }
 
-    /// Why whole messages were refused: all they named is guarded.
+    /// The reasons for refused messages, whose targets are all guarded.
     pub fn refusals(&mut self) -> Vec<Explanation> {
         self.messages.refusals()
     }
 
-    /// Nothing may follow for a while: sends what there is. While the daemon is at work on the message
-    /// before, more gathers in the pipe, and goes with the next.
+    /// Sends the collected targets, because the next input may take a while. While the daemon works on the
+    /// message before, more lines gather in the pipe and go into the next message.
     pub fn pause(&mut self) -> Result<(), ClientError> {
         if self.words.is_empty() {
             return Ok(());
@@ -64,7 +64,7 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.send()
     }
 
-    /// Nothing follows: sends the rest and waits for all answers.
+    /// Sends the rest and waits for all answers. Nothing may be added afterwards.
     pub fn finish(&mut self) -> Result<(), ClientError> {
         if !self.words.is_empty() {
             self.send()?;
@@ -72,7 +72,7 @@ impl<'a, M: Method<Reply = Changed>> Batches<'a, M> {
         self.messages.await_answers(0)
     }
 
-    /// What the daemon has done so far.
+    /// The sum of the daemon's changes so far.
     pub fn done(&mut self, ended: &Result<(), ClientError>) -> Changed {
         self.messages.done(ended)
     }

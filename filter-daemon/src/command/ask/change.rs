@@ -1,4 +1,4 @@
-//! What add and remove have in common: where their targets come from, and how they end.
+//! The common part of `add` and `remove`: where their targets come from, and how they end.
 
 use filter_common::target::{Span, Target};
 use serde::Serialize;
@@ -17,36 +17,36 @@ use crate::control::wire::{Changed, Failure, Method};
 use crate::exit::Exit;
 use crate::text::Explanation;
 
-/// In place of targets: they come on standard input.
+/// Stands in place of targets that are read from standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// More bad lines than this are counted, not told.
+/// Further bad lines are counted, but not shown.
 const MOST_TOLD: usize = 10;
 
-/// What became of the targets.
+/// The outcome of a change to targets.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
-    /// What the daemon did.
+    /// The changes that the daemon made.
     #[serde(flatten)]
     pub changed: Changed,
-    /// Lines of standard input that were not understood.
+    /// The number of lines of standard input that are not valid.
     pub rejected: u64,
-    /// What is wrong with the first of them; people have been told already.
+    /// Errors of the first of these lines. In text output they have been printed already.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// How to have what was asked for, where it was not all done.
+    /// Commands that complete the request, if not all of it was done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
-    /// Why messages were refused of which all is guarded.
+    /// The reasons for refused messages, whose targets are all guarded.
     #[serde(skip)]
     pub refusals: Vec<Explanation>,
-    /// The first targets there were, for whoever tells of each.
+    /// The first targets, for answers about each of them.
     #[serde(skip)]
     pub first: Vec<Target>,
 }
 
 impl Outcome {
-    /// What to exit with.
+    /// The exit code for this outcome.
     pub fn exit(&self, strict: bool) -> Exit {
         if self.changed.not_durable.is_some() {
             return Exit::Partly;
@@ -61,14 +61,15 @@ impl Outcome {
     }
 }
 
-/// What is done, but would not survive a restart, is told so.
+/// Prints a warning if a change is in effect but would not survive a restart.
 pub fn tell_durability(changed: &Changed, console: &mut Console) {
     if let Some(explanation) = &changed.not_durable {
         console.complain(explanation);
     }
 }
 
-/// Sends targets, given one by one or on standard input, to the daemon in messages made by `request`.
+/// Sends targets to the daemon in messages made by `request`. They come from the command line or from
+/// standard input.
 pub fn apply<M: Method<Reply = Changed>>(
     words: &[String],
     socket: &Endpoint,
@@ -85,7 +86,7 @@ pub fn apply<M: Method<Reply = Changed>>(
     conclude(&mut batches, ended, Rejects::default())
 }
 
-/// All targets, or all that is wrong with them.
+/// Parses all targets, or returns all their errors.
 fn parsed(words: &[String], verb: &str) -> Result<Vec<Span>, Trouble> {
     let (good, bad): (Vec<_>, Vec<_>) = words.iter().map(|word| span(word, verb)).partition(Result::is_ok);
     if bad.is_empty() {
@@ -106,7 +107,7 @@ fn span(word: &str, verb: &str) -> Result<Span, String> {
     target::span(word, verb)
 }
 
-/// The command that asks by this method.
+/// The command that uses this method.
 fn verb<M: Method>() -> &'static str {
     match M::NAME.rsplit('.').next() {
         Some("Remove") => "remove",
@@ -148,22 +149,23 @@ fn from_input<M: Method<Reply = Changed>>(
     }
 }
 
-/// Whoever has sent many lines wants to know how far it came: where the daemon has refused the first of them, nowhere.
+/// Adds to a refusal that nothing was changed. A user who sent many lines wants to know how many were
+/// processed; if the daemon refused the first message, none were.
 fn nothing_changed(cause: Trouble) -> Trouble {
     let Trouble::Daemon(ClientError::Failed(Failure::Refused(told))) = cause else { return cause };
     let message = format!("{}\nnothing was changed", told.message);
     Trouble::Daemon(ClientError::Failed(Failure::Refused(Explanation { message, ..told })))
 }
 
-/// Lines that were not understood.
+/// Lines that are not valid.
 #[derive(Default)]
 struct Rejects {
     count: u64,
-    /// What is wrong with the first of them.
+    /// The errors of the first of these lines.
     first: Vec<String>,
 }
 
-/// Standard input on its way to the daemon.
+/// Reads standard input and sends its targets to the daemon.
 struct Stream<'a, 'b, M> {
     batches: &'a mut Batches<'b, M>,
     read: u64,
@@ -189,7 +191,7 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
                 Line::Rejected(rejected) => {
                     self.rejected.count += 1;
                     if self.rejected.first.len() < MOST_TOLD {
-                        // People are told at once: the next line may take its time.
+                        // The error is printed at once, because the next line may take a while.
                         if !json {
                             self.progress.above(|| drop(writeln!(err, "{rejected}")));
                         }
@@ -220,7 +222,7 @@ fn conclude<M: Method<Reply = Changed>>(
     }
 }
 
-/// An error where nothing but what is guarded was named.
+/// Turns an outcome into an error if only guarded targets were named.
 pub fn unless_all_guarded(outcome: Outcome) -> Result<Outcome, Trouble> {
     let nothing_else = outcome.changed.named == 0 && outcome.rejected == 0 && !outcome.refusals.is_empty();
     match nothing_else {
@@ -229,14 +231,14 @@ pub fn unless_all_guarded(outcome: Outcome) -> Result<Outcome, Trouble> {
     }
 }
 
-/// Several refusals, as one.
+/// Combines several refusals into one.
 fn joined(refusals: Vec<Explanation>) -> Explanation {
     let remedy = refusals.first().and_then(|first| first.remedy.clone());
     let message = refusals.into_iter().map(|one| one.message).collect::<Vec<_>>().join("\n");
     Explanation { message, remedy }
 }
 
-/// What ended a command of which some was done by then.
+/// The error of a command that had done part of its work.
 pub fn partly(done: Outcome, cause: Trouble) -> Trouble {
     if done.changed.named == 0 {
         return cause;
@@ -253,7 +255,8 @@ fn json_lines(verb: &str) -> Trouble {
     ))
 }
 
-/// The answer to `filterd list` is no list of targets: what stands behind each of them would be forgotten.
+/// The error for input that `filterd list` printed. It is not accepted as a list of targets, because the
+/// details after each target would be lost.
 fn of_list(verb: &str) -> Trouble {
     let does = if verb == "add" { "block" } else { "take" };
     Trouble::unparsable(Explanation::new(

@@ -1,4 +1,4 @@
-//! Entries as the daemon tells them, page after page.
+//! Reads entries from the daemon, page by page.
 
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -6,16 +6,16 @@ use std::thread::{self, JoinHandle};
 use crate::control::client::{Client, ClientError, Endpoint};
 use crate::control::wire::{self, Entry};
 
-/// Pages on their way.
+/// Pages that a thread fetches.
 ///
-/// A pager that nobody scrolls must not keep the daemon waiting, which would hang up: so the answer is fetched as fast as it
-/// comes, whatever becomes of the output.
+/// The daemon disconnects slow readers. The thread therefore fetches the answer as fast as it arrives, even
+/// if the output goes to a pager that does not move.
 pub struct Entries {
     arriving: mpsc::Receiver<Vec<Entry>>,
     fetching: JoinHandle<Result<(), ClientError>>,
 }
 
-/// Asks for entries.
+/// Requests entries and starts the thread that fetches them.
 pub fn of(request: &wire::List, socket: &Endpoint) -> Result<Entries, ClientError> {
     let mut client = Client::connect(socket)?;
     client.send(request)?;
@@ -24,12 +24,12 @@ pub fn of(request: &wire::List, socket: &Endpoint) -> Result<Entries, ClientErro
 }
 
 impl Entries {
-    /// The next of them; none behind the last, and where something has failed.
+    /// The next page. None follows the last one or an error.
     pub fn next_page(&self) -> Option<Vec<Entry>> {
         self.arriving.recv().ok()
     }
 
-    /// Whether these were all.
+    /// Returns an error if these were not all entries.
     pub fn end(self) -> Result<(), ClientError> {
         self.fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

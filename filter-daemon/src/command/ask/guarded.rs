@@ -1,4 +1,5 @@
-//! What an add met that is guarded: left out, or blocked around.
+//! Describes the guarded addresses of an addition: those left out, and those that a blocked prefix
+//! contains.
 
 use super::super::render::console::Console;
 use super::super::render::figure::count;
@@ -6,19 +7,19 @@ use super::change::Outcome;
 use crate::control::wire::{Changed, Guarded};
 use crate::text::Explanation;
 
-/// More than these are counted, not told.
+/// Further addresses are counted, but not shown.
 const MOST_TOLD: usize = 10;
 
-/// Guarded addresses within what is blocked, if there are any: they pass.
+/// Describes the guarded addresses within blocked prefixes, which pass. None if there are none.
 pub fn around(changed: &Changed) -> Option<String> {
-    // Two messages may be around the same.
+    // Two messages may contain prefixes around the same address.
     let mut all: Vec<_> = changed.around.iter().map(word).collect();
     all.sort();
     all.dedup();
     (!all.is_empty()).then(|| format!("except what is guarded, and passes: {}", listed(all)))
 }
 
-/// What was left out.
+/// Prints the targets that were left out.
 pub fn tell(outcome: &Outcome, console: &mut Console) {
     let Changed { refused, guarded, .. } = &outcome.changed;
     if *refused == 0 {

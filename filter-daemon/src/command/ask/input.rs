@@ -1,4 +1,4 @@
-//! Targets out of standard input, one a line, by the rules of list files.
+//! Reads targets from standard input, one on each line, by the rules of list files.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,35 +10,35 @@ use super::super::render::entry;
 use crate::source::{Rejected, line};
 use crate::text::lines::Lines;
 
-/// What standard input is called where its lines are told.
+/// The name of standard input in messages about its lines.
 const NAME: &str = "stdin";
 
-/// Reads line after line.
+/// Reads targets line by line.
 pub struct Input<R> {
     lines: Lines<R>,
     name: Arc<Path>,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq)]
 pub enum Line {
-    /// A target or several.
+    /// A target, or several.
     Span(Span),
-    /// The same, with what `filterd list` says of it.
+    /// A target followed by the details that `filterd list` prints.
     Listed(Span),
-    /// A line of JSON, which no list of targets has.
+    /// A line of JSON, which no list of targets contains.
     Json,
-    /// Nothing that was understood.
+    /// A line that is not valid.
     Rejected(Rejected),
 }
 
 impl<R: Read> Input<R> {
-    /// The lines of `from`.
+    /// Reads the lines of `from`.
     pub fn new(from: R) -> Self {
         Self { lines: Lines::new(from), name: Path::new(NAME).into() }
     }
 
-    /// The next line that says something.
+    /// The next line that is not empty or a comment.
     pub fn next(&mut self) -> io::Result<Option<Line>> {
         while let Some(next) = self.lines.read()? {
             match line::read(&next) {
@@ -55,12 +55,12 @@ impl<R: Read> Input<R> {
         Ok(None)
     }
 
-    /// May the next line have to be waited for?
+    /// Returns whether reading the next line may block.
     pub fn may_block(&self) -> bool {
         self.lines.may_block()
     }
 
-    /// How many bytes have been read.
+    /// The number of bytes that have been read.
     pub fn position(&self) -> u64 {
         self.lines.position()
     }

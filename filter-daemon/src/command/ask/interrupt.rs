@@ -1,4 +1,4 @@
-//! Ctrl-C while standard input is read: whoever gives up is told how much is done.
+//! Handles Ctrl-C while standard input is read: reports how much was done before the process ends.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use super::super::render::figure::{count, counted};
 use crate::control::wire::Failure;
 use crate::text::Explanation;
 
-/// How far it is.
+/// The progress of a command, shared between threads.
 #[derive(Debug, Default)]
 pub struct Done {
     sent: AtomicU64,
     answered: AtomicU64,
 }
 
-/// The signals by which people and systems give a command up.
+/// The signals by which users and systems interrupt a command.
 const GIVING_UP: [Signal; 2] = [Signal::SIGINT, Signal::SIGTERM];
 
 impl Done {
-    /// So many lines are on their way.
+    /// Adds lines that were sent.
     pub fn sends(&self, lines: u64) {
         self.sent.fetch_add(lines, Ordering::Relaxed);
     }
 
-    /// So many lines have been answered.
+    /// Adds lines that were answered.
     pub fn is_told(&self, lines: u64) {
         self.answered.fetch_add(lines, Ordering::Relaxed);
     }
 
     fn explain(&self, input: &str) -> Explanation {
-        // In this order, so that nothing is answered that was not sent.
+        // Read in this order, so that never more lines are answered than were sent.
         let answered = self.answered.load(Ordering::Relaxed);
         let open = self.sent.load(Ordering::Relaxed).saturating_sub(answered);
         let mut message = format!("interrupted: {} of {input} had been done", counted(answered, "line"));
@@ -47,13 +47,13 @@ impl Done {
     }
 }
 
-/// From now on, signals that would end this process end it with a word about how much of `input` is `done`. One that is ignored
-/// stays so.
+/// Makes interrupting signals report how much of `input` is `done` before they end this process. Signals
+/// that are ignored stay ignored.
 pub fn tell_when_interrupted(done: Arc<Done>, json: bool, input: String) {
     let mut signals = SigSet::empty();
     GIVING_UP.into_iter().filter(|signal| !is_ignored(*signal)).for_each(|signal| signals.add(signal));
     let Ok(came) = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC) else { return };
-    // Threads begin with what their maker has blocked.
+    // New threads inherit the blocked signals of the thread that starts them.
     if signals.thread_block().is_err() {
         return;
     }
@@ -65,7 +65,7 @@ pub fn tell_when_interrupted(done: Arc<Done>, json: bool, input: String) {
         } else {
             eprintln!("\r{}", console::laid_out(failure.explanation()))
         }
-        // Whoever started us learns what ended us.
+        // The parent process learns which signal ended this one.
         let ends_us = Signal::try_from(signal.ssi_signo.cast_signed()).unwrap_or(Signal::SIGINT);
         let _ = signals.thread_unblock();
         let _ = raise(ends_us);

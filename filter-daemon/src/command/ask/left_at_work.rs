@@ -1,4 +1,5 @@
-//! The filter of a daemon that no longer runs: it was left at work, and whoever finds nobody at the socket is told so.
+//! Reports a filter that is still attached although its daemon no longer runs, when nothing listens at the
+//! socket.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -9,7 +10,8 @@ use crate::config::pin;
 use crate::control::pins_note;
 use crate::text::printable;
 
-/// What is known of the filter of whoever listened at this socket, and what can be done; nothing if none was left.
+/// Describes the filter of the daemon that listened at this socket, and what can be done. None if no filter
+/// was left.
 pub fn told(socket: &Path) -> Option<String> {
     let found = pins_of(socket).and_then(|pins| {
         let names = pins.as_deref().map_or(Ok(Vec::new()), attached)?;
@@ -26,13 +28,13 @@ pub fn told(socket: &Path) -> Option<String> {
     }
 }
 
-/// A daemon notes it; older ones did not.
+/// The pin directory. The daemon records it; older daemons did not.
 fn pins_of(socket: &Path) -> io::Result<Option<PathBuf>> {
     let noted = pins_note::read(socket)?;
     Ok(noted.or_else(|| (socket == Path::new(places::SOCKET)).then(|| places::PINS.into())))
 }
 
-/// The names that interfaces had when they were attached.
+/// The names that the interfaces had when the filter was attached.
 fn attached(pins: &Path) -> io::Result<Vec<String>> {
     let links = match fs::read_dir(pins.join("links")) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -84,7 +86,7 @@ mod tests {
     fn where_nothing_can_be_seen_nothing_is_said_to_be_so() {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("control.sock");
-        // Reading a directory fails for everybody, root included.
+        // Reading a directory as a file fails for every user, root included.
         fs::create_dir(home.path().join("control.sock.lock")).unwrap();
         assert!(told(&socket).unwrap().starts_with("only root can see"));
     }

@@ -1,4 +1,4 @@
-//! Messages on their way to the daemon, a few of them ahead of their answers, which are summed up.
+//! Sends messages to the daemon, a few of them ahead of their answers, and sums up the answers.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -10,18 +10,18 @@ use crate::control::wire::{Changed, Failure, Method, Needed, Widened};
 use crate::source::well_known;
 use crate::text::Explanation;
 
-/// Messages sent and not yet answered, each over a connection of its own: the daemon answers when it has written to disk,
-/// and works on the next meanwhile.
+/// Messages sent and not yet answered, each over its own connection. The daemon answers when it has written
+/// to disk, and works on the next message meanwhile.
 const MOST_UNANSWERED: usize = 4;
 
-/// Of how many targets it is told that they stay blocked, or for longer, as in a single answer.
+/// At most this many targets are named as still blocked, or blocked for longer, as in a single answer.
 pub const MOST_TOLD: usize = 100;
 
-/// Sends messages, and sums up what they changed.
+/// Sends messages, and sums up their changes.
 pub struct Messages<'a, M> {
     socket: &'a Endpoint,
     idle: Vec<Client>,
-    /// Those who wait for an answer, in the order in which they asked, and to how many words.
+    /// The clients that wait for an answer, in the order of their requests, each with its number of words.
     busy: VecDeque<(Client, u64)>,
     sum: Changed,
     progress: Arc<Done>,
@@ -30,7 +30,7 @@ pub struct Messages<'a, M> {
 }
 
 impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
-    /// Connects.
+    /// Connects to the daemon.
     pub fn to(socket: &'a Endpoint) -> Result<Self, ClientError> {
         Ok(Self {
             socket,
@@ -43,28 +43,29 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         })
     }
 
-    /// How far it is, for whoever may have to tell it while this waits.
+    /// The shared progress, which another thread may report while this one waits.
     pub fn progress(&self) -> Arc<Done> {
         self.progress.clone()
     }
 
-    /// Why whole messages were refused: all they named is guarded.
+    /// The reasons for refused messages, whose targets are all guarded.
     pub fn refusals(&mut self) -> Vec<Explanation> {
         std::mem::take(&mut self.refusals)
     }
 
-    /// What the daemon has done so far. After a refusal, the messages behind it are answered too.
+    /// The sum of the daemon's changes so far. After a refusal, the messages behind it are answered
+    /// too.
     pub fn done(&mut self, ended: &Result<(), ClientError>) -> Changed {
         if let Err(ClientError::Failed(_)) = ended {
             while !self.busy.is_empty() {
-                // Only what was done counts here: why not all was done is known.
+                // Only their changes count here; the first error is known already.
                 let _ = self.await_answers(self.busy.len() - 1);
             }
         }
         std::mem::take(&mut self.sum)
     }
 
-    /// Sends one that names so many, as soon as not too many are unanswered.
+    /// Sends a message with this many lines, as soon as few enough messages are unanswered.
     pub fn send(&mut self, message: &M, lines: u64) -> Result<(), ClientError> {
         self.await_answers(MOST_UNANSWERED - 1)?;
         let mut client = self.idle.pop().map_or_else(|| Client::connect(self.socket), Ok)?;
@@ -74,14 +75,14 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         Ok(())
     }
 
-    /// Waits until no more than so many are unanswered.
+    /// Waits until at most `left` messages are unanswered.
     pub fn await_answers(&mut self, left: usize) -> Result<(), ClientError> {
         while self.busy.len() > left {
             let Some((mut client, lines)) = self.busy.pop_front() else { break };
             let answered = client.receive::<M>();
             self.idle.push(client);
             let changed = match answered {
-                // What is guarded keeps nothing else from being blocked.
+                // A guarded target does not prevent others from being blocked.
                 Err(ClientError::Failed(Failure::Guarded(why))) => {
                     self.sum.refused += lines;
                     self.refusals.push(why);
@@ -103,7 +104,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         self.sum.entered += changed.entered;
         self.sum.left += changed.left;
         self.sum.not_durable = self.sum.not_durable.take().or(changed.not_durable);
-        // What was so last.
+        // The last answer counts.
         self.sum.idle = changed.idle;
         self.sum.except = changed.except;
         self.sum.on_trial_until = changed.on_trial_until;
@@ -120,7 +121,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         self.sum.refused += changed.refused;
         self.sum.guarded.extend(changed.guarded);
         self.sum.guarded.truncate(MOST_TOLD);
-        // A prefix of an earlier message may be around the same address.
+        // A prefix of an earlier message may contain the same address.
         self.sum.around.extend(changed.around);
         self.sum.around.truncate(MOST_TOLD);
         let widened = self.sum.widened.map_or(0, |widened| widened.count);
@@ -133,7 +134,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         let as_pair = |Needed { whose, count }: Needed| (whose, count);
         let mut needed: Vec<_> = self.sum.needed.drain(..).map(as_pair).collect();
         well_known::add(&mut needed, changed.needed.into_iter().map(as_pair));
-        // Of all messages together: each knows its own alone.
+        // One sentence for all messages, because each message knows only its own targets.
         if self.sum.named > Changed::MOST_NAMED_ONE_BY_ONE {
             self.sum.warnings =
                 well_known::sentence("what was named has", needed.clone()).into_iter().collect();

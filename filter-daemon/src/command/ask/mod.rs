@@ -1,5 +1,5 @@
-//! What goes to the daemon, and what becomes of it: targets from wherever they come, in messages, and why a command
-//! did not do what it was asked.
+//! Sends requests to the daemon: targets from any source, in messages, and the reasons why a command
+//! failed.
 
 pub mod addition;
 pub mod batch;

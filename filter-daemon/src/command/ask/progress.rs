@@ -1,17 +1,18 @@
-//! A bar for whoever watches a million targets go by.
+//! A progress bar for commands with many targets.
 //!
-//! It has no thread of its own: one that draws while this one speaks could wait for it, and it for that one.
+//! It has no thread of its own, because a thread that draws and the thread that prints could wait for each
+//! other.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar, or none.
+/// A progress bar, or none.
 pub struct Progress(Option<ProgressBar>);
 
-/// How often it is looked at, in targets.
+/// The number of targets between two updates.
 const STEP: u64 = 4096;
 
 impl Progress {
-    /// A bar on standard error if somebody watches; `length` is the input's, in bytes, if it is known.
+    /// Shows a bar on standard error if `watched`. `length` is the input's length in bytes, if known.
     pub fn new(watched: bool, length: Option<u64>) -> Self {
         Self(watched.then(|| {
             match length {
@@ -22,7 +23,7 @@ impl Progress {
         }))
     }
 
-    /// So many targets have been read, out of so many bytes.
+    /// Updates the bar with the number of targets read and the position in bytes.
     pub fn show(&self, targets: u64, position: u64) {
         if let Some(bar) = self.0.as_ref().filter(|_| targets.is_multiple_of(STEP)) {
             bar.set_position(position);
@@ -30,7 +31,7 @@ impl Progress {
         }
     }
 
-    /// Says something above the bar.
+    /// Prints something above the bar.
     pub fn above(&self, say: impl FnOnce()) {
         match &self.0 {
             Some(bar) => bar.suspend(say),
@@ -38,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar from the terminal.
     pub fn end(self) {
         if let Some(bar) = self.0 {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! Whoever goes on for long notices at once that nobody reads any more, and ends without a word.
+//! Ends a long-running command silently as soon as the reader of its standard output is gone.
 
 use std::io::stdout;
 use std::os::fd::AsFd;
@@ -8,11 +8,12 @@ use std::thread;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// From now on this process ends when whoever reads its standard output does: without a line to write, it would not know.
+/// Makes this process end when the reader of its standard output does. Otherwise it would not notice before
+/// it writes the next line.
 pub fn end_with_it() {
     thread::spawn(|| {
         let out = stdout();
-        // Nothing is asked for: that the other end is gone is always told.
+        // No events are requested, because the kernel always reports a closed other end.
         let mut out = [PollFd::new(out.as_fd(), PollFlags::empty())];
         let told = loop {
             match poll(&mut out, PollTimeout::NONE) {
@@ -20,7 +21,7 @@ pub fn end_with_it() {
                 told => break told,
             }
         };
-        // Of what cannot be polled nothing is told, and it is found out by writing.
+        // Files that cannot be polled report nothing. Their errors appear when they are written.
         if told.is_ok() && out[0].any() == Some(true) {
             exit(0)
         }

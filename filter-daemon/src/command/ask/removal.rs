@@ -1,4 +1,4 @@
-//! What is taken out of live lists: what every verb takes that removes targets, and when its answer is a no.
+//! Removals from live lists: the arguments of every verb that removes targets, and when its exit code is 1.
 
 use clap::Args;
 
@@ -25,8 +25,8 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// Asks for it, as a method made out of a plain removal, and tells what became of it. What still holds a target is told
-    /// in words that fit.
+    /// Sends the removal as another method, and prints the outcome. `words_of` gives the wording for
+    /// entries that still hold a target.
     pub fn carry_out<M: Method<Reply = Changed>>(
         &self,
         method: fn(wire::Remove) -> M,
@@ -50,8 +50,8 @@ impl Removal {
         Ok(self.exit(&outcome))
     }
 
-    /// What was asked for is not so if a target, or a part of it, is still held; of a single list, if that very list
-    /// holds it. What is held on some ports only passes on the others, as was asked.
+    /// The exit code is 1 if a target, or part of it, is still held. With a single list, only that list
+    /// counts. A target held on some ports only passes on the others, as requested.
     pub fn exit(&self, outcome: &Outcome) -> Exit {
         let asked = |list: &str| self.list.as_ref().is_none_or(|only| only.as_str() == list);
         let mut whole = outcome.changed.held.iter().filter(|held| held.ports.is_empty());

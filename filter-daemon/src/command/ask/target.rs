@@ -8,17 +8,17 @@ use filter_common::target::Span;
 use crate::control::wire::words;
 use crate::text::printable;
 
-/// More targets than this make a command that nobody reads.
+/// The maximum number of targets in a suggested command, so that it stays readable.
 const MOST_REPEATED: usize = 5;
 
-/// The target or targets that a word of `filterd VERB` names.
+/// Parses the target or targets in a word of `filterd VERB`.
 pub fn span(word: &str, verb: &str) -> Result<Span, String> {
     words::span(word).map_err(|error| {
         file(word, verb).or_else(|| several(word, verb)).or_else(|| other(word)).unwrap_or(error)
     })
 }
 
-/// The word holds several targets, or more than a target.
+/// Explains a word that contains several targets, or more than a target.
 fn several(word: &str, verb: &str) -> Option<String> {
     let parts: Vec<_> = word.split([' ', '\t', '\n', ',', ';']).filter(|part| !part.is_empty()).collect();
     let targets = parts.iter().filter(|part| words::span(part).is_ok()).count();
@@ -34,7 +34,7 @@ fn several(word: &str, verb: &str) -> Option<String> {
     }
 }
 
-/// The word names something that has addresses.
+/// Explains a word that names something with addresses.
 fn other(word: &str) -> Option<String> {
     let shown = printable::word(word);
     let number = word.strip_prefix("AS").or_else(|| word.strip_prefix("as")).unwrap_or_default();
@@ -47,7 +47,7 @@ fn other(word: &str) -> Option<String> {
         .then(|| format!("{shown} is the number of a network's owner, not a target: look up its prefixes"))
 }
 
-/// The word is a file, or would be one, and not a target.
+/// Explains a word that is a file, or looks like the path of one.
 pub fn file(word: &str, verb: &str) -> Option<String> {
     let shown = printable::word(word);
     match fs::metadata(Path::new(word)) {
@@ -64,7 +64,8 @@ fn reading(word: &str, verb: &str) -> String {
     format!("`filterd {verb} - < {name}` reads it")
 }
 
-/// `/etc/x`, `./x`, `~/x`, `lists/drop.txt`; but `/24` is a prefix that lost its address.
+/// Recognizes `/etc/x`, `./x`, `~/x` and `lists/drop.txt`. `/24` is not a path, but a prefix without its
+/// address.
 fn is_path(word: &str) -> bool {
     let rooted = ["/", "./", "../", "~/"].into_iter().any(|start| word.starts_with(start));
     let last = word.rsplit('/').next().unwrap_or(word);

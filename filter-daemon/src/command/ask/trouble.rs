@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked, told once at its end.
+//! The reasons why a command failed, reported once at its end.
 
 use std::io::{self, ErrorKind};
 
@@ -13,30 +13,30 @@ use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::text::{Explain, Explanation};
 
-/// What ends a command early.
+/// An error that ends a command early.
 #[derive(Debug, Error)]
 pub enum Trouble {
-    /// The daemon, or the lack of one.
+    /// The daemon refused, or cannot be reached.
     #[error(transparent)]
     Daemon(#[from] ClientError),
-    /// What was typed, or the configuration.
+    /// The command line or the configuration is not valid.
     #[error("{}", .0.explanation().message)]
     Refused(Failure),
-    /// It ended in the middle: some of it is done.
+    /// The command ended with part of its work done.
     #[error(
         "{cause}\ndone before that: {}, of which {} changed anything",
         counted(done.changed.named, "target"), count(done.changed.changed)
     )]
     Partly {
-        /// What was done.
+        /// The changes made before the error.
         done: Box<Outcome>,
-        /// What ended it.
+        /// The error that ended the command.
         cause: Box<Trouble>,
     },
-    /// Standard input failed.
+    /// Standard input cannot be read.
     #[error("cannot read standard input: {0}")]
     Input(io::Error),
-    /// Standard output failed.
+    /// Standard output cannot be written.
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
 }
@@ -56,36 +56,36 @@ impl Explain for Trouble {
 }
 
 impl Trouble {
-    /// A word of the command line is not what it should be.
+    /// The error for a word of the command line that is not valid.
     pub fn unparsable(explanation: impl Into<Explanation>) -> Self {
         Self::Refused(Failure::Unparsable(explanation.into()))
     }
 
-    /// Tells it, to programs on standard output too, and what to exit with.
+    /// Prints the error, as JSON on standard output if requested, and returns the exit code.
     pub fn tell(self, console: &mut Console) -> Exit {
         if self.reader_left() {
             return Exit::Done;
         }
-        // If standard output fails, the exit code is all that programs have left.
+        // If standard output fails, programs have only the exit code.
         let _ = console.fail(&self.failure()).and_then(|()| console.flush());
         self.exit()
     }
 
-    /// `filterd list | head` has got what it wants.
+    /// Returns whether the reader has closed the pipe, as `filterd list | head` does.
     fn reader_left(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == ErrorKind::BrokenPipe)
     }
 
     fn exit(&self) -> Exit {
         match self {
-            // What was done before that would be told beside it.
+            // Earlier changes would be reported with it, as `Partly`.
             Self::Input(_) => Exit::Usage,
             Self::Partly { .. } | Self::Output(_) => Exit::Partly,
             Self::Daemon(_) | Self::Refused(_) => Exit::from(&self.failure()),
         }
     }
 
-    /// The same in the words of the wire.
+    /// Converts the error to its form on the wire.
     fn failure(&self) -> Failure {
         match self {
             Self::Daemon(ClientError::Failed(failure)) | Self::Refused(failure) => failure.clone(),

@@ -1,4 +1,4 @@
-//! How long something is blocked, as people write it.
+//! The time to live of an entry, as users write it.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,26 +8,25 @@ use thiserror::Error;
 use crate::control::wire::words::LONGEST_TTL;
 use crate::text::quantity::{self, QuantityError};
 
-/// At least a second, at most ten years.
+/// A time to live from one second to ten years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ttl(Duration);
 
-/// Why a word is no time to live.
+/// Why a word is not a valid time to live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TtlError {
-    /// It is written otherwise.
+    /// The word has another form.
     #[error("write seconds, or numbers with w, d, h, m or s: 90, 10m, 2h, 1h30m, 7d")]
     Form,
-    /// It is nothing.
+    /// The time is zero.
     #[error("at least one second; to have it permanently leave --ttl out, to end it remove it")]
     Nothing,
-    /// It is too much.
+    /// The time is longer than ten years.
     #[error("at most ten years (520w); to have it permanently leave --ttl out")]
     TooLong,
 }
 
 impl Ttl {
-    /// As seconds.
     pub fn as_secs(self) -> u64 {
         self.0.as_secs()
     }

@@ -1,4 +1,4 @@
-//! What may take long, and tells nothing until it is done: after a second, whoever watches sees that it goes on, and how long it has.
+//! Shows after a second that a silent operation still runs, and for how long it has.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// What is over sooner needs no words.
+/// An operation that ends earlier shows nothing.
 const SOON: Duration = Duration::from_secs(1);
 
-/// How often it moves.
+/// The interval between two updates.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Does something that is called so. The line is gone when this returns, so nothing else is ever written into it.
+/// Runs an operation and shows `what` it does. The line is removed before this returns, so no other output
+/// is mixed with it.
 pub fn shown<T>(watched: bool, what: &'static str, act: impl FnOnce() -> T) -> T {
     if !watched {
         return act();
@@ -21,7 +22,7 @@ pub fn shown<T>(watched: bool, what: &'static str, act: impl FnOnce() -> T) -> T
     let drawing = thread::spawn(move || draw(what, &over));
     let acted = act();
     drop(done);
-    // Whoever could not draw has harmed nothing.
+    // If drawing failed, the result is not affected.
     let _ = drawing.join();
     acted
 }

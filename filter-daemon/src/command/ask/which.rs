@@ -1,4 +1,4 @@
-//! Which entries are to be shown: what every verb takes that lists some.
+//! Selects the entries to show: the arguments of every verb that lists entries.
 
 use clap::Args;
 use filter_common::target::Target;
@@ -24,7 +24,7 @@ pub struct Which {
     expiring: Option<Ttl>,
 }
 
-/// As a time limit is written, though none is given.
+/// Parses a time in the form of a time limit.
 fn soon(word: &str) -> Result<Ttl, String> {
     word.parse().map_err(|error| match error {
         TtlError::Form => error.to_string(),
@@ -37,24 +37,24 @@ fn soon(word: &str) -> Result<Ttl, String> {
 }
 
 impl Which {
-    /// The family, if only one is asked for, as it follows a word.
+    /// The phrase for the family, empty if both are requested.
     pub fn family(&self) -> String {
         self.family.as_ref().map(|family| format!(" of IPv{family}")).unwrap_or_default()
     }
 
-    /// What they are to lie in, in the same way.
+    /// The phrase for the enclosing prefix, empty without one.
     pub fn within(&self) -> String {
         self.within.map(|wide| format!(" within {wide}")).unwrap_or_default()
     }
 
-    /// How soon they are to end, in the same way.
+    /// The phrase for the latest expiry, empty without one.
     pub fn expiring(&self) -> String {
         let soon =
             self.expiring.map(|soon| format!(" that expires within {}", moment::length(soon.as_secs())));
         soon.unwrap_or_default()
     }
 
-    /// The question for them, among what is blocked or what is allowed.
+    /// The request for these entries, among the blocked or the allowed ones.
     pub fn request(&self, allow: bool) -> wire::List {
         wire::List {
             list: self.list.as_ref().map(ToString::to_string),

@@ -1,4 +1,4 @@
-//! What root may read, and the user that the daemon becomes may not.
+//! Finds files that root may read, but the daemon's own user may not.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What a list that is fetched would be: fetched as the daemon does it, read as it comes, and kept nowhere.
+//! Fetches lists as the daemon does, to check them, and discards the content afterwards.
 
 use std::io;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::source::file::FileError;
 use crate::source::{ListFile, list};
 use crate::text::{Explain, Explanation};
 
-/// Whoever fetches, once anything is to be.
+/// The fetcher, started when the first list needs it.
 #[derive(Default)]
 pub struct Fetching(Option<Fetcher>);
 
 impl Fetching {
-    /// What this list has at the moment.
+    /// Fetches the current content of this list.
     pub fn read(&mut self, list: &List, feed: &Feed) -> Result<ListFile, FileError> {
         let body = self.fetch(list, feed).map_err(|told| cannot(&list.path, told))?;
         let Fetched::Body(body) = body else {

@@ -1,4 +1,4 @@
-//! What lists were before: their last good copies, and what a filterd that runs has of them.
+//! Finds out what lists were before, from their last good copies and from a running filterd.
 
 use std::io::ErrorKind;
 
@@ -11,43 +11,44 @@ use crate::source::limits::SizeBefore;
 use crate::source::trouble::Instead;
 use crate::source::{Accepted, Copies, How};
 
-/// All of them.
+/// The earlier states of all lists.
 pub struct Known {
     copies: Copies,
     found: Vec<Accepted>,
     running: Vec<ListStatus>,
     is_hidden: bool,
-    /// A copy is damaged where it says what it is of.
+    /// A copy is damaged in the part that says which list it belongs to.
     has_lost_one: bool,
 }
 
-/// What one list was.
+/// The earlier state of one list.
 #[derive(Clone, Copy)]
 pub enum Before<'a> {
-    /// What its copy says.
+    /// The state that its copy describes.
     Copy(&'a Accepted),
-    /// What is in force.
+    /// The state that is in force in a running filterd.
     Running(&'a ListStatus),
-    /// Nothing.
+    /// The list did not exist.
     Nothing,
-    /// Whoever asks may not see it.
+    /// This user may not read the copy.
     Hidden,
 }
 
 impl Known {
-    /// These copies, as far as we may see them now.
+    /// Finds the copies that this user may see now.
     pub fn of(copies: Copies) -> Self {
         let found = copies.find();
         let has_lost_one = !found.damaged.is_empty();
         Self { copies, running: Vec::new(), is_hidden: found.is_hidden, found: found.copies, has_lost_one }
     }
 
-    /// And the lists of a filterd that runs.
+    /// Adds the lists of a running filterd.
     pub fn with(self, running: Vec<ListStatus>) -> Self {
         Self { running, ..self }
     }
 
-    /// What this list was: known by name and path, by path, or by name, as a reload knows it.
+    /// The earlier state of this list. It is found as in a reload: by name and path, else by path, else by
+    /// name.
     pub fn before(&self, list: &List) -> Before<'_> {
         let is_called = |copy: &&Accepted| *copy.name == *list.name.as_str();
         let is_there = |copy: &&Accepted| copy.path == list.path;
@@ -56,7 +57,7 @@ impl Known {
         copy.map_or_else(|| self.without_copy(list), Before::Copy)
     }
 
-    /// What it was, if there is no copy of it, or a damaged one.
+    /// The earlier state, if there is no copy of it or a damaged one.
     pub fn without_copy(&self, list: &List) -> Before<'_> {
         let is_it = |running: &&ListStatus| running.name == list.name.as_str() && running.kind != LIVE;
         match self.running.iter().find(is_it) {
@@ -66,13 +67,13 @@ impl Known {
         }
     }
 
-    /// What would be in force instead of a list that was this.
+    /// What would be in force instead of a list with this earlier state.
     pub fn instead(&self, before: Before<'_>) -> Instead {
         let instead = before.instead();
         if instead == Instead::Nothing && self.has_lost_one { Instead::Lost } else { instead }
     }
 
-    /// How long a list was that was this.
+    /// The size of a list with this earlier state.
     pub fn size_of(&self, before: Before<'_>) -> Option<SizeBefore> {
         match before {
             Before::Copy(copy) => Some(SizeBefore {
@@ -94,7 +95,8 @@ impl Known {
         matches!(self.before(list), Before::Copy(copy) if self.is_good(copy))
     }
 
-    /// Is this copy what was written, as far as we may see? A filterd that starts gives its user what root's has left.
+    /// Returns whether this copy is undamaged. Files that this user may not read count as good, because a
+    /// filterd that starts gives root's copies to its own user.
     pub fn is_good(&self, copy: &Accepted) -> bool {
         match self.copies.read(copy, &How::default()) {
             Ok(_) => true,
@@ -105,7 +107,7 @@ impl Known {
 }
 
 impl Before<'_> {
-    /// How many targets it had.
+    /// The number of targets that the list had.
     pub fn entries(self) -> Option<u64> {
         match self {
             Self::Copy(copy) => Some(copy.entries),
@@ -114,7 +116,7 @@ impl Before<'_> {
         }
     }
 
-    /// Did it allow, as far as that is known?
+    /// Whether the list allowed, if known.
     pub fn allows(self) -> Option<bool> {
         match self {
             Self::Copy(copy) => copy.meaning.map(|meaning| meaning.allows()),
@@ -123,7 +125,7 @@ impl Before<'_> {
         }
     }
 
-    /// What would be in force.
+    /// What would be in force instead.
     fn instead(self) -> Instead {
         match self {
             Self::Copy(copy) => copy.into(),

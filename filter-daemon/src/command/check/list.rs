@@ -1,4 +1,4 @@
-//! One list of a configuration as `check` finds it, and what would become of it.
+//! Checks one list of a configuration, and predicts whether the daemon would accept it.
 
 use std::path::PathBuf;
 
@@ -18,56 +18,56 @@ use crate::source::trouble::{Instead, Mood, Why, explain, still};
 use crate::source::{ListFile, database, list, well_known};
 use crate::text::{Explain, Explanation, printable};
 
-/// What was found in one list.
+/// The findings about one list.
 #[derive(Debug, Serialize)]
 pub struct CheckedList {
     pub name: String,
     pub path: PathBuf,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allows: bool,
-    /// On which ports it blocks, if not on all.
+    /// The ports on which it blocks, unless it blocks on all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<String>,
     pub targets: usize,
     pub rejected: u64,
     pub special: u64,
-    /// What it was read as, if it could be read.
+    /// The format as which it was read, empty if it could not be read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub format: String,
-    /// What of a folder was not read.
+    /// Files of a folder that were not read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Why it would not be what its file says.
+    /// Why the list would differ from its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it would be instead.
+    /// What would be in force instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_be: Option<Fate>,
-    /// All that is to be told of that.
+    /// The full explanation of the difference.
     #[serde(skip)]
     pub told: Option<Explanation>,
-    /// What of it many hosts need.
+    /// Entries that many hosts need.
     #[serde(skip)]
     pub well_known: Option<String>,
-    /// What is to be told of the database that it was chosen out of.
+    /// Remarks about the database that its entries come from.
     #[serde(skip)]
     pub remarks: Vec<String>,
-    /// Lines that were not understood.
+    /// Lines that are not valid.
     #[serde(skip)]
     pub lines: Vec<String>,
 }
 
-/// What would become of a list that is not believed.
+/// The result for a list that the daemon would not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// What was good before would stay.
+    /// The last good copy would stay in force.
     HeldBack,
-    /// What can be read would be in force.
+    /// The readable part would be in force.
     InPart,
     /// Nothing of it would be in force.
     NotLoaded,
-    /// No filterd would start with it.
+    /// filterd would not start with it.
     Refused,
 }
 
@@ -116,7 +116,7 @@ impl CheckedList {
     }
 }
 
-/// A list that is not believed.
+/// A list that would not be accepted as it is.
 struct Doubted {
     error: String,
     fate: Fate,
@@ -139,7 +139,7 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
             (doubt, if let Before::Hidden = before { Instead::Hidden } else { Instead::Part(count) })
         }
     };
-    // As at a start: a copy that is damaged is none.
+    // A damaged copy counts as missing, as at a start.
     if let (Before::Copy(copy), Instead::Good(..)) = (before, instead)
         && !known.is_good(copy)
     {
@@ -176,7 +176,7 @@ fn doubt(list: &List, read: &Read, before: Before<'_>, known: &Known) -> Option<
     Some(Doubted { error, fate, told })
 }
 
-/// A filterd that starts may not go without it.
+/// The explanation for a list without which filterd would not start.
 fn refused(name: &str, error: &FileError, instead: Instead) -> Explanation {
     let user = accounts::name_of(geteuid());
     let [unless, copy] = if instead == Instead::Hidden {

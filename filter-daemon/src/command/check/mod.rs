@@ -1,4 +1,5 @@
-//! `filterd check`: would this configuration be taken? Needs no daemon; one that runs is asked what it has.
+//! `filterd check`: shows whether filterd would accept a configuration. It needs no daemon, but asks a
+//! running one for its lists.
 
 mod denied;
 mod fetching;
@@ -54,10 +55,10 @@ pub struct Check {
     names_interface: bool,
 }
 
-/// More lines that were not understood than this are counted, not told.
+/// Further invalid lines are counted, but not shown.
 const MOST_TOLD: usize = 10;
 
-/// What was found.
+/// The findings of a check, as JSON.
 #[derive(Debug, Serialize)]
 struct Checked {
     file: PathBuf,
@@ -70,7 +71,7 @@ struct Checked {
     #[serde(skip_serializing_if = "is_none")]
     allow: usize,
     lists: Vec<CheckedList>,
-    /// What is valid, and somebody should know all the same.
+    /// Valid settings that the operator should know about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Explanation>,
 }
@@ -84,7 +85,8 @@ impl Check {
         if self.names_interface {
             return Ok(self.has_work(console));
         }
-        // Whoever looks with the eyes of another still knows what it knows by itself.
+        // Asked before this process takes the rights of another user, so that its own rights decide about
+        // the answer.
         let running = Client::connect(socket).and_then(|mut client| client.call(&wire::Status {}));
         let known = Known::of(Copies::of(&self.state_dir));
         let file = self.file(running.as_ref().ok().and_then(|status| status.config.as_deref()));
@@ -129,12 +131,13 @@ impl Check {
 }
 
 impl Check {
-    /// Is there anything for a service to do? One that is not valid is for the start to tell of.
+    /// The exit code that says whether a service has anything to do. An invalid configuration is left for
+    /// the start to report.
     fn has_work(&self, console: &mut Console) -> Exit {
         let file = self.file(None);
         let names_none = match config::load(&file) {
             Ok(config) => config.interfaces.is_empty(),
-            // One that is gone may have a copy.
+            // A missing configuration may have a copy.
             Err(_) => !file.exists() && !self.state_dir.join(places::CONFIG_COPY).exists(),
         };
         if !names_none {
@@ -144,14 +147,14 @@ impl Check {
         Exit::No
     }
 
-    /// The one that is named, or that somebody has who runs, or the usual one.
+    /// The file that is named, or that a running filterd uses, or the default one.
     fn file(&self, running: Option<&str>) -> PathBuf {
         let running = || running.map(PathBuf::from);
         self.file.clone().or_else(running).unwrap_or_else(|| places::CONFIG.into())
     }
 }
 
-/// This process has nothing else to do, so that it need not be itself again.
+/// Takes the rights of `user` for the rest of this process, which needs its own rights no more.
 fn become_user(user: &User) -> Result<(), Trouble> {
     accounts::become_user(user).map_err(|error| {
         let told = format!("cannot look with the eyes of user {}: {error}", user.name);
@@ -163,7 +166,7 @@ fn refused(explanation: Explanation) -> Trouble {
     Trouble::Refused(Failure::InvalidConfig(explanation))
 }
 
-/// Whoever runs may have another file than the usual one.
+/// Prints that the default file is checked, if a running filterd may use another one.
 fn tell_instead(error: &ClientError, file: &Path, console: &mut Console) {
     if !matches!(error, ClientError::NotRunning(_)) {
         let file = printable::path(file);
@@ -172,14 +175,14 @@ fn tell_instead(error: &ClientError, file: &Path, console: &mut Console) {
     }
 }
 
-/// Where nobody runs, nobody has live lists.
+/// Prints that live lists are unknown. Without a daemon there are none.
 fn tell_unasked(error: &ClientError, console: &mut Console) {
     if !matches!(error, ClientError::NotRunning(_)) {
         console.note(&format!("whether a list has the name of a live one is not known: {error}"));
     }
 }
 
-/// A live list with entries on it keeps its name while filterd runs.
+/// A live list with entries keeps its name while filterd runs.
 fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(), Trouble> {
     let is_taken = |running: &&status::ListStatus| {
         let is_called = |list: &config::List| list.name.as_str() == running.name;
@@ -222,7 +225,8 @@ impl Checked {
     }
 }
 
-/// Lines that were not understood are skipped when the list is loaded, so they forbid nothing.
+/// Prints warnings about a list. Invalid lines are skipped when a list is loaded, so they do not make the
+/// configuration invalid.
 fn warn(list: &CheckedList, console: &mut Console) {
     for line in &list.lines {
         console.note(line);

@@ -1,10 +1,10 @@
-//! What `check` has found, for people.
+//! Formats the findings of `check` as text.
 
 use super::list::{CheckedList, Fate};
 use super::{Checked, counted};
 use crate::text::printable;
 
-/// The configuration in one line, and each of its lists in another.
+/// Formats the configuration in one line, and each of its lists in another.
 pub fn render(checked: &Checked) -> String {
     let interfaces = match &checked.interfaces[..] {
         [] => "no interface (filterd starts or reloads with it only where `--iface` names one)".to_owned(),
@@ -68,7 +68,7 @@ fn found(list: &CheckedList) -> String {
     }
 }
 
-/// What would cut a host off from its own network.
+/// Describes ranges that would cut a host off from its own network.
 fn special(list: &CheckedList) -> String {
     match list.special {
         0 => String::new(),

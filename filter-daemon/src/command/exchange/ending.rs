@@ -1,15 +1,15 @@
-//! The first and the last line of an export as plain text, for ipset or for nft. Without the last line it was cut. A cut export
-//! may lack what allows, which comes last.
+//! The first and the last line of an export as plain text, for ipset or for nft. An input without the last
+//! line was cut. A cut export may lack entries that allow, because they come last.
 
 use crate::text::lines::Line;
 
-/// How the first line begins.
+/// The beginning of the first line.
 pub const HEAD: &str = "# filterd export";
 
-/// The last line.
+/// The last line of an export.
 pub const END: &str = "# end of filterd export";
 
-/// Watches for both lines.
+/// Looks for both lines in an input.
 #[derive(Debug, Default)]
 pub struct Ending {
     has_head: bool,
@@ -25,12 +25,12 @@ impl Ending {
         }
     }
 
-    /// Did filterd write the input?
+    /// Returns whether filterd wrote the input.
     pub const fn is_ours(&self) -> bool {
         self.has_head
     }
 
-    /// What is wrong, once there are no more lines.
+    /// The error of the input, known after its last line.
     pub fn fault(&self) -> Option<String> {
         (self.has_head && !self.has_end)
             .then(|| format!("it is not all of what was exported: its last line, `{END}`, is missing"))

@@ -1,4 +1,5 @@
-//! Lists that others publish, read as lists of the configuration are: of each entry nothing but its target is known.
+//! Reads lists that others publish, in the same way as lists of the configuration. An entry consists of its
+//! target only.
 
 use super::plain::fault;
 use super::{Fault, Form, Item};
@@ -6,13 +7,14 @@ use crate::source::format::{Csv, Dshield, Ipsum, Json, Rows};
 use crate::source::{Format, How};
 use crate::text::lines::Line;
 
-/// Reads one.
+/// Reads the lines of a published list.
 pub struct Foreign {
     rows: Box<dyn Rows>,
 }
 
 impl Foreign {
-    /// One of this form that begins so; none for what says more than targets, or is plain.
+    /// The reader for a list of this format with this beginning. None for formats that contain more than
+    /// targets, and for plain lists.
     pub fn of(format: Format, head: &[u8]) -> Option<Self> {
         let how = How::default();
         let rows: Box<dyn Rows> = match format {

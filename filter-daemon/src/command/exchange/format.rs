@@ -1,28 +1,28 @@
-//! The formats, by name.
+//! The names of the formats.
 
 use std::str::FromStr;
 
 use super::{Writer, ipset, json, nft, plain};
 
-/// One of them.
+/// A format of `export` and `import`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// One target a line, and what is known of it as a comment.
+    /// One target a line, followed by its details as a comment.
     Plain,
-    /// For `ipset restore`, and from `ipset save`.
+    /// The format of `ipset restore` and `ipset save`.
     Ipset,
-    /// For `nft -f`, and from `nft -j list`.
+    /// Written for `nft -f`, and read from `nft -j list`.
     Nft,
-    /// A JSON object a line, which carries everything.
+    /// One JSON object a line, with all details.
     Json,
 }
 
 impl Format {
-    /// What it is called.
+    /// All formats with their names.
     pub const NAMES: [(&str, Self); 4] =
         [("plain", Self::Plain), ("ipset", Self::Ipset), ("nft", Self::Nft), ("json", Self::Json)];
 
-    /// What writes it. Ends are counted from `now` on where it has no other way.
+    /// The writer of this format. If the format has only relative ends, they are counted from `now`.
     pub fn writer(self, now: u64) -> Box<dyn Writer> {
         match self {
             Self::Plain => Box::<plain::Plain>::default(),
@@ -32,7 +32,6 @@ impl Format {
         }
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         Self::NAMES.into_iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }

@@ -1,4 +1,5 @@
-//! What `ipset restore` reads: two sets a list, one a family, whose elements have an end and a comment.
+//! Writes input for `ipset restore`: two sets for each list, one for each family. Elements have an end and
+//! a comment.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -11,19 +12,19 @@ use super::{Writer, set_name};
 use crate::control::wire;
 use crate::control::wire::lists::List;
 
-/// The longest name of a set.
+/// The longest name of a set, in bytes.
 const LONGEST_NAME: usize = 31;
 
-/// The longest end, in seconds from now: 24 days.
+/// The longest timeout, in seconds: 24 days.
 const LONGEST_TIMEOUT: u64 = 2_147_483;
 
 /// The longest comment, in bytes.
 const LONGEST_COMMENT: usize = 255;
 
-/// A set has room for a quarter more than it has entries, and for these at least.
+/// The minimum size of a set. A set has room for a quarter more entries than it has now.
 const LEAST_ROOM: u64 = 65_536;
 
-/// Writes it.
+/// The writer of this format.
 pub struct Ipset {
     now: u64,
     renamed: BTreeSet<String>,
@@ -31,7 +32,7 @@ pub struct Ipset {
 }
 
 impl Ipset {
-    /// Ends are counted from there on.
+    /// Starts an export whose ends are counted from `now`.
     pub fn from(now: u64) -> Self {
         Self { now, renamed: BTreeSet::new(), lost: Lost::default() }
     }
@@ -77,7 +78,7 @@ impl Writer for Ipset {
 }
 
 impl Ipset {
-    /// None if it is over.
+    /// The timeout of an entry, or None if it has expired.
     fn timeout(&mut self, entry: &wire::Entry) -> Option<String> {
         let Some(until) = entry.until else { return Some(String::new()) };
         let left = until.saturating_sub(self.now);
@@ -88,7 +89,7 @@ impl Ipset {
     }
 }
 
-/// No set of ipset takes a prefix without a bit.
+/// Splits a prefix of length 0, which no set of ipset accepts, into halves.
 fn halves(target: Target) -> Vec<Target> {
     match target {
         Target::V4(all) if all.length() == 0 => {
@@ -101,7 +102,7 @@ fn halves(target: Target) -> Vec<Target> {
     }
 }
 
-/// A note as a comment of at most so many bytes. What of it is lost is told.
+/// Formats a note as a comment of at most `most` bytes, and notes any loss.
 pub fn comment(note: Option<&str>, most: usize, lost: &mut Lost) -> String {
     let Some(note) = note else { return String::new() };
     let mut text = note.replace('"', "'");
@@ -116,7 +117,7 @@ pub fn comment(note: Option<&str>, most: usize, lost: &mut Lost) -> String {
     if text.is_empty() { String::new() } else { format!(" comment \"{text}\"") }
 }
 
-/// An element without its comment, and that.
+/// Splits an element into the part before its comment, and the comment.
 pub fn without_comment(element: &str) -> (&str, Option<&str>) {
     match element.split_once(" comment \"") {
         Some((rest, comment)) => {

@@ -1,4 +1,5 @@
-//! filterd's own format: a JSON object a line, the first of which says what it is, and the last how many there were.
+//! filterd's own format: one JSON object a line. The first line names the format, and the last one the
+//! number of entries.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -14,31 +15,31 @@ use crate::control::wire::{Entry, words};
 use crate::text::lines::{Content, Line};
 use crate::text::printable;
 
-/// Raised when a field changes its meaning; new fields may come without it.
+/// Raised when a field changes its meaning. New fields may be added without it.
 const VERSION: u32 = 1;
 
-/// What the first line says, and by which it is recognised.
+/// A part of the first line, by which the format is recognized.
 pub const MARK: &str = "\"filterd\":\"export\"";
 
-/// The first line.
+/// The first line of an export.
 #[derive(Serialize, Deserialize)]
 struct Head<'a> {
     version: u32,
     filterd: Cow<'a, str>,
 }
 
-/// The last line.
+/// The last line of an export.
 #[derive(Serialize, Deserialize)]
 struct Tail {
     entries: u64,
 }
 
-/// Any other line.
+/// Any other line, with one entry.
 #[derive(Serialize, Deserialize)]
 struct Row<'a> {
     target: Cow<'a, str>,
     list: Cow<'a, str>,
-    /// Seconds since 1970.
+    /// The end, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +48,7 @@ struct Row<'a> {
     allow: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ports: Option<Cow<'a, str>>,
-    /// These three are for people and programs; an import leaves them aside.
+    /// These three fields are for users and programs; an import ignores them.
     #[serde(default)]
     since: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,13 +57,13 @@ struct Row<'a> {
     origin: Option<Cow<'a, str>>,
 }
 
-/// Writes it, and reads it.
+/// Writes and reads the format.
 #[derive(Default)]
 pub struct Json {
-    /// Of how many entries.
+    /// The number of entries so far.
     entries: u64,
     has_begun: bool,
-    /// How many its last line says that there are, once that has come.
+    /// The number of entries in the last line, once it was read.
     told: Option<u64>,
     lost: Lost,
 }

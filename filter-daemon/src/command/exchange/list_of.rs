@@ -1,4 +1,4 @@
-//! What a set with ends and comments has in common with a list: how an entry of one becomes an entry of the other.
+//! Converts an element of a set with ends and comments to an entry of a list.
 
 use filter_common::target::Span;
 
@@ -8,17 +8,18 @@ use crate::control::wire::own::Own;
 use crate::control::wire::words;
 use std::time::Duration;
 
-/// Since when what is left is counted.
+/// The time from which remaining times are counted.
 #[derive(Clone, Copy)]
 pub struct Begun(u64);
 
 impl Begun {
-    /// This moment.
+    /// Counts remaining times from now.
     pub fn now() -> Self {
         Self(clock::on_the_wall(clock::after(Duration::ZERO)))
     }
 
-    /// An element of the set `set`, with so many seconds left, or none if it is permanent.
+    /// The entry for an element of `set`. `left` is its remaining time in seconds, or None if it is
+    /// permanent.
     pub fn item(
         self,
         span: Span,

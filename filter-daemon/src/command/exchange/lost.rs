@@ -1,4 +1,4 @@
-//! What a format cannot carry, counted by reason.
+//! Counts the details that a format cannot express, by reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use filter_common::target::Target;
 use crate::command::render::figure::counted_as;
 use crate::control::wire::Entry;
 
-/// Reasons, and of how many entries that is true; and what is so of all entries of a list.
+/// The number of entries for each reason, and remarks about whole lists.
 #[derive(Debug, Default)]
 pub struct Lost {
     reasons: BTreeMap<String, u64>,
@@ -16,28 +16,28 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// One entry more of which this is to be said.
+    /// Counts an entry for this reason.
     pub fn note(&mut self, why: impl Into<String>) {
         *self.reasons.entry(why.into()).or_default() += 1;
     }
 
-    /// One entry more is left out for this, though it is in force: whoever loads the export lacks it.
+    /// Counts an entry in force that is left out of the export for this reason.
     pub fn leave_out(&mut self, why: impl Into<String>) {
         self.left_out += 1;
         self.note(why);
     }
 
-    /// Is what was written all that is in force?
+    /// Returns whether the export contains all entries in force.
     pub fn is_whole(&self) -> bool {
         self.left_out == 0
     }
 
-    /// This is to be said of a list, once.
+    /// Adds a remark about a list, once.
     pub fn say(&mut self, what: String) {
         self.of_lists.insert(what);
     }
 
-    /// What a set can have of an entry, if anything.
+    /// The target that a set can contain for this entry, if any.
     pub fn element(&mut self, entry: &Entry) -> Option<Target> {
         if let Some(ports) = &entry.ports {
             self.leave_out(format!("left out, for it blocks {ports}, and a set has no ports"));
@@ -49,7 +49,7 @@ impl Lost {
         entry.target.parse().ok()
     }
 
-    /// All of it, a line a reason.
+    /// All remarks and reasons, one a line.
     pub fn told(&self) -> impl Iterator<Item = String> {
         let of_entries = self
             .reasons

@@ -1,7 +1,8 @@
-//! What `filterd export` writes and `filterd import` reads: entries with their list, end and note, in several formats.
+//! The formats of `filterd export` and `filterd import`: entries with their list, end and note.
 //!
-//! A format is a file, both ways: what writes it ([`Writer`]) and what reads it line by line ([`Form`]). `json` and `plain`
-//! are filterd's own and carry everything; what another one cannot carry is counted by `lost`.
+//! Each format has a file with its writer ([`Writer`]) and its reader for lines ([`Form`]). `json` and
+//! `plain` are filterd's own formats and express everything; for the other formats, `lost` counts the
+//! details that are missing.
 
 mod ending;
 mod foreign;
@@ -38,24 +39,24 @@ use lost::Lost;
 /// An entry that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Its target, or a range of them.
+    /// Its target, or a range of targets.
     pub span: Span,
-    /// The list that it is to be on, if that is said.
+    /// Its list, if the input names one.
     pub list: Option<ListName>,
-    /// Its end and its note.
+    /// The end and the note of the entry.
     pub own: Own,
-    /// Does it allow?
+    /// Whether it allows instead of blocks.
     pub allow: bool,
-    /// Does it block on some ports only?
+    /// Whether it blocks on some ports only.
     pub on_ports: bool,
-    /// Has filterd written it, who had it in force as it stands here?
+    /// Whether filterd wrote it, and therefore had it in force.
     pub is_ours: bool,
     /// Targets to subtract from it: the exceptions of its set.
     pub exceptions: Arc<[Target]>,
 }
 
 impl Item {
-    /// One of which nothing but its target is known.
+    /// An entry of which only the target is known.
     pub fn bare(span: Span) -> Self {
         Self {
             span,
@@ -69,31 +70,32 @@ impl Item {
     }
 }
 
-/// What is wrong with a line, to be told behind its number.
+/// The error of a line, to be shown after its number.
 pub type Fault = String;
 
-/// How the lines of a format are read.
+/// Reads the lines of a format.
 pub trait Form {
-    /// The entry of a line; none if it says nothing.
+    /// The entry of a line; None if the line is empty or a comment.
     fn read(&mut self, line: &Line<'_>) -> Option<Result<Item, Fault>>;
 
-    /// What is wrong with all of it, once the last line has been read.
+    /// The error of the input as a whole, known after its last line.
     fn fault(&self) -> Option<String> {
         None
     }
 }
 
-/// How entries are written in a format. They come in ascending order of target, what blocks before what allows.
+/// Writes entries in a format. They come in ascending order of target, and those that block before those
+/// that allow.
 pub trait Writer {
-    /// Before the first one. `lists` are those that they may be of.
+    /// Begins an export. `lists` are the lists that entries may belong to.
     fn begin(&mut self, lists: &[List], out: &mut dyn Write) -> io::Result<()>;
 
-    /// One of them.
+    /// Writes one entry to the output.
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()>;
 
-    /// Behind the last one.
+    /// Ends an export after the last entry.
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// What could not be carried.
+    /// Everything that the format could not express.
     fn lost(&self) -> &Lost;
 }

@@ -1,5 +1,6 @@
-//! What `nft -f` reads: a table of our own with two sets a list, one a family, which rules of any chain in it can name. Loading
-//! it again replaces what the sets hold, in one transaction, and leaves rules and chains alone.
+//! Writes input for `nft -f`: a table of filterd's own, with two sets for each list, one for each family.
+//! Rules in any chain of that table can name the sets. Loading it again replaces the elements of the sets
+//! in one transaction, and does not touch rules and chains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -16,31 +17,32 @@ use crate::control::wire::{Entry, words};
 use crate::text::lines::Line;
 use crate::text::{printable, quantity};
 
-/// Our table.
+/// The table of the sets.
 const TABLE: &str = "inet filterd_export";
 
-/// Far below what nft takes.
+/// Far below the limit of nft.
 const LONGEST_NAME: usize = 64;
 
 /// The longest comment, in bytes.
 const LONGEST_COMMENT: usize = 128;
 
-/// So many elements are one statement.
+/// The maximum number of elements in one statement.
 const TOGETHER: usize = 1024;
 
-/// Writes it.
+/// The writer of this format.
 pub struct Nft {
     now: u64,
-    /// The elements that are not written yet, by set.
+    /// Elements that are not yet written, by set.
     gathered: BTreeMap<String, Vec<String>>,
-    /// The widest prefix that was written last, by set, and its end: nothing in a set may lie within another.
+    /// The last written prefix that no other covers, with its end, by set. No element of a set may lie
+    /// within another one.
     widest: BTreeMap<String, (Target, Option<u64>)>,
     sets: BTreeSet<String>,
     lost: Lost,
 }
 
 impl Nft {
-    /// Ends are counted from there on.
+    /// Starts an export whose ends are counted from `now`.
     pub fn from(now: u64) -> Self {
         Self {
             now,
@@ -59,7 +61,8 @@ impl Nft {
         writeln!(out, "flush set {TABLE} {name}")
     }
 
-    /// Is it blocked by what the set has already?
+    /// Returns whether the set already contains a prefix that covers the target. Otherwise remembers the
+    /// target.
     fn is_within(&mut self, name: &str, target: Target, until: Option<u64>) -> bool {
         match self.widest.get(name) {
             Some((wide, wide_until)) if wide.covers(&target) => {
@@ -119,7 +122,7 @@ impl Writer for Nft {
         if left == Some(0) || self.is_within(&name, target, entry.until) {
             return Ok(());
         }
-        // It may have come since.
+        // The list may have been created since the export began.
         self.begin_set(&name, kind, out)?;
         let timeout = left.map(|left| format!(" timeout {}", time(left))).unwrap_or_default();
         let comment = comment(entry.note.as_deref(), LONGEST_COMMENT, &mut self.lost);
@@ -138,7 +141,7 @@ impl Writer for Nft {
     }
 }
 
-/// No name of a set begins with a digit or a dash.
+/// The name of a set, which must not begin with a digit or a dash.
 fn name(list: &str, allow: bool, family: u8) -> String {
     let name = set_name::of(list, allow, family, LONGEST_NAME - 1);
     if name.starts_with(|first: char| first.is_ascii_lowercase()) { name } else { format!("_{name}") }
@@ -149,17 +152,17 @@ pub fn unprefixed(set: &str) -> &str {
     set.strip_prefix('_').unwrap_or(set)
 }
 
-/// As nft writes it: it takes no number of more than eight digits.
+/// Formats a time for nft, which accepts no number of more than eight digits.
 fn time(seconds: u64) -> String {
     let (days, seconds) = (seconds / 86_400, seconds % 86_400);
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("{days}d{hours}h{minutes}m{seconds}s")
 }
 
-/// Reads what [`Nft`] writes.
+/// Reads the output of [`Nft`].
 pub struct Statements {
     begun: Begun,
-    /// The set to which elements are added.
+    /// The set of the elements that follow.
     set: Option<String>,
     ending: Ending,
 }
@@ -170,7 +173,7 @@ impl Default for Statements {
     }
 }
 
-/// How files begin that [`Statements`] reads.
+/// The beginning of files that [`Statements`] reads.
 pub const MARK: &str = "# filterd export: `nft -f";
 
 impl Form for Statements {

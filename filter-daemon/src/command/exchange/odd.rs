@@ -1,5 +1,5 @@
-//! A thousand odd inputs: samples of what people have, spoilt in many ways. Whatever happens to a sample, an import and a list
-//! never block what it allows, and count each line that they cannot read.
+//! Imports more than a thousand odd inputs: samples of real inputs, damaged in many ways. An import and a
+//! list must never block an address that a sample allows, and must count each line that they cannot read.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::source::{Special, list};
 /// Samples allow addresses of this prefix only.
 const ALLOWED: &str = "45.77.0.0/16";
 
-/// Mutations of each sample.
+/// The number of mutations of each sample.
 const ROUNDS: u64 = 80;
 
-/// Lines that no format has.
+/// Lines that are not valid in any format.
 const JUNK: [&str; 12] = [
     "<html><body>504 Gateway Time-out</body></html>",
     "accept",
@@ -118,7 +118,7 @@ fn samples() -> Vec<(&'static str, String)> {
     texts.to_vec()
 }
 
-/// Numbers that are the same in each run (splitmix64).
+/// Pseudo-random numbers that are the same in each run (splitmix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -131,7 +131,7 @@ impl Numbers {
     }
 }
 
-/// Spoils a text in a way that does not take out what says that something is allowed.
+/// Damages a text without removing the parts that say what is allowed.
 fn spoil(text: &str, numbers: &mut Numbers) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
     let mut spoilt = |numbers: &mut Numbers| {
@@ -148,7 +148,7 @@ fn spoil(text: &str, numbers: &mut Numbers) -> Vec<u8> {
             2 if lines.len() > 1 && !says_allow(&lines[at]) => drop(lines.remove(at)),
             3 => lines[at].extend([b' ', b'\t', b'\r']),
             4 => lines.insert(at, vec![b'1'; 5000]),
-            // A digit of an address is damaged, not one of a name.
+            // Damages a digit of an address, not one of a name.
             5 if !lines[at].starts_with(b"add element") => {
                 if let Some(place) = lines[at].iter().rposition(u8::is_ascii_digit) {
                     lines[at][place] = b"0123456789x.:/ "[numbers.below(15)];
@@ -177,7 +177,8 @@ fn is_allowed(target: &Target) -> bool {
     allowed.into_iter().any(|allowed| allowed.covers(target) || target.covers(&allowed))
 }
 
-/// What an import of this would block, and the number of rejected lines; none if it refuses all of it.
+/// The targets that an import of this input would block, and the number of rejected lines. None if the
+/// whole input is refused.
 fn import(bytes: &[u8]) -> Option<(Vec<Target>, usize)> {
     let mut reading = Reading::begin(bytes, None).ok()?;
     reading.choose(&SetChoice::default()).ok()?;
@@ -197,7 +198,7 @@ fn import(bytes: &[u8]) -> Option<(Vec<Target>, usize)> {
             Err(_) => rejected += 1,
         }
     }
-    // Then an import changes nothing.
+    // If the input is cut, an import changes nothing.
     let is_cut = reading.can_allow && reading.fault().is_some();
     (!is_cut).then_some((blocked, rejected))
 }
@@ -208,7 +209,7 @@ fn odd_inputs_never_turn_an_allow_into_a_block() {
     let (mut tried, mut read) = (0, 0);
     for (name, text) in samples() {
         for round in 0..=ROUNDS {
-            // With a line more it is no error page.
+            // An additional line would make it no error page.
             if round > 0 && name == "error page" {
                 continue;
             }
@@ -235,7 +236,7 @@ fn odd_inputs_never_turn_an_allow_into_a_block() {
     assert!(tried > 1000 && read > 500, "tried {tried}, of which {read} were read");
 }
 
-/// Each line of junk is one rejected line more, in each format that is read line by line.
+/// Each line of junk adds one rejected line, in each format that is read line by line.
 #[test]
 fn each_junk_line_is_counted() {
     let of_lines = [
@@ -257,7 +258,8 @@ fn each_junk_line_is_counted() {
                 let last = lines.len() - 1;
                 (0..junks).for_each(|_| lines.insert(last, junk));
                 let Some((_, after)) = import((lines.join("\n") + "\n").as_bytes()) else { continue };
-                // With more junk than content it may be read as another format, which has even fewer of its lines.
+                // With more junk than content, it may be read as another format that rejects even more
+                // lines.
                 assert!(after >= before + junks, "{name} with {junk}: {after}");
             }
         }

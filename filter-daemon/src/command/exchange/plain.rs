@@ -1,5 +1,5 @@
-//! One target a line, with a comment by which an import brings back list, end and note. What allows stands in comments as a
-//! whole, so that whoever reads a plain list never blocks it.
+//! Writes and reads one target a line, followed by a comment from which an import restores list, end and
+//! note. Entries that allow are completely in comments, so that a reader of plain lists never blocks them.
 
 use std::io::{self, Write};
 
@@ -17,13 +17,13 @@ use crate::source::{Reason, line};
 use crate::text::lines::Line;
 use crate::text::printable;
 
-/// How the comment of an entry begins.
+/// The beginning of an entry's comment.
 const MARK: &str = "# filterd list=";
 
-/// How the line of one begins that allows.
+/// The beginning of a line with an entry that allows.
 const ALLOW: &str = "#allow ";
 
-/// Writes it.
+/// The writer of this format.
 #[derive(Default)]
 pub struct Plain {
     lost: Lost,
@@ -63,7 +63,7 @@ fn moment(seconds: u64) -> Option<Timestamp> {
     Timestamp::from_second(seconds.try_into().ok()?).ok()
 }
 
-/// Reads it, and any other list of one target a line.
+/// Reads this format, and any other list with one target a line.
 #[derive(Default)]
 pub struct Lines {
     ending: Ending,
@@ -89,12 +89,12 @@ impl Form for Lines {
     }
 }
 
-/// What is wrong with a line that should name a target.
+/// The error for a line that should contain a target.
 pub fn fault(content: &[u8], reason: Reason) -> Fault {
     format!("{} {reason}", printable::bytes(content))
 }
 
-/// What the comment of an entry that filterd has written says.
+/// The details in the comment of an entry that filterd wrote.
 fn mark(line: &[u8]) -> Option<&[u8]> {
     let comment = line.iter().position(|byte| *byte == b'#')?;
     line[comment..].strip_prefix(MARK.as_bytes())

@@ -1,5 +1,5 @@
-//! A file or stream on its way in: its format recognised by how it begins, its entries one after the other. What filterd wrote
-//! itself is known by its mark; of all else `source::format` says what it is, as it does of lists.
+//! Reads an input entry by entry, after recognizing its format from its beginning. Exports of filterd have
+//! a mark; `source::format` recognizes all other formats, as for lists.
 
 use std::io::{self, Chain, Cursor, Read};
 use std::vec;
@@ -16,28 +16,28 @@ use crate::text::Explanation;
 use crate::text::lines::{Line, Lines};
 use crate::text::printable;
 
-/// What is looked at to recognise a format: far more than any head of comments has.
+/// The number of bytes that are read to recognize a format, far more than any head of comments.
 const BEGINNING: usize = 64 * 1024;
 
-/// The largest document of JSON that is read.
+/// The largest JSON document that is read, in bytes.
 const LARGEST_DOCUMENT: u64 = 1 << 30;
 
 const NO_LIST_REMEDY: &str = "if it was downloaded, look whether it is what was asked for";
 
-/// Entries as they are read.
+/// An input whose entries are read one by one.
 pub struct Reading<R> {
     rows: Rows<R>,
-    /// The name of what it was recognised as.
+    /// The name of the recognized format.
     pub format: &'static str,
-    /// How many bytes of it were read where that is not told by lines.
+    /// The number of bytes read, for inputs that are not read by lines.
     whole: u64,
-    /// Can the format say that something is allowed?
+    /// Whether the format can express that something is allowed.
     pub can_allow: bool,
-    /// Is it a document of nftables without rules?
+    /// Whether it is a document of nftables without rules.
     pub lacks_rules: bool,
     /// The sets that were read, until `choose` takes them.
     sets: Option<ForeignSets>,
-    /// What is wrong with the input of these sets as a whole.
+    /// The error of the input of these sets as a whole.
     sets_fault: Option<String>,
 }
 
@@ -46,17 +46,17 @@ enum Rows<R> {
     All(vec::IntoIter<Row>),
 }
 
-/// Why nothing of it can be read.
+/// Why an input cannot be read at all.
 #[derive(Debug)]
 pub enum Unreadable {
-    /// The input failed.
+    /// The input failed with an error.
     Input(io::Error),
-    /// It is something else.
+    /// The input is not in a known format.
     Other(Explanation),
 }
 
 impl<R: Read> Reading<R> {
-    /// Begins to read `input`, which is of that format, or of the one that it seems to be.
+    /// Begins to read `input`, in the given format or in the one that is recognized.
     pub fn begin(mut input: R, format: Option<Format>) -> Result<Self, Unreadable> {
         let beginning = beginning(&mut input).map_err(Unreadable::Input)?;
         let first = first_line(&beginning).unwrap_or_default();
@@ -127,7 +127,7 @@ impl<R: Read> Reading<R> {
         }
     }
 
-    /// The next entry, or what is wrong with it.
+    /// The next entry, or its error.
     pub fn row(&mut self) -> io::Result<Option<Row>> {
         match &mut self.rows {
             Rows::All(rows) => Ok(rows.next()),
@@ -142,7 +142,7 @@ impl<R: Read> Reading<R> {
         }
     }
 
-    /// What is wrong with all of it, once nothing more has come.
+    /// The error of the input as a whole, known after its last entry.
     pub fn fault(&self) -> Option<String> {
         match &self.rows {
             Rows::Lines(_, form) => form.fault(),
@@ -150,7 +150,7 @@ impl<R: Read> Reading<R> {
         }
     }
 
-    /// How many bytes have been read.
+    /// The number of bytes that have been read.
     pub fn position(&self) -> u64 {
         match &self.rows {
             Rows::Lines(lines, _) => lines.position(),
@@ -159,15 +159,15 @@ impl<R: Read> Reading<R> {
     }
 }
 
-/// What something is.
+/// A format that was recognized.
 enum Known {
-    /// A format that says more than targets, and that filterd writes, too.
+    /// A format that contains more than targets, and that filterd also writes.
     Ours(Format),
     /// A list that others publish.
     Theirs(source::Format),
 }
 
-/// Who reads the lines of this; none if it has no lines.
+/// The reader of lines in this format; None if the format has no lines.
 fn ours(format: Format, is_ours: bool) -> Option<Box<dyn Form>> {
     Some(match format {
         Format::Plain => Box::<plain::Lines>::default(),
@@ -185,7 +185,8 @@ fn placed(row: Result<Item, Fault>, line: Option<u64>) -> Row {
     row.map(|item| (line, item)).map_err(|fault| Rejected { line, fault })
 }
 
-/// As much as it takes to see what it is: a line that says it, or many that have to be looked at together.
+/// Reads enough of the input to recognize its format: one line that shows it, or many that are examined
+/// together.
 fn beginning(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut beginning = Vec::new();
     let mut more = vec![0; BEGINNING];
@@ -200,7 +201,8 @@ fn beginning(input: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(beginning)
 }
 
-/// Is the first line that says something a target, or an entry that filterd wrote? Whoever types targets need not type more.
+/// Returns whether the first line with content is a target or an entry that filterd wrote. A user who types
+/// targets need not type more.
 fn is_plain_from(beginning: &[u8]) -> bool {
     let whole = beginning.iter().rposition(|byte| *byte == b'\n').map_or(&[][..], |end| &beginning[..end]);
     let first = first_line(whole).unwrap_or_default();
@@ -208,7 +210,7 @@ fn is_plain_from(beginning: &[u8]) -> bool {
     line::target(content).is_ok()
 }
 
-/// The first line that is neither blank nor a comment, whether all of it has come or not.
+/// The first line that is neither blank nor a comment. It may be incomplete.
 fn first_line(beginning: &[u8]) -> Option<&[u8]> {
     let beginning = beginning.strip_prefix("\u{feff}".as_bytes()).unwrap_or(beginning);
     beginning
@@ -225,7 +227,7 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     let found = format::of(beginning, &How::default());
     match first {
         [b'{', ..] if has(json::MARK) => Ok(Known::Ours(Format::Json)),
-        // What `filterd list --json` wrote.
+        // The output of `filterd list --json`.
         [b'{', ..] if found != source::Format::Nft && has("\"target\"") => Err(no_json(first)),
         _ if first.starts_with(b"Name: ") => {
             Err(Explanation::new("it is what `ipset list` prints", "use `ipset save | filterd import -`"))
@@ -261,7 +263,8 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     }
 }
 
-/// Does a table of nft's own language begin on this line? JSON does not, and a comment speaks of tables behind its sign.
+/// Returns whether a table in nft's own language begins on this line. JSON never matches, nor do comments,
+/// which begin with their sign.
 fn begins_table(line: &[u8]) -> bool {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
     words.next_if(|word| matches!(*word, b"add" | b"create" | b"flush" | b"delete" | b"destroy"));

@@ -8,14 +8,14 @@ pub type Row = Result<(Option<u64>, Item), Rejected>;
 /// A line that could not be read.
 #[derive(Debug, PartialEq)]
 pub struct Rejected {
-    /// Counted from one.
+    /// The line number, counted from one.
     pub line: Option<u64>,
-    /// What is wrong with it.
+    /// Why the line is not valid.
     pub fault: Fault,
 }
 
 impl Rejected {
-    /// Told with the name of what was read.
+    /// Formats the error with the name of the input.
     pub fn told(&self, name: &str) -> String {
         let Self { line, fault } = self;
         let place = line.map(|line| format!(":{line}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Entries on their way to the daemon, gathered by their list.
+//! Sends entries to the daemon, grouped by list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Sending<'a> {
 }
 
 impl<'a> Sending<'a> {
-    /// Connects.
+    /// Connects to the daemon.
     pub fn to(socket: &'a Endpoint) -> Result<Self, ClientError> {
         Ok(Self {
             messages: Messages::to(socket)?,
@@ -35,12 +35,12 @@ impl<'a> Sending<'a> {
         })
     }
 
-    /// How far it is, for whoever may have to tell it.
+    /// The shared progress, which another thread may report.
     pub fn progress(&self) -> Arc<Done> {
         self.messages.progress()
     }
 
-    /// One entry more.
+    /// Adds an entry to its list's message.
     pub fn push(&mut self, to: &To, target: Target, own: Own) {
         if !self.gathered.contains_key(to) {
             self.gathered.insert(to.clone(), empty(to));
@@ -54,8 +54,8 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Sends everything and waits for all answers. What allows is in force before the first block is sent: nobody who is allowed
-    /// is blocked in between.
+    /// Sends everything and waits for all answers. Entries that allow are in force before the first block
+    /// is sent, so that no allowed address is blocked in between.
     pub fn finish(&mut self) -> Result<(), ClientError> {
         let rest = std::mem::take(&mut self.gathered).into_iter();
         let mut held = std::mem::take(&mut self.held);
@@ -69,17 +69,17 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    /// How many of them block.
+    /// The number of targets that block.
     pub const fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// How many of them allow.
+    /// The number of targets that allow.
     pub const fn allows(&self) -> u64 {
         self.allows
     }
 
-    /// What the daemon has done so far, and why whole messages were refused.
+    /// The sum of the daemon's changes so far, and the reasons for refused messages.
     pub fn done(&mut self, ended: &Result<(), ClientError>) -> (Changed, Vec<Explanation>) {
         (self.messages.done(ended), self.messages.refusals())
     }
@@ -108,7 +108,7 @@ fn allows_first<T>(held: Vec<(bool, T)>) -> [Vec<(bool, T)>; 2] {
 mod tests {
     use super::*;
 
-    /// While blocks came first, an import of 100,000 entries dropped an allowed address for 1.6 s.
+    /// When blocks came first, an import of 100,000 entries dropped an allowed address for 1.6 s.
     #[test]
     fn allows_are_sent_before_blocks() {
         let groups = allows_first(vec![(false, "block 1"), (true, "allow"), (false, "block 2")]);

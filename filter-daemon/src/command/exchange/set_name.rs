@@ -1,29 +1,29 @@
-//! What the sets of a list are called where a set has one family, and names are short; and the way back.
+//! Names the sets of a list where a set has one family and a short name, and finds the list of a name.
 
 use std::fmt::Write;
 
 use crate::config::ListName;
 use crate::source::format::allowing::EXPORTED;
 
-/// The name of the set of one family, of at most so many bytes.
+/// The name of the set for one family, of at most `most` bytes.
 pub fn of(list: &str, allow: bool, family: u8, most: usize) -> String {
     let end = format!("{}_{family}", if allow { EXPORTED } else { "" });
     let room = most - end.len();
     if list.len() <= room {
         return format!("{list}{end}");
     }
-    // Two long names that begin alike must not become one.
+    // The checksum keeps two long names with the same beginning apart.
     let mut short = list[..room - 9].to_owned();
     let _ = write!(short, ".{:08x}", checksum(list));
     short + &end
 }
 
-/// FNV-1a, of which no more is asked than that names differ.
+/// The FNV-1a hash, used only to make names differ.
 fn checksum(word: &str) -> u32 {
     word.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The list that a set of this name is of, and whether it allows. Whoever made the set may have called it anything.
+/// The list for a set of this name, and whether it allows. A set that others made may have any name.
 pub fn list(set: &str) -> Option<(ListName, bool)> {
     let base = set.strip_suffix("_4").or_else(|| set.strip_suffix("_6")).unwrap_or(set);
     let (base, allow) = base.strip_suffix(EXPORTED).map_or((base, false), |base| (base, true));

@@ -1,5 +1,6 @@
-//! Decides what an import does with each set of ipset or nftables. Some sets allow instead of block. The set does not say so:
-//! only the rules, the name or the operator do. So an import reads all sets before it sends any, and leaves doubtful ones out.
+//! Decides what an import does with each set of ipset or nftables. Some sets allow instead of block. The
+//! set does not say so: only the rules, the name or the operator do. Therefore an import reads all sets
+//! before it sends any, and leaves doubtful ones out.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -89,18 +90,18 @@ pub struct ForeignSets {
 #[derive(Debug)]
 struct ForeignSet {
     name: String,
-    /// Of nftables, where two tables may have a set of the same name.
+    /// The table of an nftables set. Two tables may have a set of the same name.
     table: Option<Table>,
     holds: Holds,
     rows: Vec<Row>,
-    /// Entries with `nomatch`.
+    /// The entries with `nomatch`.
     exceptions: Vec<Target>,
     /// The number of elements that are more than addresses.
     others: u64,
     uses: Uses,
 }
 
-/// What the rest of the input does with a set.
+/// How the rest of the input uses a set.
 #[derive(Clone, Debug, Default)]
 struct Uses {
     /// A rule drops every packet whose source is in it.
@@ -113,7 +114,7 @@ struct Uses {
     filled: bool,
     /// A line deletes or swaps entries.
     edited: bool,
-    /// A set of sets has it.
+    /// The set of sets that contains this one.
     member_of: Option<String>,
 }
 
@@ -138,12 +139,12 @@ impl Uses {
     }
 }
 
-/// What the operator says about sets, by name.
+/// The operator's decisions about sets, by name.
 #[derive(Clone, Debug, Default)]
 pub struct SetChoice {
-    /// Sets that block.
+    /// Sets that are block lists.
     pub block: Vec<String>,
-    /// Sets that allow.
+    /// Sets that are allow lists.
     pub allow: Vec<String>,
     /// If not empty, other sets are not imported.
     pub only: Vec<String>,
@@ -169,7 +170,7 @@ pub struct SetPlan {
     /// The family and table of a set of nftables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// Would `--block` or `--allow` import it?
+    /// Whether `--block` or `--allow` would import it.
     #[serde(skip)]
     is_doubtful: bool,
 }
@@ -238,7 +239,8 @@ impl ForeignSets {
         Ok((found, lines.position()))
     }
 
-    /// Scripts delete, flush, swap and rename: then a set does not hold what its lines add.
+    /// Notes commands of scripts that delete, flush, swap or rename. After them, a set does not contain the
+    /// entries that its lines add.
     fn note_edits(&mut self, line: &[u8]) {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let edits =
@@ -291,7 +293,7 @@ impl ForeignSets {
         }
     }
 
-    /// The set of this name, which is made if it is new.
+    /// The set of this name, which is created if it is new.
     fn entry_of(&mut self, name: &str, table: Option<&Table>) -> &mut ForeignSet {
         let is_it = |set: &ForeignSet| set.name == name && set.table.as_ref() == table;
         // Nearly always it is the last one.
@@ -302,13 +304,13 @@ impl ForeignSets {
         &mut self.sets[at]
     }
 
-    /// What is wrong with the input as a whole.
+    /// The error of the input as a whole.
     pub fn fault(&self) -> Option<String> {
         let cut = |line| format!("line {line} has no end, so the input may be cut");
         self.ending.fault().or_else(|| self.cut.map(cut))
     }
 
-    /// Does the input have rules?
+    /// Returns whether the input has rules.
     pub const fn has_rules(&self) -> bool {
         self.has_rules
     }
@@ -337,7 +339,7 @@ impl ForeignSets {
 }
 
 impl SetChoice {
-    /// Does it say nothing?
+    /// Returns whether the operator has decided nothing.
     pub fn is_empty(&self) -> bool {
         self.names().next().is_none()
     }
@@ -408,12 +410,12 @@ impl ForeignSet {
         self.rows.push(item.map(|item| (line, item)).map_err(|fault: Fault| Rejected { line, fault }));
     }
 
-    /// A set of ports or interfaces has nothing for a list, either.
+    /// Returns whether the set has nothing for a list. Sets of ports or interfaces have nothing either.
     fn is_empty(&self) -> bool {
         self.holds == Holds::Other || self.rows.is_empty() && self.exceptions.is_empty() && self.others == 0
     }
 
-    /// `inet fw bad` for a set of nftables.
+    /// The name, with family and table for a set of nftables: `inet fw bad`.
     fn full_name(&self) -> String {
         self.table
             .as_ref()
@@ -462,7 +464,7 @@ impl ForeignSet {
         }
     }
 
-    /// Why it may be something else than a block list.
+    /// Why the set may be something else than a block list.
     fn doubt(&self, has_rules: bool, is_ours: bool) -> Option<String> {
         let (uses, count) = (&self.uses, self.exceptions.len() as u64);
         if uses.negate {
@@ -482,19 +484,19 @@ impl ForeignSet {
         } else if count > 0 {
             Some(format!("it has {} (nomatch)", counted_as(count, ["exception", "exceptions"])))
         } else if is_ours || self.is_marked_as_allowing() {
-            // In an export of filterd the end of the name tells.
+            // In an export of filterd, the end of the name says whether it allows.
             None
         } else {
             allow_word_in(&self.name).map(|word| format!("its name contains `{word}`"))
         }
     }
 
-    /// filterd's own exports end the name of a set that allows with `.allow`.
+    /// Returns whether the name ends with `.allow`, as filterd's own exports name a set that allows.
     fn is_marked_as_allowing(&self) -> bool {
         set_name::list(unprefixed(&self.name)).is_some_and(|(_, allow)| allow)
     }
 
-    /// Its entries, each with the exceptions of the set.
+    /// The set's entries, each with the exceptions of the set.
     fn into_rows(self, allow: bool, is_ours: bool) -> impl Iterator<Item = Row> {
         let Self { rows, exceptions, .. } = self;
         let exceptions: Arc<[Target]> = exceptions.into();
@@ -520,7 +522,7 @@ fn allow_word_in(name: &str) -> Option<&'static str> {
 }
 
 impl SetPlan {
-    /// A line for people.
+    /// Formats the plan in one line of text.
     pub fn line(&self) -> String {
         let table = self.table.as_ref().map(|table| format!(" of {}", printable::excerpt(table)));
         let name = format!("{}{}", printable::word(&self.name), table.unwrap_or_default());
@@ -539,7 +541,7 @@ impl SetPlan {
         }
     }
 
-    /// The error, if it was left out.
+    /// The error for a set that was left out.
     pub fn fault(&self) -> Option<Explanation> {
         let (SetAction::LeaveOut, Some(reason)) = (self.action, &self.reason) else { return None };
         let name = printable::excerpt(&self.name);

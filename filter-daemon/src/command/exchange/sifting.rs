@@ -1,4 +1,4 @@
-//! What of the entries that were read is meant for this filterd's live lists, and what is left out, by reason.
+//! Selects the entries that go to this filterd's live lists, and counts those that are left out, by reason.
 
 use std::collections::BTreeMap;
 
@@ -17,37 +17,37 @@ use crate::source::Special;
 use crate::source::special;
 use crate::text::Explanation;
 
-/// What puts entries of `block:` and `allow:` of another machine in force.
+/// The options that put entries of `block:` and `allow:` of another machine in force.
 pub const INLINE_REMEDY: &str =
     "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration";
 
-/// Where an entry goes, and how.
+/// The destination of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct To {
-    /// Its list; the usual one if none.
+    /// Its list, or the default one if None.
     pub list: Option<ListName>,
-    /// Does that allow?
+    /// Whether that list allows.
     pub allow: bool,
-    /// Was a wide prefix meant?
+    /// Whether wide prefixes are accepted.
     pub wide: bool,
 }
 
-/// What is asked for beside what is written.
+/// The options of an import.
 #[derive(Debug)]
 pub struct Asked {
-    /// The list for all that blocks.
+    /// The list for all entries that block.
     pub list: Option<ListName>,
-    /// The end of what has none.
+    /// The end of entries without one.
     pub until: Option<u64>,
-    /// What is meant beside what nobody doubts.
+    /// Which special and wide targets are accepted.
     pub special: Special,
-    /// The time.
+    /// The current time, in seconds since 1970.
     pub now: u64,
     /// What happens to entries of `block:` and `allow:`.
     pub inline: InlineEntries,
 }
 
-/// What an import does with entries that `block:` and `allow:` of a configuration brought.
+/// What an import does with entries that come from `block:` and `allow:` of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlineEntries {
     /// No command fills these lists, so they are left out.
@@ -61,9 +61,9 @@ pub enum InlineEntries {
 /// Entries for `block:` and `allow:` of a configuration.
 #[derive(Debug, Default, PartialEq)]
 pub struct Inline {
-    /// For `block:`.
+    /// The entries for `block:`.
     pub block: Vec<Target>,
-    /// For `allow:`.
+    /// The entries for `allow:`.
     pub allow: Vec<Target>,
 }
 
@@ -83,46 +83,46 @@ impl Inline {
     }
 }
 
-/// Entries that were left out.
+/// Counts of entries that were left out.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Left {
-    /// Their time was over.
+    /// Entries that had expired.
     #[serde(skip_serializing_if = "is_zero")]
     pub over: u64,
-    /// Special ranges, as a whole or in part.
+    /// Entries that were special ranges, wholly or in part.
     #[serde(skip_serializing_if = "is_zero")]
     pub special: u64,
-    /// They block on some ports only, which no live list does.
+    /// Entries that block on some ports only, which live lists cannot do.
     #[serde(skip_serializing_if = "is_zero")]
     pub on_ports: u64,
-    /// By list: those of the configuration here, which bring their entries themselves.
+    /// By list: lists of the configuration here, which bring their entries themselves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub configured: BTreeMap<String, u64>,
-    /// Is one of those not from an export of filterd?
+    /// Whether one of those is not from an export of filterd.
     #[serde(skip)]
     pub has_foreign: bool,
-    /// By list: those which no command may fill, or which do the opposite here.
+    /// By list: lists that no command may fill, or that do the opposite here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", serialize_with = "by_list")]
     pub refused: BTreeMap<Refused, u64>,
 }
 
-/// What no command may put onto a list.
+/// A list on which no command may put these entries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refused {
     list: String,
-    /// Does it allow?
+    /// Whether the entries allow.
     allow: bool,
     because: Because,
 }
 
-/// Why not.
+/// Why the entries are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Because {
     /// The configuration itself fills that list.
     Configuration,
-    /// filterd fills it with what this host needs.
+    /// filterd fills it with addresses that this host needs.
     Guard,
-    /// It does the opposite.
+    /// The list does the opposite.
     Opposite,
 }
 
@@ -136,27 +136,28 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Goes through entries.
+/// Decides about one entry after the other.
 #[derive(Debug)]
 pub struct Sifting {
     asked: Asked,
-    /// Of each list that there is: is it live, and does it allow?
+    /// For each existing list: whether it is live, and whether it allows.
     lists: BTreeMap<String, (bool, bool)>,
     left: Left,
     inline: Inline,
 }
 
 impl Sifting {
-    /// For a filterd that has these lists.
+    /// Prepares an import into a filterd with these lists.
     pub fn new(asked: Asked, lists: &[List]) -> Self {
-        // The configuration's own lists are there even where it puts nothing on them.
+        // The reserved lists of the configuration are always reported. They do not count while they are
+        // empty.
         let is_there = |list: &&List| list.kind == LIVE || list.entries > 0 || !is_reserved(&list.name);
         let known = lists.iter().filter(is_there);
         let known = known.map(|list| (list.name.clone(), (list.kind == LIVE, list.allows)));
         Self { asked, lists: known.collect(), left: Left::default(), inline: Inline::default() }
     }
 
-    /// What is to be sent of an entry, and where to.
+    /// The targets to send for an entry, and their destination.
     pub fn sift(&mut self, item: Item) -> Result<Option<(To, Vec<Target>, Own)>, Fault> {
         let Item { span, allow, mut own, is_ours, .. } = item;
         // An allow must not end before the block that it is an exception to.
@@ -175,7 +176,8 @@ impl Sifting {
         };
         let list = list.filter(|_| inline == InlineEntries::LeaveOut);
         if !self.is_open(list.as_ref(), allow) {
-            // An export of filterd may bring what the configuration has anyway. The sets of others do not.
+            // An export of filterd may contain entries that the configuration has anyway. The sets of
+            // others do not.
             self.left.has_foreign |= !is_ours;
             return Ok(None);
         }
@@ -183,7 +185,8 @@ impl Sifting {
             self.left.on_ports += 1;
             return Ok(None);
         }
-        // An export of filterd was in force. Allowing a special range never cuts anybody off.
+        // Entries in an export of filterd were in force, so none is doubted. Allowing a special range never
+        // cuts a host off.
         let meant = match (is_ours, allow) {
             (true, _) => Special::INCLUDED,
             (false, true) => Special { included: true, ..self.asked.special },
@@ -206,7 +209,7 @@ impl Sifting {
         Ok(Some((To { list, allow, wide: meant.wide }, targets, own)))
     }
 
-    /// Without what is special.
+    /// Removes special ranges from these targets.
     fn plain(&mut self, span: impl IntoIterator<Item = Target>) -> Vec<Target> {
         let mut targets = Vec::new();
         for target in span {
@@ -221,9 +224,9 @@ impl Sifting {
         targets
     }
 
-    /// May commands fill that list, and does it do what the entry wants?
+    /// Returns whether commands may fill that list, and whether it blocks or allows like the entry.
     fn is_open(&mut self, list: Option<&ListName>, allow: bool) -> bool {
-        // Of a list that was named on the command line, filterd itself says why not.
+        // For a list that was named on the command line, the daemon itself explains a refusal.
         let Some(name) = list.filter(|_| allow || self.asked.list.is_none()) else { return true };
         let usual = if allow { MANUAL_ALLOW_LIST } else { MANUAL_LIST };
         match self.lists.get(name.as_str()) {
@@ -232,7 +235,7 @@ impl Sifting {
                 *self.left.configured.entry(name.to_string()).or_default() += 1;
             }
             None if !name.is_reserved() || name.as_str() == usual => {
-                // From now on it is there, and does one of both.
+                // From now on the list exists, and either blocks or allows.
                 self.lists.insert(name.to_string(), (true, allow));
                 return true;
             }
@@ -243,14 +246,14 @@ impl Sifting {
         false
     }
 
-    /// What was left out, and what was collected for a configuration.
+    /// The counts of entries that were left out, and the entries collected for a configuration.
     pub fn finish(self) -> (Left, Inline) {
         (self.left, self.inline)
     }
 }
 
 impl Left {
-    /// What is as it should be, and yet worth telling.
+    /// Remarks that are no errors.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         notes.extend((self.over > 0).then(|| format!("{} left out: their time is over", entries(self.over))));
@@ -267,15 +270,15 @@ impl Left {
         notes
     }
 
-    /// Why the blocks of this input must not be imported: entries that allow were left out. The guard of the machine that
-    /// exported is not missed.
+    /// Why the blocks of this input must not be imported: entries that allow were left out. Entries of the
+    /// exporting machine's guard are not needed here.
     pub fn missing_allows(&self) -> Option<Explanation> {
         let mut missing =
             self.refused.iter().filter(|(refused, _)| refused.allow && refused.because != Because::Guard);
         missing.next().map(|(refused, count)| refused.explain_missing(*count))
     }
 
-    /// What was asked for and not done.
+    /// The errors for requested entries that were not imported.
     pub fn faults(&self) -> Vec<Explanation> {
         let mut faults: Vec<_> =
             self.refused.iter().map(|(refused, count)| refused.explain(*count)).collect();
@@ -302,7 +305,8 @@ impl Refused {
         Self { list: list.to_owned(), allow, because }
     }
 
-    /// With what puts them in force all the same: `--list` of an import is for what blocks.
+    /// Explains a refusal, with the command that imports the entries anyway. `--list` of an import only
+    /// concerns entries that block.
     fn explain(&self, count: u64) -> Explanation {
         let Self { list, allow, because } = self;
         let (does, opposite) = if *allow { ("allow", "blocks") } else { ("block", "allows") };
@@ -340,7 +344,7 @@ impl Refused {
     }
 }
 
-/// Do `block:` or `allow:` of a configuration fill that list?
+/// Returns whether `block:` or `allow:` of a configuration fills that list.
 fn is_inline(list: &ListName, allow: bool) -> bool {
     list.as_str() == if allow { CONFIG_ALLOW_LIST } else { CONFIG_LIST }
 }
@@ -460,7 +464,7 @@ mod tests {
         }
     }
 
-    /// FAULTS W3-O12.
+    /// FAULTS W3-O12: an export of a machine with `block:` and `allow:` could not be restored on a fresh one.
     #[test]
     fn inline_entries_go_where_they_are_asked() {
         let allowed = Item { allow: true, ..item("192.0.2.2", "config-allow") };

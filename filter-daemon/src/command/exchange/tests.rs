@@ -1,11 +1,11 @@
-//! What other programs write, and what nobody meant to be read.
+//! Tests imports of the output of other programs, and of inputs that are not lists.
 
 use super::format::Format;
 use super::reading::{Reading, Unreadable};
 use super::sets::{SetAction, SetChoice, SetPlan};
 use crate::source::special;
 
-/// `list target left note` of each entry, a fault as such.
+/// Returns `list target left note` of each entry, and the text of each fault.
 fn read(text: &str) -> Vec<String> {
     let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
     reading.choose(&SetChoice::default()).expect("nothing is asked for");
@@ -63,7 +63,7 @@ fn what_ipset_saves_is_read() {
     assert_eq!(read[5..], ["x allows 192.0.2.4 None None"]);
 }
 
-/// What happens to each set, and the entries that are imported.
+/// Returns what happens to each set, and the entries that are imported.
 fn chosen(text: &str, choice: &SetChoice) -> (Vec<String>, Vec<String>) {
     let mut reading = Reading::begin(text.as_bytes(), None).expect("it is recognised");
     let plans = reading.choose(choice).expect("the sets are there");
@@ -163,7 +163,7 @@ fn nft_rules_decide_what_a_set_is_for() {
         (vec![rule("==", "drop").replace("\"drop\"", "\"log\"")], other),
         (vec![rule("==", "drop").replace("@s", "@t")], unused),
     ] {
-        // nft writes sets before rules; whoever edits may not.
+        // nft writes sets before rules. A user who edits the output may reorder them.
         for order in [0, rules.len()] {
             let mut all = rules.clone();
             all.insert(order, set.to_owned());
@@ -173,7 +173,7 @@ fn nft_rules_decide_what_a_set_is_for() {
     }
 }
 
-/// FAULTS W3-O5: concatenations were passed over in silence.
+/// FAULTS W3-O5: concatenations were skipped silently.
 #[test]
 fn concatenations_and_maps_of_nft_are_named() {
     let text = r#"{"nftables": [
@@ -256,7 +256,7 @@ fn a_set_of_ipset_with_a_netmask_brings_the_networks_that_it_matches() {
     assert_eq!(told, ["a 192.0.2.0/24 None Some(\"of \")"]);
 }
 
-/// As scripts write it, and as ipset did before its commands had names.
+/// The forms that scripts use, and those of ipset before its commands had names.
 #[test]
 fn a_script_of_ipset_that_does_not_mind_what_is_there_is_read() {
     let told =
@@ -411,7 +411,7 @@ fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
     assert_eq!(fault(1, "{\"entries\":2}\n").as_deref(), Some(fewer));
 }
 
-/// An outsider found these: each blocked somebody who was not to be blocked.
+/// Inputs found by a tester outside the project. Each blocked an address that was not to be blocked.
 #[test]
 fn outsiders_ipset_inputs_block_nobody_unasked() {
     let set = "create a hash:net\nadd a 192.0.2.0/28\n";

@@ -1,4 +1,4 @@
-//! `filterd lists`: every list, how long it is, and what is dropped for it.
+//! `filterd lists`: shows every list with its number of entries and of dropped packets.
 
 pub mod refresh;
 
@@ -25,7 +25,7 @@ pub struct Lists {
     pub verb: Option<ListsVerb>,
 }
 
-// What else can be done about lists. (As a doc comment this would become the help of `lists`.)
+// The further verbs of `lists`. (As a doc comment this would become the help of `lists`.)
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum ListsVerb {
@@ -51,7 +51,7 @@ impl Show {
     }
 }
 
-/// Every list.
+/// Requests the state of every list.
 pub fn ask(socket: &Endpoint) -> Result<Reply, ClientError> {
     Client::connect(socket)?.call(&wire::Lists {})
 }
@@ -70,7 +70,7 @@ fn render(lists: &Reply, clock: &Clock) -> String {
 
 fn row(list: &List, clock: &Clock) -> [String; 7] {
     let kind = if list.allows { format!("{}, allows", list.kind) } else { list.kind.clone() };
-    // What is shared with nobody needs no figure.
+    // Zero shared entries are not shown.
     let shared = if list.shared == 0 { String::new() } else { count(list.shared) };
     let hits = match &list.hits {
         Some(hits) => count(hits.all()),
@@ -82,7 +82,7 @@ fn row(list: &List, clock: &Clock) -> [String; 7] {
     [list.name.clone(), kind, count(list.entries), shared, hits, rate, age]
 }
 
-/// What else is to be told of a list, and what to do.
+/// Remarks about a list: its faults with their remedies, and other facts.
 fn remarks(list: &List, clock: &Clock) -> String {
     let not_fetched = list.fetching.as_ref().and_then(|fetching| fetching.failed.as_ref());
     let fault =
@@ -103,20 +103,20 @@ fn remarks(list: &List, clock: &Clock) -> String {
     fault.into_iter().chain(others).chain(examples).chain(origin).collect()
 }
 
-/// What is wrong with a list, and what to do.
+/// Formats a fault of a list, with its remedy below.
 fn told(fault: &Trouble, clock: &Clock) -> String {
     let mut lines = fault.told.lines();
     let first = format!("{} ({})\n", lines.next().unwrap_or_default(), clock.since(fault.since));
     first + &lines.map(|line| format!("    {line}\n")).collect::<String>()
 }
 
-/// How long a list is beside what it was.
+/// Compares the number of entries with the highest recent number.
 fn trend(entries: u64, largest: u64) -> String {
     let entries = counted_as(entries, ["entry", "entries"]);
     format!("{entries}, {} at most within the last 7 days", count(largest))
 }
 
-/// When it was fetched, and will be.
+/// Describes when the list was fetched, and when it is fetched next.
 fn fetched(fetching: &Fetching, clock: &Clock) -> String {
     let before = match (fetching.fetched, fetching.checked) {
         (None, _) => "not fetched yet".to_owned(),

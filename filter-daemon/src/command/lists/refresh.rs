@@ -1,4 +1,4 @@
-//! `filterd lists refresh`: lists are fetched now, and read.
+//! `filterd lists refresh`: makes the daemon fetch and read lists now.
 
 use clap::Args;
 
@@ -25,7 +25,7 @@ pub struct Refresh {
     lists: Vec<String>,
 }
 
-/// What whoever watches is told.
+/// Shown on a terminal while the command waits.
 const WAITS: &str = "waiting for the servers of these lists (Ctrl-C ends the waiting, not the fetching)";
 
 impl Refresh {
@@ -80,7 +80,7 @@ fn line(Refreshed { list, outcome, entries, url, transfer, .. }: &Refreshed) -> 
     format!("{list}: {outcome}, {}{from}{sent}", counted_as(*entries, ["entry", "entries"]))
 }
 
-/// A server that says that nothing has changed sends nothing.
+/// Describes a transfer. A server that reports no change sends no content.
 fn sent(Transfer { status, bytes, milliseconds }: &Transfer) -> String {
     let what = if *status == 304 { "nothing new".to_owned() } else { counted(*bytes, "byte") };
     format!(": {what} in {}.{} s ({status})", count(milliseconds / 1000), milliseconds % 1000 / 100)

@@ -1,5 +1,5 @@
-//! Where a command reads and speaks, and to whom: people, programs or nobody. Whatever people are shown passes here,
-//! and so nothing foreign does anything to their terminal.
+//! The input and output of a command, and its reader: a user, a program, or none. All text for users passes
+//! here and is sanitized, so that foreign content cannot control their terminal.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Stdin, Write};
@@ -14,23 +14,23 @@ use crate::text::{Explanation, printable};
 
 /// The terminal or the pipes of a command.
 pub struct Console<'a> {
-    /// A program reads.
+    /// The output is JSON, for a program.
     pub json: bool,
-    /// Nobody reads; only errors are told.
+    /// Only errors are printed.
     pub quiet: bool,
-    /// Somebody types the input.
+    /// The input is typed on a terminal.
     pub input_is_terminal: bool,
-    /// How long the input is, if it is a file.
+    /// The input's length, if it is a file.
     pub input_length: Option<u64>,
-    /// Somebody watches.
+    /// A progress bar may be shown.
     pub progress: bool,
-    /// Reads the time, here and now.
+    /// Reads the time in the local time zone.
     pub clock: &'a dyn Fn() -> Clock,
-    /// Standard input.
+    /// Reads the standard input.
     pub input: &'a mut (dyn Read + 'a),
-    /// Standard output.
+    /// Writes the standard output.
     pub out: &'a mut (dyn Write + 'a),
-    /// Standard error.
+    /// Writes the standard error.
     pub err: &'a mut (dyn Write + 'a),
 }
 
@@ -43,7 +43,7 @@ impl Console<'_> {
         (self.clock)()
     }
 
-    /// The answer: as JSON to programs, as text to people.
+    /// Writes the answer: as JSON for programs, as text for users.
     pub fn answer<T: Serialize>(&mut self, reply: &T, text: impl FnOnce(&T) -> String) -> io::Result<()> {
         if self.quiet {
             return Ok(());
@@ -55,21 +55,21 @@ impl Console<'_> {
         if text.is_empty() { Ok(()) } else { writeln!(self.out, "{}", printable::lines(text.trim_end())) }
     }
 
-    /// What people should know beside the answer.
+    /// Prints additional information for users.
     pub fn note(&mut self, text: &str) {
         if !self.quiet && !self.json {
             self.tell(text);
         }
     }
 
-    /// What went wrong: people are told on standard error.
+    /// Prints an error for users on standard error.
     pub fn complain(&mut self, fault: &Explanation) {
         if !self.json {
             self.tell(&laid_out(fault));
         }
     }
 
-    /// Why the command did not do what it was asked, programs are told on standard output, and only there.
+    /// Reports why the command failed. Programs find the error on standard output, and only there.
     pub fn fail(&mut self, failure: &Failure) -> io::Result<()> {
         if self.json {
             return json_line(failure).and_then(|line| self.out.write_all(&line));
@@ -78,21 +78,21 @@ impl Console<'_> {
         Ok(())
     }
 
-    /// Sends out what is still held back.
+    /// Writes all buffered output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Behind what was answered already, also where both go to the same place.
+    /// Prints after the buffered answer, even if both go to the same place.
     fn tell(&mut self, text: &str) {
-        // Whoever answers next meets the same error, and tells it.
+        // The next answer meets the same error, and reports it.
         let _ = self.out.flush();
-        // If even standard error is gone, the exit code is all that is left.
+        // If even standard error fails, only the exit code is left.
         let _ = writeln!(self.err, "{}", printable::lines(text.trim_end()));
     }
 }
 
-/// What programs read: one object on one line, which says first of which version it is.
+/// The form that programs read: one object on one line, with its version first.
 fn json_line(reply: &impl Serialize) -> io::Result<Vec<u8>> {
     let written = serde_json::to_vec(reply)?;
     let mut line = Vec::with_capacity(written.len() + 16);
@@ -107,22 +107,23 @@ fn json_line(reply: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The same on standard output, for whoever has no console.
+/// Writes JSON to standard output without a console.
 pub fn print_json(reply: &impl Serialize) {
-    // If even standard output is gone, the exit code is all that is left.
+    // If even standard output fails, only the exit code is left.
     let _ = write_json(reply);
 }
 
-/// The same, for whoever has nothing else to say than this.
+/// Writes JSON to standard output, for callers that have nothing else to print.
 pub fn write_json(reply: &impl Serialize) -> io::Result<()> {
     json_line(reply).and_then(|line| io::stdout().write_all(&line))
 }
 
-/// With what it ends that this has been written on standard output, without a console: as any command with one does.
+/// The exit code after writing to standard output without a console; the same as for a command that has
+/// one.
 pub fn ended(written: io::Result<()>) -> Exit {
     match written.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            // If even standard error is gone, the exit code is all that is left.
+            // If even standard error fails, only the exit code is left.
             let _ = writeln!(io::stderr(), "filterd: cannot write the answer: {error}");
             Exit::Partly
         }
@@ -135,7 +136,7 @@ pub fn laid_out(fault: &Explanation) -> String {
     format!("filterd: {}", fault.lines().map(printable::line).collect::<Vec<_>>().join(INDENT))
 }
 
-/// How long standard input is, if it is a file.
+/// The length of standard input, if it is a file.
 pub fn length_of(input: &Stdin) -> Option<u64> {
     let file = File::from(input.as_fd().try_clone_to_owned().ok()?);
     file.metadata().ok().filter(|file| file.is_file()).map(|file| file.len())

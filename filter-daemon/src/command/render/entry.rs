@@ -1,13 +1,13 @@
-//! An entry as a line of `filterd list`.
+//! Formats an entry as a line of `filterd list`.
 
 use super::moment::{self, Clock};
 use crate::config::ListName;
 use crate::control::wire::Entry;
 
-/// Where the name of a list is looked up.
+/// Tells the user where to find the names of lists.
 pub const ALL_LISTS: &str = "`filterd status` names all lists";
 
-/// The target, and as a comment what is known of it.
+/// Formats the target, followed by the details of its entry as a comment.
 pub fn line(entry: &Entry, clock: &Clock) -> String {
     let Entry { target, list, until, note, ports, .. } = entry;
     let (since, until) = (clock.of(entry), clock.until(*until));
@@ -16,7 +16,7 @@ pub fn line(entry: &Entry, clock: &Clock) -> String {
     format!("{target:<20} # {list}, {since}, {until}{ports}{note}")
 }
 
-/// Is this line of a file one that `filterd list` wrote?
+/// Returns whether `filterd list` wrote this line.
 pub fn is_line(line: &[u8]) -> bool {
     let Some(comment) = line.iter().position(|byte| *byte == b'#') else { return false };
     let comment = String::from_utf8_lossy(&line[comment..]);

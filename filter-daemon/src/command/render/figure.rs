@@ -1,6 +1,6 @@
-//! Numbers as people read them at three in the morning.
+//! Formats numbers so that they are quick to read.
 
-/// `1,234,567`.
+/// Formats a number like `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,17 +13,17 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
-/// `1 target`, `2 targets`.
+/// Formats a number with its noun, like `1 target` or `2 targets`.
 pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// `1 entry`, `2 entries`: one, and several.
+/// Formats a number with a noun that has an irregular plural, like `2 entries`.
 pub fn counted_as(number: u64, [one, several]: [&str; 2]) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { several })
 }
 
-/// `2.0 MiB`.
+/// Formats a size like `2.0 MiB`.
 pub fn bytes(number: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     if number < 1024 {
@@ -39,7 +39,8 @@ pub fn bytes(number: u64) -> String {
     format!("{size:.1} {}", units[unit])
 }
 
-/// Rows under each other, every column but the last as wide as its widest cell; numbers to the right.
+/// Formats rows as a table. Every column but the last is as wide as its widest cell, and numbers are
+/// aligned to the right.
 pub fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<_> = (0..COLUMNS).map(width).collect();
@@ -55,8 +56,8 @@ pub fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     text
 }
 
-/// Rows under each other below their heads, every column as wide as its widest cell; those of `figures` stand to the right. A
-/// column in which no row has anything is left out.
+/// Formats rows below their heads. Every column is as wide as its widest cell, and those of `figures` are
+/// aligned to the right. A column that is empty in every row is left out.
 pub fn headed<const COLUMNS: usize>(
     heads: [&str; COLUMNS],
     figures: [bool; COLUMNS],

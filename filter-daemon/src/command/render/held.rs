@@ -1,4 +1,4 @@
-//! What keeps a removed target blocked, as a whole or in part, and the commands that unblock it.
+//! Explains what still blocks a removed target, wholly or in part, and lists the commands that unblock it.
 
 use std::collections::BTreeSet;
 
@@ -9,36 +9,36 @@ use crate::control::wire::entry::{HOST, LIVE};
 use crate::control::wire::reload::then_reload;
 use crate::control::wire::{Changed, Held, HeldBy, MOST_WITHIN};
 
-/// More targets that stay blocked than this are counted, not told.
+/// Further targets that stay blocked are counted, but not shown.
 const MOST_TOLD: usize = 10;
 
-/// A hundred may be widened to the same prefix.
+/// At most this many entries are named, because a hundred may be widened to one prefix.
 const MOST_NAMED: usize = 10;
 
-/// More targets than this make a command that nobody reads.
+/// The maximum number of targets in a suggested command, so that it stays readable.
 const MOST_IN_A_COMMAND: usize = 5;
 
-/// What is said of what is held, and which commands help.
+/// The wording for targets that are still held, and the commands that help.
 pub struct Words {
-    /// What it still is.
+    /// The state that the target is still in.
     state: &'static str,
     remove: &'static str,
     list: &'static str,
-    /// What the command does that lets go of everything.
+    /// The effect of a command that removes all entries of the target.
     frees: &'static str,
-    /// What takes what was changed in the configuration.
+    /// How a change of the configuration is applied.
     then_reload: &'static str,
 }
 
 impl Words {
-    /// Of what allows.
+    /// The wording for lists that allow.
     pub fn allowed(changed: &Changed) -> Self {
         let then_reload = then_reload(changed.on_trial_until.is_some());
         let (remove, list) = ("allow remove", "allow list");
         Self { state: "allowed", remove, list, frees: "removes all of it", then_reload }
     }
 
-    /// Of what blocks; nothing is blocked where nothing is dropped.
+    /// The wording for lists that block. If nothing is dropped, nothing is blocked either.
     pub fn blocked(changed: &Changed) -> Self {
         let state = if changed.idle.is_none() { "blocked" } else { "listed" };
         let then_reload = then_reload(changed.on_trial_until.is_some());
@@ -46,7 +46,8 @@ impl Words {
     }
 }
 
-/// Each target with the entries that hold it, one a line, and below them how to unblock it.
+/// Lists each target with the entries that hold it, one a line, and below them the commands that unblock
+/// it.
 pub fn told(all: &[Held], words: &Words) -> String {
     let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, words)).collect();
     if all.len() > MOST_TOLD {
@@ -57,11 +58,11 @@ pub fn told(all: &[Held], words: &Words) -> String {
 }
 
 fn one(held: &Held, words: &Words) -> Vec<String> {
-    // What is allowed is not blocked, whatever holds it and on which ports.
+    // An allowed target is not blocked, even if entries hold it on some ports.
     let (state, allowed) = if held.allowed { ("listed", ", and allowed") } else { (words.state, "") };
     let (narrower, holders): (Vec<_>, Vec<_>) = held.by.iter().partition(|by| is_within(by, held));
     let ports: Option<BTreeSet<&str>> = holders.iter().map(|by| by.ports.as_deref()).collect();
-    // Together they may leave nothing open.
+    // Several entries together may leave no port open.
     let ports = ports.filter(|_| !held.ports.is_empty());
     let ports: Vec<_> = ports.unwrap_or_default().into_iter().collect();
     let named = |all: &[&HeldBy], is_told: bool| {
@@ -70,7 +71,7 @@ fn one(held: &Held, words: &Words) -> Vec<String> {
         if all.len() > MOST_NAMED { format!("{named}, and more") } else { named }
     };
     let holders = match &held.by[..] {
-        // An older daemon tells only the names of the lists.
+        // An older daemon reports only the names of the lists.
         [] => held.lists.iter().map(|name| format!("list `{name}`")).collect::<Vec<_>>().join(", "),
         _ => named(&holders, ports.len() == 1),
     };
@@ -95,7 +96,7 @@ fn number(within: u64) -> String {
     if within < MOST_WITHIN { number } else { format!("{number} or more") }
 }
 
-/// An entry, and on which ports it blocks where that is not told for all of them.
+/// An entry, with the ports on which it blocks unless they are shown for all entries.
 fn entry(by: &HeldBy, held: &Held, is_told: bool) -> String {
     let ports = by.ports.as_ref().filter(|_| !is_told).map(|ports| format!(" {ports}")).unwrap_or_default();
     let other = match &by.blocks {
@@ -107,7 +108,7 @@ fn entry(by: &HeldBy, held: &Held, is_told: bool) -> String {
     format!("{other}list `{}`{ports}", by.list)
 }
 
-/// Does this entry block only a part of what is held?
+/// Returns whether this entry blocks only a part of the held target.
 fn is_within(by: &HeldBy, held: &Held) -> bool {
     let blocks = by.blocks.as_ref().unwrap_or(&by.target);
     let covers = |wide: Target, narrow: Target| wide != narrow && wide.covers(&narrow);
@@ -118,7 +119,7 @@ fn is_all_named(held: &Held) -> bool {
     held.by.iter().filter(|by| is_within(by, held)).count() as u64 == held.within
 }
 
-/// How to unblock what is held, one way a line.
+/// The ways to unblock the held targets, one a line.
 fn remedies(all: &[Held], words: &Words) -> Vec<String> {
     let Words { remove, list, frees, .. } = words;
     let live = |is_part: bool| -> BTreeSet<&str> {
@@ -155,7 +156,7 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
     let is_guarded = all.iter().flat_map(|held| &held.by).any(|by| by.origin == HOST);
     lines
         .extend(is_guarded.then(|| "the guard's list is filterd's own: nothing overrides it, but `filterd add` blocks servers of lists".to_owned()));
-    // An older daemon tells only the names of the lists.
+    // An older daemon reports only the names of the lists.
     let unnamed = all.iter().find(|held| held.by.is_empty());
     lines.extend(unnamed.map(|held| format!("`filterd test {}` names the entries", held.target)));
     lines
@@ -171,7 +172,7 @@ fn in_the_configuration(all: &[Held], then_reload: &str) -> Option<String> {
     (!all.is_empty()).then(change)
 }
 
-/// The entries that hold it, each with whether it blocks only a part.
+/// The entries that hold a target, each with whether it blocks only a part.
 fn parts(held: &Held) -> impl Iterator<Item = (&HeldBy, bool)> {
     held.by.iter().map(|by| (by, is_within(by, held)))
 }

@@ -1,10 +1,10 @@
-//! How many packets were counted for lists.
+//! Describes how many packets were counted for lists.
 
 use super::figure::{count, counted};
 use super::moment::Clock;
 use crate::control::wire::Hits;
 
-/// How packets are counted for lists, and what no list has for itself.
+/// Describes how packets are counted for lists, and counts that belong to no single list.
 pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, clock: &Clock) -> String {
     let Some(since) = since else {
         return "Packets are not counted for lists: `counters: total` in the configuration\n".to_owned();
@@ -20,7 +20,7 @@ pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, 
     text.trim_end_matches('.').to_owned() + "\n"
 }
 
-/// How many a second, to a tenth where they are few.
+/// Formats a rate per second, with one decimal if it is small.
 pub fn rate(a_second: f64) -> String {
     if a_second < 100.0 { format!("{a_second:.1}") } else { count(a_second.round() as u64) }
 }

@@ -1,4 +1,4 @@
-//! How answers look: numbers, times, and the terminal or pipes that they go to.
+//! Formats answers: numbers, times, entries, and the terminal or pipes that they go to.
 
 pub mod console;
 pub mod entry;

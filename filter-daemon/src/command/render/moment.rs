@@ -1,4 +1,4 @@
-//! Points in time as people think of them: how long ago, how soon, and what the clock on the wall says then.
+//! Formats points in time for users: how long ago, how soon, and the time of day.
 
 use std::cell::OnceCell;
 use std::time::Duration;
@@ -10,29 +10,29 @@ use jiff::tz::TimeZone;
 use crate::clock;
 use crate::control::wire::Entry;
 
-/// Now and here.
+/// The current time in the local time zone.
 pub struct Clock {
     now: u64,
-    /// The second that begins next. Ends are full seconds, so what is left is counted from there: of what was just asked for
-    /// 10 s that is 10 s.
+    /// The second that begins next. Ends are full seconds, so the remaining time is counted from there. An
+    /// entry just added for 10 s therefore shows 10 s.
     next: u64,
     /// Looked up when it is first needed.
     zone: OnceCell<TimeZone>,
 }
 
-/// A moment this near is told to the second.
+/// Seconds within which a moment is shown with seconds.
 const NEAR: u64 = 600;
 
-/// Units of time, longest first, in seconds.
+/// Units of time with their seconds, longest first.
 const UNITS: [(u64, &str); 4] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")];
 
-/// How a line begins that tells since when somebody blocks a target.
+/// The beginning of the phrase that says since when a target is blocked.
 pub const SINCE: &str = "since ";
-/// The same where an older filterd told what is read again at every start.
+/// The same phrase of an older filterd, for lists that are read again at every start.
 pub const READ: &str = "read ";
-/// An entry without an end.
+/// The phrase for an entry that does not expire.
 pub const PERMANENT: &str = "permanent";
-/// How the end of another begins.
+/// The beginning of the phrase for an entry that expires.
 pub const EXPIRES: &str = "expires ";
 
 impl Clock {
@@ -47,18 +47,18 @@ impl Clock {
         self.zone.get_or_init(local_zone)
     }
 
-    /// `since 2 h ago`; `since 2 h ago or before`.
+    /// Formats `since 2 h ago`, or `since 2 h ago or before`.
     pub fn of(&self, entry: &Entry) -> String {
         let since = self.since(entry.since);
         if entry.or_before { format!("{since} or before") } else { since }
     }
 
-    /// `since 2 h ago`.
+    /// Formats `since 2 h ago`.
     pub fn since(&self, then: u64) -> String {
         format!("{SINCE}{}", self.ago(then))
     }
 
-    /// `2 h ago`.
+    /// Formats `2 h ago`.
     pub fn ago(&self, then: u64) -> String {
         match self.now.saturating_sub(then) {
             0 => "just now".to_owned(),
@@ -66,7 +66,7 @@ impl Clock {
         }
     }
 
-    /// `expires 21:40 (in 12 min)`, `permanent`.
+    /// Formats `expires 21:40 (in 12 min)` or `permanent`.
     pub fn until(&self, then: Option<u64>) -> String {
         match then {
             None => PERMANENT.to_owned(),
@@ -74,7 +74,7 @@ impl Clock {
         }
     }
 
-    /// `21:40 (in 12 min)`.
+    /// Formats `21:40 (in 12 min)`.
     pub fn at(&self, then: u64) -> String {
         match then.saturating_sub(self.next) {
             0 => "now".to_owned(),
@@ -82,12 +82,12 @@ impl Clock {
         }
     }
 
-    /// Is it so long ago that it is worth a word?
+    /// Returns whether this is long enough ago to be mentioned.
     pub fn is_long_ago(&self, then: u64) -> bool {
         self.now.saturating_sub(then) >= NEAR
     }
 
-    /// How long it is since then.
+    /// How much time has passed since then.
     pub fn elapsed(&self, then: u64) -> String {
         length(self.now.saturating_sub(then))
     }
@@ -108,14 +108,15 @@ impl Clock {
     }
 }
 
-/// The system's zone. To learn its name, which nobody asks for here, the library walks the whole database of
-/// zones, which takes as long as the rest of a command: so the file itself is asked first.
+/// Returns the system's time zone. The library walks the whole zone database to find the zone's name, which
+/// is not needed here and takes as long as the rest of a command. The zone file is therefore read first.
 fn local_zone() -> TimeZone {
     let file = if env::var_os("TZ").is_none() { fs::read("/etc/localtime").ok() } else { None };
     file.and_then(|data| TimeZone::tzif("local", &data).ok()).unwrap_or_else(TimeZone::system)
 }
 
-/// `12 s`, `1 h 50 min`, `12 d`: the longest unit, and the next one if it says something.
+/// Formats a duration like `12 s`, `1 h 50 min` or `12 d`: the longest unit, and the next one unless it is
+/// zero.
 pub fn length(seconds: u64) -> String {
     let Some(first) = UNITS.iter().position(|(unit, _)| seconds >= *unit) else { return "0 s".to_owned() };
     let (unit, name) = UNITS[first];
@@ -129,7 +130,7 @@ pub fn length(seconds: u64) -> String {
 
 #[cfg(test)]
 impl Clock {
-    /// A clock that stands.
+    /// A clock that always shows the same time.
     pub fn standing(now: u64) -> Self {
         Self { now, next: now, zone: TimeZone::UTC.into() }
     }
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
     use crate::text::quantity;
 
-    /// 2026-11-21 21:28:00 UTC.
+    /// NOW is 2026-11-21 21:28:00 UTC.
     const NOW: u64 = 1_795_296_480;
 
     #[test]
@@ -159,7 +160,7 @@ mod tests {
         ];
         for (seconds, text) in lengths {
             assert_eq!(length(seconds), text);
-            // What is written here is understood where a time is asked for, to the unit.
+            // A duration written here is understood as an argument, to the unit.
             let back = quantity::duration(text).unwrap().as_secs();
             assert!(back <= seconds && length(back) == text, "{text}");
         }
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_told_as_it_was_asked_for() {
-        // Begun within a second, and over with the first full one behind it.
+        // Begun within a second, and ended by the first full second after it.
         let clock = Clock { next: NOW + 1, ..Clock::standing(NOW) };
         assert_eq!(clock.until(Some(NOW + 11)), "expires 21:28:11 (in 10 s)");
         assert_eq!(clock.at(NOW + 61), "21:29:01 (in 1 min)");

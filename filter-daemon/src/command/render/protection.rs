@@ -1,4 +1,4 @@
-//! Is protection what the configuration says? In one sentence, which `status`, `top` and the page begin with.
+//! Says in one sentence whether protection is as configured. `status`, `top` and the page begin with it.
 
 use super::figure::counted;
 use super::moment::Clock;
@@ -6,35 +6,35 @@ use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::status::{Interface, NOT_FILTERED, Paused, is_protected};
 use crate::control::wire::{About, Fault};
 
-/// What it depends on.
+/// The facts that the sentence depends on.
 pub struct Protection<'a> {
     pub interfaces: &'a [Interface],
-    /// How many targets are blocked.
+    /// The number of blocked targets.
     pub targets: u64,
     pub faults: &'a [Fault],
     pub enforce: bool,
     pub paused: Option<&'a Paused>,
 }
 
-/// How it stands, for whoever has colours.
+/// The state of protection, as a level for colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// As configured, and listed packets are dropped.
     Well,
-    /// As configured, and none is dropped; or something beside protection is not as it should be.
+    /// As configured, but none is dropped; or there is a fault that does not concern protection.
     Noteworthy,
     /// Packets may pass that should be dropped.
     Bad,
 }
 
 impl<'a> Protection<'a> {
-    /// As a picture of everything tells it.
+    /// Takes the facts from a snapshot.
     pub fn of(picture: &'a Snapshot) -> Self {
         let told_by_lists =
             || picture.lists.iter().filter(|list| !list.allows).map(|list| list.entries).sum();
         Self {
             interfaces: &picture.interfaces,
-            // A daemon from before tells only how many each list has.
+            // An earlier daemon reports only the number of entries of each list.
             targets: picture.targets.unwrap_or_else(told_by_lists),
             faults: &picture.faults,
             enforce: picture.enforce,
@@ -44,7 +44,7 @@ impl<'a> Protection<'a> {
 }
 
 impl Protection<'_> {
-    /// In one sentence.
+    /// Describes protection in one sentence.
     pub fn told(&self, clock: &Clock) -> String {
         let filtered = self.interfaces.iter().filter(|one| one.mode != NOT_FILTERED);
         let names: Vec<_> = filtered.map(|one| one.name.as_str()).collect();
@@ -58,14 +58,14 @@ impl Protection<'_> {
         };
         let whence = format!("packets from {} on {}", counted(self.targets, "target"), names.join(", "));
         match self.paused {
-            // That is a fault itself, and told as one.
+            // A pause is itself reported as a fault, which `bad` counts.
             Some(paused) if self.enforce && self.bad() <= 1 => {
                 format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
             }
             _ if self.bad() > 0 => format!(
                 "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
             ),
-            // A list that never came may be all there is.
+            // A list that never loaded may be the only one.
             _ if self.is_other_than_written() && self.targets == 0 => {
                 format!("NOTHING IS BLOCKED on {}: what is not as configured is told below", names.join(", "))
             }
@@ -82,13 +82,14 @@ impl Protection<'_> {
         }
     }
 
-    /// Is a list, or the configuration, in force otherwise than it is written? Nothing may be in force of it at all.
+    /// Returns whether a list or the configuration is in force in another form than written. Possibly
+    /// nothing of it is in force.
     fn is_other_than_written(&self) -> bool {
         let is_so = |fault: &Fault| matches!(fault.about, About::Lists | About::Configuration);
         self.faults.iter().any(is_so)
     }
 
-    /// The same at a glance.
+    /// The level that colours show.
     pub fn standing(&self) -> Standing {
         if !is_protected(self.interfaces, self.faults, self.enforce && self.paused.is_some()) {
             Standing::Bad
@@ -99,7 +100,7 @@ impl Protection<'_> {
         }
     }
 
-    /// How many things there are because of which packets may pass.
+    /// The number of faults because of which packets may pass.
     fn bad(&self) -> usize {
         self.faults.iter().filter(|fault| fault.about == About::Protection).count()
     }

@@ -1,8 +1,8 @@
-//! What is remarkable about a list that is as its file says.
+//! Describes remarkable facts about a list that is as its file says.
 
 use super::figure::{count, counted};
 
-/// What of its file is not on the list, as far as there is anything to tell.
+/// Describes the lines of the file that are not on the list.
 pub fn of(rejected: u64, special: u64, expired: u64) -> Vec<String> {
     let expired = (expired > 0).then(|| format!("{} expired", count(expired)));
     let rejected = match rejected {

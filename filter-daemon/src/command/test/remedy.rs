@@ -1,5 +1,5 @@
-//! What would have to be done that a target passes: the commands for what commands have added, and what to take out of where
-//! for what the configuration names.
+//! Finds out how a target could pass: the commands that remove entries added by commands, and the places
+//! from which to remove those of the configuration.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::control::wire::entry::LIVE;
 use crate::control::wire::reload::then_reload;
 use crate::control::wire::test::Tested;
 
-/// More targets than this make a command that nobody reads.
+/// The maximum number of targets in a suggested command, so that it stays readable.
 const MOST_IN_A_COMMAND: usize = 20;
 
-/// All of it, one a line: first what changes least, then what ends all that blocks it, which together unblock it. While a
-/// reload is on trial, no other is taken.
+/// All remedies, one a line. The one that changes least comes first. The others then end all that blocks
+/// the target, and together they unblock it. While a reload is on trial, no other reload is accepted.
 pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
     if one.because.is_empty() && one.within.is_empty() {
         return Vec::new();
@@ -49,14 +49,15 @@ pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
     lines
 }
 
-/// What is allowed would be dropped again, unless anything else allows it, such as the guard; or a part of it would be.
+/// The remedy for an allowed target: it, or a part of it, would be dropped again, unless another entry such
+/// as the guard's allows it.
 fn allowed(one: &Tested) -> Vec<String> {
     let targets: BTreeSet<_> = one.allowed_by.iter().map(|entry| entry.target.as_str()).collect();
     let what = if one.allowed_within.is_empty() { "it" } else { "the rest of it" };
     again(&one.allowed_by, targets, what).into_iter().collect()
 }
 
-/// Of a prefix: does all of it pass that anything lists, because that is allowed?
+/// Returns whether a prefix passes completely because all listed parts of it are allowed.
 pub fn passes_as_allowed(one: &Tested) -> bool {
     let passes = !one.dropped && !one.partly && one.idle.is_none();
     passes && one.because.is_empty() && !one.allowed_within.is_empty()
@@ -76,10 +77,10 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
     if targets.is_empty() {
         return None;
     }
-    // All of it stands in a list that is long, or was not told to its end.
+    // All of it is in a list that is too long, or that was not reported to its end.
     if (one.more && !one.within.is_empty()) || targets.len() > MOST_IN_A_COMMAND {
         let address = &one.address;
-        // Those that are widened to it lie within it, and are listed there.
+        // Entries that are widened to this prefix lie within it, and are listed there.
         let asked = address.parse().ok();
         let lies_within = |entry: &Entry| {
             asked
@@ -98,7 +99,7 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
         String::new()
     } else {
         let wider = wider.into_iter().collect::<Vec<_>>().join(" and ");
-        // What lies beside the target asked for was not asked for.
+        // Warns that addresses outside the requested target are unblocked too.
         format!(", which unblocks all of {wider} that nothing else blocks")
     };
     Some(format!("`filterd remove {}`{told}", targets.into_iter().collect::<Vec<_>>().join(" ")))
@@ -107,7 +108,7 @@ fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
 fn taken_out(one: &Tested, entry: &Entry, then_reload: &str) -> String {
     let Entry { target, list, .. } = entry;
     let place = match one.files.iter().find(|file| file.list == *list) {
-        // What is fetched others publish.
+        // A fetched list is published by others, so the user cannot edit it.
         Some(file) if file.path.contains("://") => {
             return format!("take list `{list}`, which is fetched, out of the configuration, {then_reload}");
         }
@@ -121,7 +122,7 @@ fn is_wider(entry: &Entry, asked: &str) -> bool {
     beyond(entry, asked).is_some()
 }
 
-/// What else passes once this is removed, if that is more than was asked for.
+/// The wider prefix that also passes once this entry is removed, if there is one.
 fn beyond<'a>(entry: &'a Entry, asked: &str) -> Option<&'a str> {
     let blocks = entry.blocks.as_deref().unwrap_or(&entry.target);
     let (wide, asked): (Target, Target) = (blocks.parse().ok()?, asked.parse().ok()?);

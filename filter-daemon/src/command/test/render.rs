@@ -1,4 +1,4 @@
-//! The answers of `filterd test` as text.
+//! Formats the answers of `filterd test` as text.
 
 use super::remedy;
 use crate::command::render::moment::Clock;
@@ -6,7 +6,7 @@ use crate::control::wire::test::{Expired, Reply, Tested};
 use crate::control::wire::{Entry, Idle};
 use crate::text::printable;
 
-/// One after the other, the verdicts below one another.
+/// Formats all answers, with their verdicts aligned.
 pub fn all(all: &Reply, clock: &Clock) -> String {
     let width = all.tested.iter().map(|one| one.address.len()).max().unwrap_or(0);
     let paused = all.paused_until.map(|until| clock.at(until));
@@ -17,7 +17,7 @@ pub fn all(all: &Reply, clock: &Clock) -> String {
     format!("{verdicts}{but}")
 }
 
-/// Once, below all of them.
+/// Printed once, below all answers.
 const REPLIES_PASS: &str = "but answers to what this host began itself pass (`match: new`)\n";
 
 fn one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> String {
@@ -25,7 +25,7 @@ fn one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> Strin
     let first = match because.len() {
         _ if !one.dropped => String::new(),
         0 if !one.within.is_empty() && one.ports.is_empty() => "by what blocks its parts".to_owned(),
-        // Each entry says on which.
+        // Each entry names its ports.
         _ if !one.ports.is_empty() => one.ports.join(", and "),
         _ => because.next().unwrap_or_default(),
     };
@@ -69,7 +69,7 @@ fn verdict(one: &Tested, paused: Option<&str>) -> String {
     verdict.to_owned()
 }
 
-/// What else there is to know.
+/// Describes further facts about a target.
 fn beside(one: &Tested) -> Vec<String> {
     let names: Vec<_> = one.except.iter().map(|name| printable::on_one_line(name)).collect();
     let except = ((one.dropped || one.partly) && !names.is_empty()).then(|| {
@@ -112,7 +112,7 @@ fn entry(entry: &Entry, clock: &Clock) -> String {
 mod tests {
     use super::*;
 
-    /// 2026-11-21 21:28:00 UTC.
+    /// NOW is 2026-11-21 21:28:00 UTC.
     const NOW: u64 = 1_795_296_480;
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         assert!(
             told(Some(Idle::NotEnforced)).starts_with("192.0.2.1  passes   listed, but `enforce: false`")
         );
-        // A daemon that does not say why.
+        // An older daemon does not report the reason.
         let text = told(None);
         assert!(text.starts_with("192.0.2.1  passes   though listed"), "{text}");
         assert!(

@@ -1,4 +1,4 @@
-//! What a command says and exits with when it is answered.
+//! Tests the output and the exit code of commands for given answers.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A daemon that is a thread with a script, and a command that asks it.
+//! A scripted daemon on a thread, and commands that connect to it.
 
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::control::wire::{self, Message};
 
-/// Listens, answers every request by `answer`, and keeps what was asked. A command may connect twice: it listens until it is
-/// dropped.
+/// Listens, answers every request by `answer`, and records the requests. A command may connect twice, so it
+/// listens until it is dropped.
 pub struct Daemon {
     pub socket: PathBuf,
     thread: Option<JoinHandle<Vec<Message>>>,
@@ -41,7 +41,7 @@ impl Daemon {
                     let request = serde_json::from_str(&line).unwrap();
                     let parts = answer.lock().unwrap()(&request);
                     asked.lock().unwrap().push(request);
-                    // The client may have heard enough.
+                    // The client may have closed the connection already.
                     parts.iter().for_each(|part| drop(writeln!(&stream, "{part}")));
                 }
                 open.fetch_sub(1, Ordering::Relaxed);
@@ -78,7 +78,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Says that every target was changed.
+/// Replies that every target was changed.
 pub fn all_changed(request: &Message) -> Value {
     let named = named(request);
     json!({"parameters": {"named": named, "changed": named, "entered": named, "left": named}})
@@ -101,7 +101,7 @@ struct Line {
     verb: Verb,
 }
 
-/// How a command ended, and what it said.
+/// The exit code and the output of a command.
 pub struct Said {
     pub exit: Exit,
     pub out: String,

@@ -1,4 +1,4 @@
-//! Daemons that are not there, say nothing, or talk nonsense.
+//! Tests daemons that are missing, silent, or reply with invalid messages.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
@@ -13,7 +13,7 @@ use super::scripted::{Daemon, run};
 use crate::control::client::Endpoint;
 use crate::exit::Exit;
 
-/// Takes what it is sent and says nothing, as one that is stopped.
+/// Accepts requests but never replies, like a stopped daemon.
 struct Mute {
     socket: PathBuf,
     _listener: UnixListener,
@@ -70,7 +70,8 @@ fn a_daemon_that_is_at_work_is_waited_for() {
     let socket = place.path().join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let pings = AtomicUsize::new(0);
-    // Far longer than a thread is kept from work on a loaded machine, and yet silent for longer.
+    // Far longer than a thread waits for a processor on a loaded machine. The daemon is silent for longer
+    // still.
     let timeout = Some(Duration::from_secs(1));
     let said = thread::scope(|scope| {
         scope.spawn(|| {

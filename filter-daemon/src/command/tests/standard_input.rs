@@ -1,4 +1,4 @@
-//! Targets on standard input.
+//! Tests targets on standard input.
 
 use serde_json::{Value, json};
 

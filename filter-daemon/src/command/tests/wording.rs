@@ -1,4 +1,5 @@
-//! What commands print, as tables of text: a reply of the daemon goes in, sentences come out. Needs neither root nor a daemon.
+//! Tests the output of commands with tables of text: a reply of the daemon is given, and the printed text is
+//! compared. Needs neither root nor a daemon.
 //!
 //! Each file of `wording` has cases, with a blank line between them:
 //! ```text
@@ -33,7 +34,7 @@ const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/command/tests/wor
 /// The time of a case that names none: 2026-11-21 21:28:00 UTC.
 const NOW: u64 = 1_795_296_480;
 
-/// Marks of the lines that a case is given, and of those that it prints.
+/// Marks of the lines that a case contains as input, and of those that it prints.
 const GIVEN: &str = "#+|@$<";
 const PRINTED: &str = ">!=";
 
@@ -64,7 +65,7 @@ fn tables() -> Vec<PathBuf> {
     tables
 }
 
-/// What a case is given.
+/// The input of a case.
 #[derive(Default)]
 struct Case {
     now: Option<u64>,
@@ -73,7 +74,7 @@ struct Case {
     replies: VecDeque<Value>,
 }
 
-/// The case with what its command prints now.
+/// The case with the present output of its command.
 fn rewritten(case: &str) -> String {
     let home = tempfile::tempdir().unwrap();
     let given: Vec<_> =
@@ -127,7 +128,7 @@ impl Case {
     }
 }
 
-/// The words of a command line. Single quotes hold together what has blanks.
+/// The words of a command line. Single quotes enclose words with blanks.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for (number, part) in line.split('\'').enumerate() {

@@ -1,4 +1,4 @@
-//! Whoever asks the daemon for `top`: a thread of its own, so that a daemon that hangs keeps nobody from leaving.
+//! Asks the daemon for `top`, on a thread of its own, so that the user can leave even if the daemon hangs.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -10,39 +10,39 @@ use crate::control::client::Endpoint;
 use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::text::Explain;
 
-/// What is asked.
+/// A request to the thread.
 #[derive(Debug)]
 enum Question {
     Picture,
-    /// That this command be carried out.
+    /// Run a command of filterd.
     Do(Vec<String>),
 }
 
-/// What came of it.
+/// An answer of the thread.
 #[derive(Debug)]
 pub enum Told {
     Picture(Box<Snapshot>),
-    /// There is none, and why.
+    /// There is no picture, for this reason.
     NoPicture(String),
-    /// What a command said.
+    /// The output of a command.
     Done(String),
 }
 
-/// The other end of that thread.
+/// The connection to the thread.
 pub struct Asking {
     questions: Sender<Question>,
     answers: Receiver<Told>,
-    /// Is a picture on its way?
+    /// Whether a picture has been requested and not yet received.
     is_asked: bool,
 }
 
 impl Asking {
-    /// Begins it.
+    /// Starts the thread that sends requests.
     pub fn of(socket: &Endpoint) -> Self {
         let (questions, asked) = channel();
         let (answer, answers) = channel();
         let socket = socket.clone();
-        // It ends when nobody asks, or nobody listens, any more.
+        // The thread ends when either channel is closed.
         thread::spawn(move || {
             for question in asked {
                 if answer.send(told(&socket, question)).is_err() {
@@ -53,20 +53,20 @@ impl Asking {
         Self { questions, answers, is_asked: false }
     }
 
-    /// A picture is wanted, unless one is on its way.
+    /// Requests a picture, unless one has been requested already.
     pub fn ask_for_a_picture(&mut self) {
         if !self.is_asked {
             self.is_asked = self.questions.send(Question::Picture).is_ok();
         }
     }
 
-    /// This command is to be carried out.
+    /// Requests that a command be run.
     pub fn order(&self, words: Vec<String>) {
-        // Where the thread is gone there is no picture either, and that is told.
+        // If the thread is gone there is no picture either, and the screen shows that.
         let _ = self.questions.send(Question::Do(words));
     }
 
-    /// What was answered meanwhile, if anything.
+    /// The next answer, if one has arrived.
     pub fn answer(&mut self) -> Option<Told> {
         match self.answers.try_recv() {
             Ok(told) => {
@@ -88,7 +88,7 @@ fn told(socket: &Endpoint, question: Question) -> Told {
     }
 }
 
-/// What the command itself says: so nobody is told anything else here than on a command line.
+/// Runs a command and returns its output, so that messages are the same as on a command line.
 fn done(socket: &Endpoint, words: &[String]) -> String {
     let filterd = env::current_exe().unwrap_or_else(|_| "filterd".into());
     let asked = Command::new(filterd)

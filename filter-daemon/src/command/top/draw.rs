@@ -1,4 +1,4 @@
-//! One picture. Whatever comes from elsewhere is harmless text before it is drawn.
+//! Draws one picture. Foreign text is sanitized before it is drawn.
 
 use ratatui::Frame;
 use ratatui::backend::TestBackend;
@@ -20,21 +20,21 @@ use crate::control::wire::snapshot::{Reply as Snapshot, Sampled};
 use crate::control::wire::status::{Interface, NOT_FILTERED};
 use crate::text::printable;
 
-/// The lines of a sparkline with its title.
+/// The number of lines of a sparkline with its title.
 const SPARK: u16 = 4;
 
-/// From so many columns on lists, sources and reasons are seen at once.
+/// From this width on, lists, sources and reasons are shown side by side.
 const WIDE: u16 = 160;
 
-/// Sources that are told where there is no screen.
+/// At most this many sources are printed without a screen.
 const MOST_SOURCES: usize = 10;
 
-/// All of it as text of this width, without the keys.
+/// Returns the picture as text of this width, without the keys.
 pub fn text(state: &State, clock: &Clock, width: u16) -> String {
     as_text(state, clock, Look::PAPER, (width, height(state, clock, width)))
 }
 
-/// On a screen, or paper, of this size.
+/// Returns the picture as text, as on a screen or paper of this size.
 pub fn as_text(state: &State, clock: &Clock, look: Look, (width, height): (u16, u16)) -> String {
     let Ok(mut terminal) = ratatui::Terminal::new(TestBackend::new(width, height));
     let draws = |frame: &mut Frame<'_>| draw(state, clock, look, frame);
@@ -48,14 +48,14 @@ pub fn as_text(state: &State, clock: &Clock, look: Look, (width, height): (u16, 
     lines.join("\n").trim_end().to_owned()
 }
 
-/// So many lines a picture of this width has that leaves nothing out.
+/// The number of lines of a complete picture of this width.
 fn height(state: &State, clock: &Clock, width: u16) -> u16 {
     let (head, troubles) = (head(state, clock, Look::PAPER, width), troubles(state, Look::PAPER, width));
     let interfaces = state.picture.as_ref().map_or(0, |picture| picture.interfaces.len());
     rows(head.len() + troubles.len() + interfaces + 1 + state.lists().len() + 2 + 1) + SPARK
 }
 
-/// Draws it.
+/// Draws the picture into a frame.
 pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     let width = frame.area().width;
     let (heads, troubles) = (self::head(state, clock, look, width), troubles(state, look, width));
@@ -83,7 +83,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     below(state, clock, frame, lists);
     frame.render_widget(Paragraph::new(foot), prompt);
     if state.lost.is_some() {
-        // What it shows is no longer so, perhaps.
+        // Marks the content as possibly outdated.
         for area in [trouble, sparks, links, lists] {
             frame.buffer_mut().set_style(area, Style::new().add_modifier(Modifier::DIM));
         }
@@ -93,7 +93,7 @@ pub fn draw(state: &State, clock: &Clock, look: Look, frame: &mut Frame<'_>) {
     }
 }
 
-/// Lists, or sources, or reasons; where there is room, all of them.
+/// Draws lists, sources or reasons, or all of them if there is room.
 fn below(state: &State, clock: &Clock, frame: &mut Frame<'_>, area: Rect) {
     if area.width >= WIDE {
         let [left, right] = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2).areas(area);
@@ -112,7 +112,7 @@ fn below(state: &State, clock: &Clock, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
-/// What is known of sources or of reasons, out of samples.
+/// The table of sources or of reasons, estimated from samples.
 fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
     let (samples, over) = (state.sources.samples(), state.sources.over().as_secs_f64().max(1.0));
     let (rows, what, by) = match view {
@@ -156,7 +156,7 @@ fn sampled_rows(state: &State, view: View, height: u16) -> Table<'static> {
     Table::new(drawn, widths).header(Row::new(heads).style(Look::head())).block(block)
 }
 
-/// Sources and reasons as text, below a picture without them; nothing where nothing was dropped.
+/// Formats sources and reasons as text below a picture. Empty if nothing was dropped.
 pub fn sampled(state: &State) -> String {
     let samples = state.sources.samples();
     if samples == 0 {
@@ -175,7 +175,7 @@ pub fn sampled(state: &State) -> String {
     )
 }
 
-/// Who this is, and whether protection is what it should be.
+/// Describes the daemon, and whether protection is as configured.
 fn head(state: &State, clock: &Clock, look: Look, width: u16) -> Vec<Line<'static>> {
     let Some(picture) = &state.picture else { return vec![Line::from("filterd top")] };
     let up = clock.elapsed(picture.started);
@@ -196,7 +196,7 @@ fn head(state: &State, clock: &Clock, look: Look, width: u16) -> Vec<Line<'stati
     [Line::from(who)].into_iter().chain(words.into_iter().map(|line| Line::styled(line, style))).collect()
 }
 
-/// What is to be mended, each with what to do.
+/// The faults, each with its remedy.
 fn troubles(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
     let faults = state.picture.iter().flat_map(|picture| &picture.faults);
     let lines = faults.flat_map(|fault| {
@@ -235,7 +235,8 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<
     let row = |interface: &Interface| {
         let mode = if interface.mode == NOT_FILTERED { "NOT FILTERED" } else { interface.mode.as_str() };
         let a_second = |figure: Option<f64>| figure.map(rate).unwrap_or_default();
-        // Out of the same two pictures, or neither: over different times one says nothing of the other.
+        // Both rates come from the same two pictures, or neither does. Rates over different times cannot be
+        // compared.
         let (received, dropped) =
             match state.rate_received(&interface.name).zip(state.rate_on(&interface.name)) {
                 None => (interface.packets_per_second, interface.drops_per_second),
@@ -260,7 +261,7 @@ fn links(state: &State, picture: &Snapshot, clock: &Clock, look: Look) -> Table<
 
 fn lists(state: &State, clock: &Clock, height: u16) -> Table<'static> {
     let lists = state.lists();
-    // The chosen one is always to be seen.
+    // The selected row is always visible.
     let room = usize::from(height.saturating_sub(2));
     let selected = state.selected.min(lists.len().saturating_sub(1));
     let from = (selected + 1).saturating_sub(room);

@@ -1,4 +1,4 @@
-//! What stands at the foot of the screen: the keys, what is typed, and what came of it.
+//! Draws the foot of the screen: the keys, the current input, or the output of a command.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -9,10 +9,10 @@ use super::look::{Look, rows, whole};
 use super::state::{Prompt, State};
 use crate::text::printable;
 
-/// What came of a command is read whole where it takes no more lines than these.
+/// An output of up to this many lines is shown completely.
 const MOST: usize = 8;
 
-/// What keys there are, while nobody types.
+/// The keys that are shown while no input is requested.
 pub const KEYS: &str = "q leave  v view  s sort  p pause  b block  u unblock  ? keys";
 
 const HELP: &str = "\
@@ -27,7 +27,8 @@ u           unblock one
 Nothing is done before it was shown and `y` was pressed.
 Any key goes on.";
 
-/// On as many lines as it takes: whoever is asked whether he is sure reads the whole command, and what to do about an answer.
+/// Wraps text to as many lines as needed, so that the command to confirm, and the remedy in an output, are
+/// completely visible.
 pub fn lines(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
     let plain =
         |words: &str| -> Vec<Line<'static>> { whole(words, "", width).into_iter().map(Line::from).collect() };
@@ -59,7 +60,7 @@ pub fn lines(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
     }
 }
 
-/// All keys, over the picture.
+/// Draws all keys on top of the picture.
 pub fn help(frame: &mut Frame<'_>) {
     let area = frame.area();
     let (width, height) = (62.min(area.width), rows(HELP.lines().count() + 2).min(area.height));

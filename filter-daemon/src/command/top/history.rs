@@ -1,16 +1,16 @@
-//! What a second brought, of each second of late.
+//! Remembers one figure for each of the last seconds.
 
 use std::collections::VecDeque;
 
-/// So many seconds are remembered: as many as the widest screen has columns.
+/// The number of seconds that are remembered, which is the width of the widest screen.
 const MOST: usize = 300;
 
-/// A figure of each second, the latest last; none of a second of which nobody knows.
+/// One figure for each second, the latest last; None if it is unknown.
 #[derive(Debug, Default)]
 pub struct History(VecDeque<Option<u64>>);
 
 impl History {
-    /// One more second.
+    /// Adds the figure of one more second.
     pub fn push(&mut self, figure: Option<f64>) {
         if self.0.len() == MOST {
             self.0.pop_front();
@@ -18,7 +18,7 @@ impl History {
         self.0.push_back(figure.map(|figure| figure.round() as u64));
     }
 
-    /// As many as there is room for, the latest last; before the first there is nothing to be known.
+    /// The figures of the last `room` seconds, the latest last. Earlier seconds than the first are unknown.
     pub fn latest(&self, room: usize) -> Vec<Option<u64>> {
         let missing = room.saturating_sub(self.0.len());
         let known = self.0.iter().skip(self.0.len().saturating_sub(room)).copied();

@@ -1,68 +1,68 @@
-//! How a picture looks: its colours, how much of it there is room for, and lines that are broken between words.
+//! Decides how a picture looks: its colours, how much is shown, and how lines are wrapped.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// On a screen, things to be mended are shown in no more lines than these.
+/// At most this many lines of faults are shown on a screen.
 const MOST_TROUBLE: usize = 6;
 
-/// And no more interfaces than these.
+/// At most this many interfaces are shown on a screen.
 const MOST_INTERFACES: usize = 4;
 
-/// How it looks: with colours, or without (`NO_COLOR`).
+/// The look of a picture, with colours or without (`NO_COLOR`).
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     pub has_colours: bool,
-    /// Whoever reads it later cannot ask for the rest: nothing is left out.
+    /// Whether everything is shown, because a later reader cannot ask for the rest.
     is_whole: bool,
 }
 
 impl Look {
-    /// On a screen.
+    /// The look on a screen.
     pub const fn on_a_screen(has_colours: bool) -> Self {
         Self { has_colours, is_whole: false }
     }
 
-    /// In a file, or a pipe.
+    /// The look in a file or a pipe.
     pub const PAPER: Self = Self { has_colours: false, is_whole: true };
 
-    /// Lines of what is to be mended.
+    /// The maximum number of lines for faults.
     pub const fn most_trouble(self) -> usize {
         if self.is_whole { usize::MAX } else { MOST_TROUBLE }
     }
 
-    /// Interfaces.
+    /// The maximum number of interfaces.
     pub const fn most_interfaces(self) -> usize {
         if self.is_whole { usize::MAX } else { MOST_INTERFACES }
     }
 
-    /// Where there are colours.
+    /// The style for text in this colour, if colours are used.
     pub fn in_colour(self, colour: Color) -> Style {
         let style = Style::new();
         if self.has_colours { style.fg(colour) } else { style }
     }
 
-    /// Packets may pass.
+    /// The style for a state in which packets may pass.
     pub fn bad(self) -> Style {
         self.in_colour(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// All is well.
+    /// The style for a state without faults.
     pub fn good(self) -> Style {
         self.in_colour(Color::Green).add_modifier(Modifier::BOLD)
     }
 
-    /// Of a column.
+    /// The style of a column's head.
     pub fn head() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 }
 
-/// So many lines.
+/// Converts a count to a number of rows.
 pub fn rows(count: usize) -> u16 {
     u16::try_from(count).unwrap_or(u16::MAX)
 }
 
-/// On as many lines as it takes: half a remedy mends nothing.
+/// Wraps text to as many lines as needed, because a truncated remedy is useless.
 pub fn whole(words: &str, indent: &str, width: u16) -> Vec<String> {
     let room = usize::from(width).saturating_sub(indent.len());
     let mut lines: Vec<String> = Vec::new();

@@ -1,4 +1,5 @@
-//! `filterd top`: what is dropped at the moment, for the sake of whom and how fast, drawn anew each second.
+//! `filterd top`: shows the current drops, by list and source, and their rates, and redraws the picture
+//! every second.
 
 mod asking;
 mod draw;
@@ -26,10 +27,10 @@ use crate::exit::Exit;
 use crate::text::Explanation;
 use state::State;
 
-/// How long one picture stays.
+/// How long one picture is shown.
 const EACH: Duration = Duration::from_secs(1);
 
-/// How wide a single picture is where there is no screen.
+/// The width of a single picture without a screen.
 const PAPER: u16 = 80;
 
 #[derive(Debug, Args)]
@@ -86,29 +87,29 @@ impl Top {
             let remedy = "`filterd top --once` prints one picture as text";
             return Err(Trouble::unparsable(Explanation::new(why, remedy)));
         }
-        // Nobody waits in front of an empty screen for a daemon that is not there.
+        // If the daemon cannot be reached, the command fails here, before the screen is cleared.
         ask(socket)?;
         screen::run(socket)?;
         Ok(Exit::Done)
     }
 }
 
-/// With `--json`: the snapshot, and who was dropped most in a second.
+/// The JSON output: the snapshot, and the most dropped sources of one second.
 #[derive(Serialize)]
 struct Whole<'a> {
     #[serde(flatten)]
     snapshot: &'a Snapshot,
-    /// How many samples the following is known from.
+    /// The number of samples that the sources are estimated from.
     sampled: u64,
     sources: Vec<Sampled>,
 }
 
-/// As `filterd status`.
+/// The exit code, as for `filterd status`.
 fn told(snapshot: &Snapshot) -> Exit {
     if snapshot.faults.is_empty() { Exit::Done } else { Exit::Partly }
 }
 
-/// Everything there is to see.
+/// Requests a snapshot from the daemon.
 fn ask(socket: &Endpoint) -> Result<Snapshot, ClientError> {
     Client::connect(socket)?.call(&wire::Snapshot {})
 }

@@ -1,4 +1,5 @@
-//! Drops for `top`, from a `Watch` of its own: on a thread, begun again where it ends.
+//! Receives drops for `top` from a `Watch` request of its own, on a thread that restarts the request when
+//! it ends.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, sleep};
@@ -11,20 +12,20 @@ use crate::control::wire;
 use crate::control::wire::watch::{Drop, Reply};
 use crate::text::Explain;
 
-/// How soon it is tried again.
+/// The delay before the next attempt.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// What comes of it.
+/// A message of the thread.
 #[derive(Debug)]
 pub enum Came {
     Drop(Box<Drop>),
-    /// From now on drops come.
+    /// The request was accepted.
     Begun,
-    /// None come, and why.
+    /// The request failed, for this reason.
     Refused(String),
 }
 
-/// Begins it; it ends when nobody listens any more, or with this process.
+/// Starts the thread. It ends when its receiver is dropped, or with this process.
 pub fn begin(socket: &Endpoint) -> Receiver<Came> {
     let (tell, told) = channel();
     let socket = socket.clone();
@@ -42,7 +43,7 @@ pub fn begin(socket: &Endpoint) -> Receiver<Came> {
     told
 }
 
-/// What comes within this time. Whoever may not watch waits as long, and knows of none.
+/// Collects drops for this time. Without permission to watch, it waits as long and returns no drops.
 pub fn within(socket: &Endpoint, time: Duration) -> Sources {
     let begun = clock::instant();
     let (tell, told) = channel();
@@ -59,7 +60,7 @@ pub fn within(socket: &Endpoint, time: Duration) -> Sources {
     sources
 }
 
-/// Notes what came.
+/// Adds a message to the sources.
 pub fn take(sources: &mut Sources, came: Came) {
     match came {
         Came::Drop(drop) => sources.note(&drop),

@@ -1,4 +1,4 @@
-//! The terminal: taken, drawn on, and given back as it was, whatever ends this.
+//! Takes over the terminal, draws on it, and restores it however the program ends.
 
 use std::env;
 use std::io::{self, stdin};
@@ -19,19 +19,19 @@ use crate::clock;
 use crate::command::render::moment::Clock;
 use crate::control::client::Endpoint;
 
-/// How long a key is waited for before answers are looked for.
+/// How long to wait for a key before looking for answers, in milliseconds.
 const A_MOMENT: u16 = 50;
 
-/// Signals that would end this without giving the terminal back.
+/// Signals that would otherwise end this process without restoring the terminal.
 const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
 
-/// Draws until somebody leaves.
+/// Draws until the user leaves.
 pub fn run(socket: &Endpoint) -> io::Result<()> {
     let ended = SigSet::from_iter(ENDING);
-    // Before threads are made: they begin with what is blocked.
+    // Blocked before threads are started, because they inherit the blocked signals.
     ended.thread_block()?;
     let ended = SignalFd::with_flags(&ended, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
-    // It gives the terminal back after a panic, too.
+    // This also restores the terminal after a panic.
     let mut terminal = ratatui::try_init()?;
     let outcome = draw_on(&mut terminal, socket, &ended);
     ratatui::try_restore()?;
@@ -49,14 +49,14 @@ fn draw_on(terminal: &mut ratatui::DefaultTerminal, socket: &Endpoint, ended: &S
         if due <= clock::instant() {
             due = clock::instant() + EACH;
             asking.ask_for_a_picture();
-            // Times go on, whoever is silent.
+            // Displayed times advance even if the daemon is silent.
             is_other = true;
         }
         while let Some(told) = asking.answer() {
             take(&mut state, told);
             is_other = true;
         }
-        // They are drawn with the next picture.
+        // New samples are drawn with the next picture.
         state.sources.go_on(clock::instant());
         drops.try_iter().for_each(|came| sampling::take(&mut state.sources, came));
         if is_other {
@@ -93,17 +93,18 @@ fn take(state: &mut State, told: Told) {
     }
 }
 
-/// What is to be done next.
+/// The next event to handle.
 enum Next {
     Nothing,
     Pressed,
-    /// The screen has another size, perhaps.
+    /// The screen may have another size.
     Other,
-    /// Somebody has ended this, or the terminal is gone.
+    /// A signal asks to end, or the terminal is gone.
     End,
 }
 
-/// Waits a moment. Whoever would read keys from a terminal that is gone would never return.
+/// Waits a moment for an event. A read from a terminal that is gone would never return, so that is checked
+/// here.
 fn next(ended: &SignalFd) -> io::Result<Next> {
     let keyboard = stdin();
     let mut asked =

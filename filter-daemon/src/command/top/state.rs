@@ -1,4 +1,4 @@
-//! What `top` knows and what keys do to it. Nothing here draws, asks anybody, or reads a clock.
+//! The state of `top`, and how keys change it. It draws nothing, sends no requests, and reads no clock.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::control::sources::{By, Sources};
 use crate::control::wire::lists::List;
 use crate::control::wire::snapshot::Reply as Snapshot;
 
-/// A key as it is meant here.
+/// A key, as `top` uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Letter(char),
@@ -16,20 +16,20 @@ pub enum Key {
     Enter,
     Backspace,
     Escape,
-    /// Ctrl-C.
+    /// Ctrl-C leaves in any state.
     Interrupt,
 }
 
-/// What is to be done because of a key.
+/// The action that a key requests.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Deed {
     Nothing,
     Leave,
-    /// This command of filterd's.
+    /// Run this command of filterd.
     Do(Vec<String>),
 }
 
-/// What lists stand in order of.
+/// The order in which lists are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     #[default]
@@ -43,7 +43,7 @@ pub enum Order {
 impl Order {
     const ALL: [Self; 5] = [Self::Rate, Self::Hits, Self::Entries, Self::Name, Self::Configured];
 
-    /// In words.
+    /// The name of the order on the screen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -60,7 +60,7 @@ impl Order {
     }
 }
 
-/// What the largest part of the screen shows.
+/// The content of the largest part of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
     #[default]
@@ -79,23 +79,23 @@ impl View {
     }
 }
 
-/// What the last line is for.
+/// The content of the last line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum Prompt {
-    /// The keys.
+    /// The keys that are available.
     #[default]
     Keys,
-    /// All keys, each with a word, over the picture.
+    /// All keys with explanations, over the picture.
     Help,
-    /// What this verb is about is typed: a target, a length of time.
+    /// The argument of this verb is typed: a target, or a length of time.
     Typing { verb: &'static str, typed: String },
-    /// Is this to be done?
+    /// The user is asked to confirm a command.
     Sure(Vec<String>),
-    /// What came of it.
+    /// The output of a command.
     Answer(String),
 }
 
-/// All that is known.
+/// The whole state of `top`.
 #[derive(Debug, Default)]
 pub struct State {
     pub picture: Option<Snapshot>,
@@ -110,17 +110,17 @@ pub struct State {
     pub sources: Sources,
     pub selected: usize,
     pub prompt: Prompt,
-    /// What came of a command while something else was typed.
+    /// The output of a command that ended while the user typed.
     untold: Option<String>,
 }
 
-/// Longer targets there are none.
+/// No target is longer than this.
 const LONGEST: usize = 100;
 
 impl State {
-    /// A newer picture.
+    /// Takes a newer picture.
     pub fn take(&mut self, picture: Snapshot) {
-        // Over a time of which nothing is known there is no rate.
+        // After a gap there is no rate.
         let is_next = self.lost.take().is_none();
         self.before = self.picture.replace(picture).filter(|_| is_next);
         let (drops, passes) = (self.rate_of("drop"), self.rate_of("pass"));
@@ -128,7 +128,7 @@ impl State {
         self.passes.push(passes);
     }
 
-    /// There is none.
+    /// Notes that there is no newer picture.
     pub fn lose(&mut self, why: String) {
         self.lost = Some(why);
         self.before = None;
@@ -136,7 +136,7 @@ impl State {
         self.passes.push(None);
     }
 
-    /// This came of a command. Nobody is interrupted who types.
+    /// Shows the output of a command. A user who types is not interrupted.
     pub fn answer(&mut self, said: String) {
         match self.prompt {
             Prompt::Keys | Prompt::Answer(_) => self.prompt = Prompt::Answer(said),
@@ -144,14 +144,14 @@ impl State {
         }
     }
 
-    /// Packets a second that met this verdict, where two pictures tell.
+    /// Packets per second with this verdict, if two pictures allow to calculate it.
     pub fn rate_of(&self, verdict: &str) -> Option<f64> {
         self.rate(|picture| {
             Some(picture.reasons.iter().filter(|row| row.verdict == verdict).map(|row| row.packets).sum())
         })
     }
 
-    /// Those for the sake of this list.
+    /// Packets per second that hit this list.
     pub fn rate_for(&self, name: &str) -> Option<f64> {
         self.rate(|picture| {
             let list = picture.lists.iter().find(|list| list.name == name)?;
@@ -159,7 +159,7 @@ impl State {
         })
     }
 
-    /// Those dropped on this interface.
+    /// Packets per second that were dropped on this interface.
     pub fn rate_on(&self, name: &str) -> Option<f64> {
         self.rate(|picture| {
             let rows = picture.by_interface.iter().filter(|row| row.interface.as_deref() == Some(name));
@@ -167,7 +167,7 @@ impl State {
         })
     }
 
-    /// Those that the kernel received on it.
+    /// Packets per second that the kernel received on this interface.
     pub fn rate_received(&self, name: &str) -> Option<f64> {
         self.rate(|picture| {
             let interface = picture.interfaces.iter().find(|interface| interface.name == name)?;
@@ -175,7 +175,7 @@ impl State {
         })
     }
 
-    /// Counters that begin anew tell no rate.
+    /// Calculates a rate, unless the counter was reset in between.
     fn rate(&self, counter: impl Fn(&Snapshot) -> Option<u64>) -> Option<f64> {
         let (now, before) = (self.picture.as_ref()?, self.before.as_ref()?);
         let milliseconds = now.uptime.checked_sub(before.uptime).filter(|time| *time > 0)?;
@@ -183,7 +183,7 @@ impl State {
         (now.pid == before.pid).then(|| more as f64 * 1000.0 / milliseconds as f64)
     }
 
-    /// Lists that block, in the order that is chosen; then those that allow.
+    /// Lists that block, in the chosen order, then lists that allow.
     pub fn lists(&self) -> Vec<&List> {
         let Some(picture) = &self.picture else { return Vec::new() };
         let mut lists: Vec<&List> = picture.lists.iter().collect();
@@ -204,7 +204,7 @@ impl State {
         lists
     }
 
-    /// Somebody has pressed this.
+    /// Handles a key, and returns the resulting action.
     pub fn press(&mut self, key: Key) -> Deed {
         if key == Key::Interrupt {
             return Deed::Leave;
@@ -224,7 +224,7 @@ impl State {
             Prompt::Sure(words) if key == Key::Letter('y') => return Deed::Do(words),
             Prompt::Sure(_) => self.prompt = Prompt::Answer("not done".to_owned()),
             Prompt::Keys | Prompt::Answer(_) => return self.browse(key),
-            // Any key closes it.
+            // Any key closes the help.
             Prompt::Help => {}
         }
         Deed::Nothing
@@ -256,7 +256,7 @@ impl State {
         Deed::Nothing
     }
 
-    /// How many can be chosen from.
+    /// The number of rows that can be selected.
     fn rows(&self) -> usize {
         match self.view {
             View::Lists => self.lists().len(),
@@ -265,7 +265,7 @@ impl State {
         }
     }
 
-    /// The address of the source that is chosen; nothing where none is.
+    /// The address of the selected source; empty if none is selected.
     fn chosen_source(&self) -> String {
         if self.view != View::Sources {
             return String::new();

@@ -1,4 +1,4 @@
-//! Pictures as people see them, and what keys do.
+//! Tests pictures as users see them, and the effects of keys.
 
 use std::path::Path;
 use std::{env, fs};
@@ -26,7 +26,7 @@ fn list(name: &str, entries: u64, dropped: u64) -> List {
     List { name, kind, entries, hits, read: Some(NOW - 7200), ..List::default() }
 }
 
-/// The picture of this second: each list gets as many hits a second as it is told.
+/// The picture of this second. Each list gets its given number of hits per second.
 fn picture(second: u64) -> Snapshot {
     let interface = Interface {
         name: "eth0".into(),
@@ -65,7 +65,7 @@ fn after(pictures: impl IntoIterator<Item = Snapshot>) -> State {
     state
 }
 
-/// `FILTERD_WRITE_PICTURES=1` writes them anew, to be looked at.
+/// `FILTERD_WRITE_PICTURES=1` writes new pictures for a review.
 #[track_caller]
 fn is_as_reviewed(name: &str, picture: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/command/top/tests").join(name);
@@ -103,7 +103,7 @@ fn a_large_screen_has_all_there_is() {
     is_as_reviewed("200x60.txt", &on_a_screen(&state, &Clock::standing(NOW), (200, 60)));
 }
 
-/// They were cut off at the edge of the screen.
+/// These lines were once cut off at the edge of the screen.
 #[test]
 fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     let mut second = picture(11);
@@ -125,12 +125,12 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
         assert!(words.contains(sentence), "{sentence}: {told}");
     }
     assert!(told.contains("spamhaus"), "and lists have room below: {told}");
-    // On paper nothing is left out for it.
+    // Paper leaves out nothing for the lack of room.
     let paper = draw::text(&state, &clock, 80);
     assert!(paper.contains("office"), "{paper}");
 }
 
-/// Whoever reads it in a mail cannot look at the rest.
+/// A reader of a mail cannot scroll to the rest.
 #[test]
 fn paper_has_everything_that_is_wrong_and_every_interface() {
     let mut second = picture(11);
@@ -155,7 +155,8 @@ fn paper_has_everything_that_is_wrong_and_every_interface() {
     assert!(screen.contains("`filterd status` tells them") && screen.contains("4 of 12"), "{screen}");
 }
 
-/// After a flood it said: 2,558 received a second, of five seconds, and 0 dropped, of one.
+/// After a flood it once showed 2,558 packets received per second, from five seconds, and 0 dropped, from
+/// one.
 #[test]
 fn what_an_interface_receives_and_drops_is_told_of_the_same_second() {
     let busy = |second: u64, received: u64, dropped: u64| {
@@ -178,7 +179,7 @@ fn what_an_interface_receives_and_drops_is_told_of_the_same_second() {
     };
     assert_eq!(told(&after([busy(10, 700, 90)])), ["120,345", "1,751"], "as filterd tells of late");
     assert_eq!(told(&after([busy(10, 700, 90), busy(12, 900, 96)])), ["100", "3.0"]);
-    // The interface came again, and counts from nothing.
+    // The interface was created again, and its counters start from zero.
     assert_eq!(told(&after([busy(10, 700, 90), busy(12, 5, 96)])), ["120,345", "1,751"]);
 }
 
@@ -253,7 +254,7 @@ fn what_came_of_a_command_interrupts_nobody_who_types() {
     assert_eq!(state.prompt, Prompt::Keys);
 }
 
-/// What would help stood beyond the edge.
+/// The remedy was once beyond the edge of the screen.
 #[test]
 fn what_is_asked_and_what_came_of_it_are_read_whole_on_a_small_screen() {
     let mut state = after([picture(10)]);

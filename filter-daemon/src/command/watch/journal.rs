@@ -1,4 +1,5 @@
-//! Drops in the journal, a field for each part of them (systemd's native protocol: a datagram an entry, NAME=value a line).
+//! Writes drops to the journal with a field for each part, by systemd's native protocol: a datagram for
+//! each entry, NAME=value on each line.
 
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -10,20 +11,20 @@ use crate::control::wire::Failure;
 use crate::control::wire::watch::{Drop, Reply};
 use crate::text::{Explanation, printable};
 
-/// Where journald listens.
+/// The socket of journald.
 pub const SOCKET: &str = "/run/systemd/journal/socket";
 
-/// The same for every drop, so that `journalctl MESSAGE_ID=…` finds them.
+/// The same ID for every drop, so that `journalctl MESSAGE_ID=…` finds them.
 const ID: &str = "7d1f0c9be45f4c0d9f3a52d16c8eb0a4";
 
-/// As syslog numbers them: a drop is nothing that is wrong.
+/// The syslog priority of a drop, which is not an error.
 const INFORMATION: &str = "6";
 
-/// The journal.
+/// The connection to the journal.
 pub struct Journal(UnixDatagram);
 
 impl Journal {
-    /// The one that listens there.
+    /// Connects to the journal at this socket.
     pub fn at(socket: &Path) -> Result<Self, Trouble> {
         let connected = UnixDatagram::unbound().and_then(|datagrams| {
             datagrams.connect(socket)?;
@@ -36,7 +37,7 @@ impl Journal {
         })
     }
 
-    /// Tells a drop, if it is one.
+    /// Writes the drop of this reply, if it contains one.
     pub fn tell(&mut self, reply: &Reply) -> io::Result<()> {
         match &reply.drop {
             Some(drop) => self.0.send(entry(drop).as_bytes()).map(|_| ()),
@@ -45,7 +46,7 @@ impl Journal {
     }
 }
 
-/// No value has an end of line in it: they are numbers, and names that may have none.
+/// Formats an entry. No value contains the end of a line: they are numbers, and names without one.
 fn entry(drop: &Drop) -> String {
     let number = |number: Option<u16>| number.map(|number| number.to_string());
     let fields = [

@@ -1,4 +1,4 @@
-//! `filterd watch`: what filterd does and is asked to do, and what it drops, as it happens.
+//! `filterd watch`: prints what filterd does, what it is asked to do, and what it drops, as it happens.
 
 mod journal;
 mod pcap;
@@ -79,15 +79,15 @@ pub struct Watch {
     journald: Option<PathBuf>,
 }
 
-/// How far it is, over all the daemons that it has watched.
+/// Progress over all daemons that were watched.
 struct Progress {
     begun: Instant,
     told: u64,
 }
 
-/// Where what is watched goes.
+/// The destination of events and drops.
 enum Goal {
-    /// To whoever has typed the command.
+    /// The output of the command.
     Console,
     Pcap(Pcap),
     Journal(Journal),
@@ -112,7 +112,7 @@ impl Watch {
         }
     }
 
-    /// What is still to be watched.
+    /// The request for the rest of the time and of the events.
     fn request(&self, progress: &Progress) -> wire::Watch {
         let left = |length: &Duration| {
             length.saturating_sub(progress.begun.elapsed()).as_secs_f64().ceil().max(1.0) as u64
@@ -151,7 +151,7 @@ fn follow(
             return Err(Trouble::Refused(Failure::Kernel(why)));
         }
         progress.told += u64::from(reply.event.is_some() || reply.drop.is_some());
-        // The last line says only that it is the last, unless something was lost before it.
+        // The last line only marks the end, unless something was lost before it.
         let says_nothing = !continues && reply.lost == 0 && reply.event.is_none() && reply.drop.is_none();
         match goal {
             Goal::Console if says_nothing => {}
@@ -168,14 +168,15 @@ fn follow(
     }
 }
 
-/// How long one that stops may be at it when its socket is gone already.
+/// How long a daemon may take to stop after its socket is gone.
 const STOPPING: Duration = Duration::from_secs(5);
 
-/// The one that goes on where this one has closed the line; if nobody does, that ends it.
+/// Connects to the daemon that replaces the one that closed the connection. Without a successor, this is an
+/// error.
 fn another_one(socket: &Endpoint) -> Result<Client, Trouble> {
     let begun = clock::instant();
     loop {
-        // One that is about to end may still let somebody in.
+        // A daemon that is about to end may still accept a connection.
         let answered = Client::connect(socket).and_then(|mut client| {
             client.call(&wire::Ping {})?;
             Ok(client)
@@ -217,7 +218,7 @@ fn time(milliseconds: u64, zone: &TimeZone) -> String {
     at.unwrap_or_default().to_zoned(zone.clone()).strftime("%H:%M:%S").to_string()
 }
 
-/// What is on a list and would be dropped is not dropped.
+/// Formats a drop with its time. A packet that is listed but passes is shown as `would drop`.
 fn dropped(drop: &Drop, zone: &TimeZone) -> String {
     let lost = match drop.lost {
         0 => String::new(),
@@ -226,7 +227,7 @@ fn dropped(drop: &Drop, zone: &TimeZone) -> String {
     format!("{lost}{} {}", time(drop.at, zone), in_words(drop))
 }
 
-/// A drop in one line.
+/// Formats a drop in one line.
 fn in_words(drop: &Drop) -> String {
     let source = drop.source.as_deref().unwrap_or("somebody");
     let verb = match drop.outcome.as_str() {
@@ -243,7 +244,7 @@ fn in_words(drop: &Drop) -> String {
     format!("{verb} {source}{protocol}{port}{interface}{list} {reason} {bytes} B{weight}")
 }
 
-/// What an event is about stands before who wanted it.
+/// Fields that name the user, which come after what an event is about.
 const OF_WHOM: [&str; 5] = ["user", "uid", "login", "process", "pid"];
 
 fn told(event: &Event, zone: &TimeZone) -> String {

@@ -1,4 +1,5 @@
-//! Dropped frames in a file that tcpdump and Wireshark read (draft-ietf-opsawg-pcap, the form with nanoseconds).
+//! Writes dropped frames to a file that tcpdump and Wireshark read (draft-ietf-opsawg-pcap, with
+//! nanoseconds).
 
 use std::fs::File;
 use std::io::{self, Write, stdout};
@@ -15,11 +16,11 @@ const MAGIC: u32 = 0xA1B2_3C4D;
 const VERSION: [u16; 2] = [2, 4];
 const ETHERNET: u32 = 1;
 
-/// Where they are written, each at once: whoever reads a pipe sees it.
+/// The output. Each frame is written at once, so that the reader of a pipe sees it.
 pub struct Pcap(Box<dyn Write>);
 
 impl Pcap {
-    /// Begins a file; one that is there already is not overwritten.
+    /// Creates a file. An existing file is not overwritten.
     pub fn begin(path: &Path) -> Result<Self, Trouble> {
         let mut to: Box<dyn Write> = if path == Path::new("-") {
             Box::new(stdout())
@@ -36,7 +37,7 @@ impl Pcap {
         Ok(Self(to))
     }
 
-    /// Writes the frame of a drop, if it is one.
+    /// Writes the frame of this reply, if it contains one.
     pub fn write(&mut self, reply: &Reply) -> io::Result<()> {
         let Some(record) = reply.drop.as_ref().and_then(record) else { return Ok(()) };
         self.0.write_all(&record)?;

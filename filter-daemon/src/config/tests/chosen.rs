@@ -1,4 +1,4 @@
-//! Lists that are chosen out of a database.
+//! Tests of lists that are selected from a database.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Stories of lists that are fetched.
+//! Tests of lists that are fetched.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! No text makes the configuration panic, and whatever is wrong is told with its place.
+//! Tests that no text makes the configuration panic, and that every error is reported with its position.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{REFERENCE, TYPICAL, parse};
 
-/// A configuration with every key and most of YAML's ways to write it.
+/// A configuration with every key and most of YAML's notations.
 const RICH: &str = "---
 interfaces: [eth0, &x 'eth1']
 mode: \"auto\"

@@ -1,4 +1,4 @@
-//! `metrics:`.
+//! Tests of the `metrics` section.
 
 use super::{config, told};
 

@@ -1,4 +1,4 @@
-//! `ports:` and `except_ports:` of a list.
+//! Tests of a list's `ports` and `except_ports`.
 
 use super::{config, told};
 

@@ -1,4 +1,4 @@
-//! Requests, and the lines that become of them.
+//! Tests which lines are logged for requests.
 
 use std::io::Read;
 
@@ -24,7 +24,7 @@ fn done(changed: u64) -> Result<Counts, Failure> {
     Ok(Counts { changed, entered: changed, ..Counts::default() })
 }
 
-/// What is written of these events, without time and level.
+/// The lines logged for these events, without time and level.
 fn written(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     let (mut reader, writer) = std::io::pipe().unwrap();
     let lines = tracing_subscriber::fmt().with_writer(move || writer.try_clone().unwrap());
@@ -38,7 +38,7 @@ fn written(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     });
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
-    // What is for those who watch, the log leaves out (`daemon/log/format`).
+    // The log omits the fields for clients that watch (`daemon/log/format`).
     let logged = |line: &str| line.split(" watch.").next().unwrap_or_default().trim().to_owned();
     text.lines().map(logged).collect()
 }
@@ -69,7 +69,7 @@ fn a_refusal_tells_why() {
         "{lines:?}"
     );
     assert!(lines[0].contains("; change it there changed=0") && lines[0].ends_with("pid=77"), "{lines:?}");
-    // What is done is not refused.
+    // A change that is only not durable was not refused.
     let lines = written([did(deed("add", 1), Err(Failure::NotDurable(because)))]);
     assert!(lines[0].starts_with("add 203.0.113.7: list drop"), "{lines:?}");
 }

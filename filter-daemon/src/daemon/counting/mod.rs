@@ -1,5 +1,5 @@
-//! Packets counted for lists: the order of lists is made true page by page, numbers are given to other lists once nothing is
-//! counted under them any more, and `recent` knows how much was counted of late.
+//! Counts packets per list. Reorders the lists page by page, reuses the numbers of removed lists once no
+//! packet is counted under them, and reports recent rates through `recent`.
 
 mod recent;
 mod report;
@@ -18,40 +18,39 @@ use crate::text::Explain;
 pub use recent::Counts;
 use recent::Recent;
 
-/// The part of the owner's state that is about what is counted for lists.
+/// The part of the owner's state that concerns counting per list.
 #[derive(Default)]
 pub struct Counting {
-    /// What is counted, while it is counted for lists at all.
+    /// The counters, while packets are counted per list.
     on: Option<On>,
-    /// The counters as they were when it was counted for lists last; nothing if it never was.
+    /// The counters when counting per list ended last; empty if it never ran.
     off: Vec<Counts>,
     clearing: Option<Clearing>,
 }
 
-/// Since packets are counted for lists.
+/// State that exists while packets are counted per list.
 struct On {
     since: Timestamp,
     recent: Recent,
-    /// Counted for lists that are gone, whose numbers others have by now.
+    /// Counts of removed lists whose numbers other lists have taken.
     gone: Counts,
 }
 
-/// Numbers that are to be given to other lists.
+/// Numbers that will be given to other lists.
 struct Clearing {
     labels: Vec<Label>,
-    /// Nobody has them since this commit.
+    /// No entry has had these numbers since this commit.
     after: u64,
 }
 
 impl Counting {
-    /// Is there a page to be done? Not while a reload gives lists their names and places.
+    /// Whether a page of work is due. Never during a reload, which sets the names and places of lists.
     pub fn is_due(&self, protection: &Protection, capacity: &Capacity, is_reloading: bool) -> bool {
         let is_ready = |clearing: &Clearing| !capacity.is_waiting_for(clearing.after);
         let may_clear = self.clearing.as_ref().is_some_and(is_ready);
         !is_reloading && (protection.blocklist().is_order_due() || may_clear)
     }
 
-    /// Does a page.
     pub fn turn(&mut self, parts: &mut Parts<'_>) {
         if let Some(clearing) = &self.clearing
             && parts.capacity.has_been_seen(clearing.after)
@@ -60,7 +59,7 @@ impl Counting {
         }
         let protection = &mut *parts.protection;
         if protection.blocklist_mut().reorder(clock::now()) {
-            // What cannot be told to the kernel is counted for whom it was before; nothing else depends on it.
+            // If the kernel refuses, packets are counted for the earlier list; nothing else depends on this.
             if let Err(error) = protection.commit(&Change::Relabel, clock::now()) {
                 error!("entries are counted for other lists than they should be: {}", error.explain());
             }
@@ -72,7 +71,8 @@ impl Counting {
         }
     }
 
-    /// Numbers that nobody has are set back, unless their lists have come again, or something is counted under them still.
+    /// Resets the counters of unused numbers. Skips all of them while lists are due to be reordered, and each
+    /// one whose list has returned or is still counted under.
     fn clear(&mut self, protection: &mut Protection) {
         let Some(Clearing { labels, .. }) = self.clearing.take() else { return };
         if protection.blocklist().is_order_due() {
@@ -98,12 +98,12 @@ impl Counting {
         protection.blocklist_mut().cleared(label);
     }
 
-    /// How long until what is counted is to be looked at again.
+    /// The time until the counters must be read again.
     pub fn until_due(&self) -> Option<Duration> {
         self.on.as_ref().map(|on| on.recent.until_due(clock::instant()))
     }
 
-    /// Looks at what is counted, if it is time to.
+    /// Reads the counters if that is due.
     pub fn look(&mut self, protection: &Protection) {
         let is_counted = protection.filter().settings().counters == Counters::Lists;
         let is_due = self.until_due().is_none_or(|left| left.is_zero());
@@ -117,7 +117,7 @@ impl Counting {
         match &mut self.on {
             Some(on) if is_counted => on.recent.note(counters, clock::instant()),
             None if is_counted => {
-                // What was counted since it was switched on, a moment ago, counts.
+                // Counts made since counting was enabled, a moment ago, are included.
                 let recent = Recent::begin(std::mem::take(&mut self.off), clock::instant());
                 self.on = Some(On { since: clock::now(), recent, gone: Counts::default() });
             }

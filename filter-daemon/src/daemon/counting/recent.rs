@@ -1,4 +1,4 @@
-//! What was counted since counting began, and how much of it of late.
+//! The counts since counting began, and recent rates.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +7,13 @@ use filter_common::labels::{Counted, Label};
 /// How many packets were counted in each way.
 pub type Counts = [u64; Counted::ALL.len()];
 
-/// How far apart looks are: a rate is over one to two of these.
+/// The time between two readings. A rate covers between one and two of these intervals.
 const APART: Duration = Duration::from_secs(5);
 
-/// In less time nothing is said of a rate.
+/// No rate is reported over less time than this.
 const SHORTEST: Duration = Duration::from_millis(500);
 
-/// The counters as they were when counting began, and at the latest two looks; by label.
+/// The counters when counting began, and the two latest readings, by label.
 #[derive(Debug)]
 pub struct Recent {
     begun: Vec<Counts>,
@@ -21,17 +21,17 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// From now on it counts.
+    /// Begins counting with these counters as zero.
     pub fn begin(counters: Vec<Counts>, now: Instant) -> Self {
         Self { begun: counters.clone(), looks: [(now, counters.clone()), (now, counters)] }
     }
 
-    /// What was counted since.
+    /// The counts since counting began.
     pub fn since_begun(&self, counters: &[Counts]) -> Vec<Counts> {
         counters.iter().enumerate().map(|(label, counts)| less(*counts, at(&self.begun, label))).collect()
     }
 
-    /// How much more it is than a while ago, for each label, and how many seconds ago that was.
+    /// The increase of each label since the older reading, and the seconds since then.
     pub fn of_late(&self, counters: &[Counts], now: Instant) -> Option<(Vec<Counts>, f64)> {
         let [(then, before), _] = &self.looks;
         let past = now.duration_since(*then);
@@ -39,18 +39,17 @@ impl Recent {
         (past >= SHORTEST).then(|| (more.collect(), past.as_secs_f64()))
     }
 
-    /// How long until the next look.
     pub fn until_due(&self, now: Instant) -> Duration {
         APART.saturating_sub(now.duration_since(self.looks[1].0))
     }
 
-    /// The counters are these now.
+    /// Records a reading of the counters.
     pub fn note(&mut self, counters: Vec<Counts>, now: Instant) {
         self.looks.rotate_left(1);
         self.looks[1] = (now, counters);
     }
 
-    /// The counters of this label were set back.
+    /// Records that the counters of this label were reset to zero.
     pub fn begin_anew(&mut self, label: Label) {
         let [(_, one), (_, other)] = &mut self.looks;
         for counters in [&mut self.begun, one, other] {
@@ -69,7 +68,6 @@ fn less(counts: Counts, before: Counts) -> Counts {
     std::array::from_fn(|way| counts[way].saturating_sub(before[way]))
 }
 
-/// Both together.
 pub fn sum(one: Counts, other: Counts) -> Counts {
     std::array::from_fn(|way| one[way] + other[way])
 }

@@ -1,4 +1,4 @@
-//! What is told of lists.
+//! Reports the lists and their counts.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::daemon::commit::Protection;
 use crate::daemon::reload::written;
 use crate::text::Explanation;
 
-/// What was counted, by label.
+/// The counts, by label.
 struct Told {
     since: u64,
     counted: Vec<Counts>,
@@ -21,13 +21,13 @@ struct Told {
 }
 
 impl Counting {
-    /// Every list, and what is known of it.
+    /// Reports every list with its counts.
     pub fn report(&mut self, protection: &Protection) -> lists::Reply {
         self.look(protection);
         let told = self.on.as_ref().map(|on| on.told(&protection.filter().list_counters()));
         let blocklist = protection.blocklist();
         let lists = blocklist.lists().in_order();
-        // One that goes while another has its name is told in that one's row.
+        // A list that is being removed while another has its name is reported in the row of that one.
         let is_told = |id: &&ListId| !blocklist.lists().is_replaced(blocklist.lists().get(**id));
         let rows = lists.iter().filter(is_told).map(|id| row(blocklist, *id, told.as_ref())).collect();
         lists::Reply {
@@ -63,7 +63,8 @@ impl Told {
         Some(to_a_tenth(hits.all() as f64 / seconds))
     }
 
-    /// Of those whose numbers others have by now, and of those whose numbers nobody has needed since.
+    /// Counts of removed lists: those whose numbers other lists have taken, and those whose numbers are still
+    /// unused.
     fn of_gone(&self, blocklist: &Blocklist) -> Counts {
         let lists = blocklist.lists();
         let told = lists.iter().map(|(_, list)| list).filter(|list| !lists.is_replaced(list));

@@ -1,4 +1,4 @@
-//! A feed, and what became of it: what was fetched, what could not be, and when it is fetched next.
+//! One feed and its state: the last fetch, its failures, and the time of the next fetch.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,45 +15,46 @@ use crate::control::wire::refresh::Transfer;
 use crate::source::feeds::{Failure, Note};
 use crate::text::Explanation;
 
-/// A feed, and what became of it.
 pub struct Fed {
     pub feed: Feed,
-    /// How many bytes it may have.
+    /// The largest size in bytes.
     pub most: u64,
-    /// The lists that it is.
+    /// The lists that use this feed.
     pub lists: BTreeSet<Arc<str>>,
     pub note: Option<Note>,
-    /// Where its lists were last fetched from, if only by what they said before.
+    /// The servers that its lists were last fetched from, possibly under an earlier definition.
     pub reached: Option<Reached>,
     /// When it is fetched next.
     pub next: Timestamp,
-    /// The number of the fetch that is under way.
+    /// The number of the running fetch.
     pub running: Option<u64>,
-    /// Somebody has asked since that began, or it is fetched otherwise from now on.
+    /// It must be fetched once more, because of a request or a changed definition since the running fetch
+    /// began.
     pub again: bool,
     pub failed: Option<Failed>,
-    /// What was sent when it was last fetched, if it could be.
+    /// The transfer of the last fetch, if that succeeded.
     pub transfer: Option<Transfer>,
-    /// Something has come, and nobody has read it yet.
+    /// New content has come that has not been read yet.
     pub has_come: bool,
-    /// What came was held back so many times in a row.
+    /// How many times in a row the content was held back.
     pub doubted: u32,
 }
 
-/// It could not be fetched.
+/// A fetch that failed, possibly several times in a row.
 pub struct Failed {
     pub since: Timestamp,
-    /// So many times in a row.
+    /// How many times in a row it failed.
     pub times: u32,
     pub told: Explanation,
-    /// Nothing was asked since this filterd began: its log does not tell of it.
+    /// The failure is from an earlier process, so the log of this one does not contain it.
     pub is_from_before: bool,
-    /// Trying again is in vain.
+    /// Set if a retry cannot help.
     pub is_for_good: bool,
 }
 
 impl Fed {
-    /// It goes on where the filterd before it was: this is known of the bytes that are there, and that of it all.
+    /// Continues with the state of the filterd before: `note` describes the stored content, and `known` the
+    /// feed.
     pub fn with(self, note: Option<Note>, known: Note) -> Self {
         let (now, wall) = (clock::now(), clock::since_1970().as_secs());
         let Note { failed, not_before, from, checked, .. } = known;
@@ -71,12 +72,12 @@ impl Fed {
         Self { note, reached, next, failed, ..self }
     }
 
-    /// What it is called: as the first of its lists.
+    /// The name in messages: that of its first list.
     pub fn name(&self) -> String {
         self.lists.first().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// Notes what came of a fetch.
+    /// Records the result of a fetch.
     pub fn note(&mut self, outcome: Outcome) {
         self.running = None;
         match outcome {
@@ -115,7 +116,8 @@ impl Fed {
         }
     }
 
-    /// What came is believed, or not; what is there already counts once, however often it is read.
+    /// Records whether the content was accepted. Content that was there before counts once, however often it
+    /// is read.
     pub fn judge(&mut self, is_doubted: bool) {
         let (refresh, chance) = (self.feed.refresh, Chance::new());
         let has_come = std::mem::take(&mut self.has_come);
@@ -131,7 +133,7 @@ impl Fed {
             }
             (true, _) => return,
         };
-        // What could not be fetched since has a time of its own.
+        // After a failed fetch, the next try already has a time.
         if self.failed.is_none() {
             self.next = clock::after(wait);
         }

@@ -1,4 +1,5 @@
-//! One fetch, on a thread of its own: asked for, written down, and kept when it is whole.
+//! One fetch, run on a separate thread: sends the request, writes the content, and keeps it when it is
+//! complete.
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
@@ -17,18 +18,18 @@ use crate::source::Feeds;
 use crate::source::feeds::{Failure, Key, NoRoom, Note};
 use crate::text::{Explain, Explanation};
 
-/// Whoever fetches.
+/// The function that fetches. Tests replace it.
 pub type Fetch = dyn Fn(&Order) -> Result<Got, FetchError> + Send + Sync;
 
-/// What was got.
+/// The answer to a fetch.
 pub enum Got {
-    /// What is here is what there is.
+    /// The stored content is current.
     Unchanged { from: Vec<IpAddr> },
-    /// Something else is coming.
+    /// New content is coming.
     Body(Body),
 }
 
-/// It, with what its server says of it.
+/// New content, with the headers of its server.
 pub struct Body {
     pub etag: Option<String>,
     pub last_modified: Option<String>,
@@ -37,7 +38,7 @@ pub struct Body {
     pub bytes: Box<dyn Read>,
 }
 
-/// By processes that can do nothing else.
+/// Fetches through separate processes that can do nothing else.
 pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
     Arc::new(move |order| {
         Ok(match fetcher.fetch(order.clone())? {
@@ -53,59 +54,58 @@ pub fn through(fetcher: Fetcher) -> Arc<Fetch> {
     })
 }
 
-/// More of a server's words than this are not sent back to it.
+/// Validators of a server longer than this are not stored, and so not sent back to it.
 const LONGEST_WORD: usize = 1024;
 
-/// What is to be done.
+/// One fetch to run.
 pub struct Job {
     pub key: Key,
     pub feed: Feed,
-    /// How many bytes it may have.
+    /// The largest size in bytes.
     pub most: u64,
-    /// What is known of the bytes that are here.
+    /// The note about the stored content.
     pub note: Option<Note>,
-    /// Where its lists were fetched from before.
+    /// The servers that its lists were fetched from before.
     pub reached: Option<Reached>,
-    /// These bytes are not believed: what there is is wanted, whatever it is.
+    /// The stored content is held back, so the server must send it again even if it is unchanged.
     pub is_doubted: bool,
-    /// Since when it has failed, on the wall, and how many times in a row.
+    /// Since when it has failed, in wall-clock time, and how many times in a row.
     pub failed: Option<(u64, u32)>,
-    /// The addresses of this host.
     pub own: Vec<IpAddr>,
     pub store: Feeds,
     pub handed: Arc<Handed>,
     pub fetch: Arc<Fetch>,
-    /// Is the state directory ours to write to? Not once another filterd has this one's place.
+    /// Whether this filterd may write to the state directory; false once another one has taken over.
     pub is_ours: Arc<AtomicBool>,
 }
 
-/// What came of it.
+/// The result of a fetch.
 #[derive(Debug)]
 pub enum Outcome {
-    /// What is here is what there is.
+    /// The stored content is current.
     Unchanged(Note, Transfer),
-    /// There is something else, and it is here now.
+    /// New content was stored.
     New(Note, Transfer),
-    /// Nothing came, or not all of it: why, what to do, how long until it is tried again, and whether that is in vain.
+    /// Nothing came, or only a part. `is_for_good` means that a retry cannot help.
     Failed { told: Explanation, wait: Duration, is_for_good: bool },
 }
 
-/// Why nothing came, or not all of it.
+/// Why nothing came, or only a part.
 struct NotCome {
     told: Explanation,
     /// When the server wants to be asked again.
     after: Option<Duration>,
-    /// Nothing can come any more while this filterd runs.
+    /// No fetch can succeed while this filterd runs.
     is_for_good: bool,
 }
 
 impl Job {
-    /// Does it; this waits for the network.
+    /// Runs the fetch, and waits for the network.
     pub fn run(self) -> Outcome {
         self.fetch().unwrap_or_else(|NotCome { told, after, is_for_good }| {
             let times = self.failed.map_or(0, |(_, times)| times).saturating_add(1);
             let wait = schedule::after_failure(times, self.feed.refresh, after, Chance::new());
-            // What is in vain while this filterd runs is nothing that the next one has to know.
+            // A failure that lasts only as long as this process does not concern the next filterd.
             if !is_for_good {
                 self.note_that_it_failed(times, &told, schedule::over_a_start(wait, after));
             }
@@ -113,7 +113,7 @@ impl Job {
         })
     }
 
-    /// For the next filterd, also where nothing ever came.
+    /// Stores the failure for the next filterd, even if nothing was ever fetched.
     fn note_that_it_failed(&self, times: u32, told: &Explanation, wait: Duration) {
         let now = clock::since_1970();
         let not_before = Some(now.saturating_add(wait).as_secs());
@@ -169,7 +169,7 @@ impl Job {
         }
     }
 
-    /// Writes it down, and counts its bytes.
+    /// Stores the content, and counts its bytes.
     fn keep(&self, mut body: Body) -> Result<(Note, u64), NotCome> {
         let mut coming = self.store.come(self.key).map_err(|error| unwritable(&error))?;
         let (mut buffer, mut bytes) = (vec![0; 1 << 16], 0);
@@ -206,7 +206,7 @@ impl Job {
         note
     }
 
-    /// What cannot be written of this is only when it was: the next start asks a little too early.
+    /// Stores when the feed was fetched. If that fails, the next start only fetches a little too early.
     fn write(&self, note: &Note) {
         if self.is_ours.load(Ordering::Acquire)
             && let Err(error) = self.store.write(self.key, note)

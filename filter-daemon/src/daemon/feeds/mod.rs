@@ -1,8 +1,8 @@
-//! Feeds: lists that are fetched. What comes is written to the state directory, and from there on it is a list file like any
-//! other: a *refresh* reads it. So neither a start nor a reload ever waits for the network.
+//! Fetches lists. A fetched list is stored in the state directory, and a *refresh* then reads it like any
+//! other list file. Neither a start nor a reload therefore waits for the network.
 //!
-//! `fed` is one of them, `schedule` says when a feed is fetched, `fetching` does it on a thread of its own, `told` is what people
-//! are told. Only the filterd that is in force fetches.
+//! `fed` is one feed, and `schedule` decides when it is fetched. `fetching` does that on a separate thread,
+//! and `told` reports the state to users. Only the filterd that is in charge fetches.
 
 mod fed;
 mod fetching;
@@ -33,33 +33,34 @@ use fed::Fed;
 use fetching::{Fetch, Job, Outcome};
 use reached::Reached;
 
-/// What is fetched at once: more would share the line, and keep threads.
+/// How many fetches run at once. More would share the bandwidth and hold threads.
 const MOST_AT_ONCE: usize = 4;
 
-/// The addresses that a feed was last fetched from are guarded so long, and no more of them.
+/// How long the addresses that a feed was last fetched from are guarded, and how many of them.
 const GUARDED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST_GUARDED: usize = 8;
 
-/// Whoever fetches, and by what servers know us: both found before privileges are given up.
+/// The fetcher, and the credentials that systemd handed over. Both are found before the daemon gives up its
+/// privileges.
 #[derive(Clone, Default)]
 pub struct Means {
     fetch: Option<Arc<Fetch>>,
     handed: Arc<Handed>,
 }
 
-/// The part of the owner's state that is about what is fetched.
+/// The part of the owner's state that concerns feeds.
 pub struct Feeds {
     store: source::Feeds,
     means: Means,
     feeds: BTreeMap<Key, Fed>,
     running: JoinSet<Came>,
-    /// So many fetches were begun.
+    /// The number of fetches begun.
     begun: u64,
-    /// May the state directory be written to? Not while another filterd may have it.
+    /// Whether this filterd may write to the state directory; false while another one may own it.
     is_ours: Arc<AtomicBool>,
 }
 
-/// A feed as a configuration says it.
+/// A feed as the configuration defines it.
 struct Wanted {
     feed: Feed,
     most: u64,
@@ -73,22 +74,23 @@ pub struct Came {
     outcome: Outcome,
 }
 
-/// What came of a fetch.
+/// The result of a fetch.
 pub struct Done {
     pub key: Key,
-    /// The lists that are to be read because of it.
+    /// The lists that must be read because of it.
     pub lists: Vec<Arc<str>>,
 }
 
 impl Means {
-    /// This fetcher, and what systemd has handed over, which is to be looked for before privileges are given up.
+    /// Uses this fetcher, and the credentials that systemd handed over. They must be looked up before
+    /// privileges are given up.
     pub fn of(fetcher: Fetcher) -> Self {
         Self { fetch: Some(fetching::through(fetcher)), handed: Arc::new(Handed::by_systemd()) }
     }
 }
 
 impl Feeds {
-    /// Those of this configuration, as far as they lie in the state directory.
+    /// The feeds of this configuration, with their state from the state directory.
     pub fn begin(state: &Path, config: &Config) -> Self {
         let mut this = Self {
             store: source::Feeds::of(state),
@@ -102,12 +104,12 @@ impl Feeds {
         this
     }
 
-    /// From now on it fetches by these means.
+    /// Sets the means to fetch with.
     pub fn go_by(&mut self, means: Means) {
         self.means = means;
     }
 
-    /// Makes the feeds those of this configuration. What is said otherwise of one than before is tried at once.
+    /// Replaces the feeds by those of this configuration. Feeds whose settings changed are fetched at once.
     pub fn follow(&mut self, config: &Config) {
         let mut before = std::mem::take(&mut self.feeds);
         let now = clock::now();
@@ -147,7 +149,8 @@ impl Feeds {
         }
     }
 
-    /// The place is this filterd's own from here on: what lies there may be what the one before has fetched meanwhile.
+    /// Reads the state directory again, which now belongs to this filterd. The predecessor may have fetched
+    /// meanwhile.
     pub fn look_again(&mut self) {
         for (key, fed) in std::mem::take(&mut self.feeds) {
             let url = fed.feed.url.to_string();
@@ -156,7 +159,7 @@ impl Feeds {
         }
     }
 
-    /// Removes what lies there of feeds that are no more.
+    /// Removes the files of feeds that are no longer configured.
     pub fn tidy(&self) {
         if self.is_ours.load(Ordering::Acquire) {
             let keys: Vec<_> = self.feeds.keys().copied().collect();
@@ -164,14 +167,14 @@ impl Feeds {
         }
     }
 
-    /// How long until one is to be fetched.
+    /// The time until the next fetch is due.
     pub fn until_due(&self) -> Option<Duration> {
         let waits = self.running.len() >= MOST_AT_ONCE || self.means.fetch.is_none();
         let next = self.feeds.values().filter(|fed| fed.running.is_none()).map(|fed| fed.next).min();
         next.filter(|_| !waits).map(clock::until)
     }
 
-    /// Begins to fetch what is due; `own` are the addresses of this host.
+    /// Starts the fetches that are due; `own` returns the addresses of this host.
     pub fn mind(&mut self, own: impl Fn() -> Vec<IpAddr>) {
         let Some(fetch) = self.means.fetch.clone() else { return };
         while self.running.len() < MOST_AT_ONCE {
@@ -202,7 +205,8 @@ impl Feeds {
         }
     }
 
-    /// Has these lists fetched now, and tells which feeds that are; of one that is being fetched already, once more.
+    /// Schedules these lists to be fetched now, and returns their feeds. A feed that is being fetched already
+    /// is fetched once more.
     pub fn ask(&mut self, lists: &[Arc<str>]) -> BTreeSet<Key> {
         let mut asked = BTreeSet::new();
         for (key, fed) in &mut self.feeds {
@@ -214,7 +218,7 @@ impl Feeds {
         asked
     }
 
-    /// Waits until one was fetched, or could not be; for ever if none is being fetched.
+    /// Waits until a fetch ends, or forever if none is running.
     pub async fn fetched(&mut self) -> Came {
         match self.running.join_next().await {
             Some(done) => done.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())),
@@ -222,12 +226,12 @@ impl Feeds {
         }
     }
 
-    /// Is it a feed of this configuration?
     pub fn has(&self, key: Key) -> bool {
         self.feeds.contains_key(&key)
     }
 
-    /// Notes what came of it. None if it was gone meanwhile, perhaps for a moment only, or is fetched once more.
+    /// Records the result of a fetch. Returns none if the feed was removed meanwhile, even briefly, or is
+    /// fetched once more.
     pub fn note(&mut self, Came { key, number, outcome }: Came) -> Option<Done> {
         let Some(fed) = self.feeds.get_mut(&key).filter(|fed| fed.running == Some(number)) else {
             self.tidy();
@@ -243,8 +247,8 @@ impl Feeds {
         Some(Done { key, lists })
     }
 
-    /// These lists were read: where what came is held back, it is asked for again as after a failure, since a page that a
-    /// gateway puts in a list's place is one.
+    /// Records whether the lists that were read were accepted. A feed whose content is held back is retried
+    /// as after a failure, because a gateway may have put another page in its place.
     pub fn judge<'a>(&mut self, lists: impl Iterator<Item = &'a str>, rows: &Lists) {
         let read: BTreeSet<&str> = lists.collect();
         for fed in self.feeds.values_mut() {
@@ -256,7 +260,7 @@ impl Feeds {
         }
     }
 
-    /// The addresses at which the hosts that feeds name were last reached: what comes of lists must not block them.
+    /// The addresses where the hosts of feeds were last reached. Lists must not block them.
     pub fn facts(&self) -> Vec<Fact> {
         let day = i64::try_from(GUARDED_FOR.as_secs()).unwrap_or(i64::MAX);
         let now = clock::now();
@@ -269,19 +273,20 @@ impl Feeds {
         self.feeds.values().flat_map(of).collect()
     }
 
-    /// Another filterd is about to have this one's place, or has it: nothing is written from here on.
+    /// Stops all writing, because another filterd is about to take over or has taken over.
     pub fn let_go(&self) {
         self.is_ours.store(false, Ordering::Release);
     }
 
-    /// It has come to nothing.
+    /// Allows writing again, because the takeover failed.
     pub fn come_back(&self) {
         self.is_ours.store(true, Ordering::Release);
     }
 }
 
-/// The feeds that a configuration names. Where several lists are one, whatever any of them says suffices; what is allowed for
-/// one alone makes it a feed of its own.
+/// The feeds that a configuration names. Lists with the same feed share it: the largest size limit, the
+/// longest timeout and the shortest interval apply. A permission given for one list alone makes a feed of its
+/// own.
 fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
     let mut all: BTreeMap<Key, Wanted> = BTreeMap::new();
     for list in &config.lists {
@@ -297,7 +302,7 @@ fn wanted(config: &Config) -> BTreeMap<Key, Wanted> {
     all
 }
 
-/// From where each list of these feeds was last fetched, and the host that it named.
+/// The host of each list of these feeds, and where it was last reached.
 fn reached<'a>(feeds: impl Iterator<Item = &'a Fed>) -> BTreeMap<Arc<str>, (String, Reached)> {
     let of = |fed: &'a Fed| {
         let host = fed.feed.url.host();

@@ -1,10 +1,10 @@
-//! Where the hosts that lists name were reached: that is guarded.
+//! Records where the hosts of lists were reached, because those addresses are guarded.
 
 use std::net::IpAddr;
 
 use crate::blocklist::Timestamp;
 
-/// Servers, and when they were heard.
+/// The addresses of servers, and when they last answered.
 #[derive(Clone, Debug)]
 pub struct Reached {
     pub from: Vec<IpAddr>,

@@ -1,57 +1,60 @@
-//! When a feed is fetched: after its time, a little earlier or later so that not everybody asks at once; after a failure soon,
-//! and then less and less often, or when its server says. Pure: the time, and chance, are handed in.
+//! Decides when a feed is fetched. After a success it waits for the feed's interval, slightly varied so that
+//! not all hosts ask at once. After a failure it retries soon, then less and less often, or when the server
+//! says. Pure functions: callers pass the time and the chance.
 
 use std::time::Duration;
 
 use crate::source::feeds::Note;
 
-/// How long after the first failure.
+/// The delay after the first failure.
 const SOON: Duration = Duration::from_secs(15);
 
-/// No server is believed that wants to be left alone for longer.
+/// A server cannot ask for a longer delay.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A start waits no longer for what failed before it, unless the server wants it: whoever mends what was wrong starts anew,
-/// and whoever starts over and over asks no more often.
+/// A start waits at most this long because of an earlier failure, unless the server asked for more. A restart
+/// after a fix retries soon, and repeated restarts do not ask more often.
 const LONGEST_OVER_A_START: Duration = Duration::from_secs(5 * 60);
 
-/// A number at random, from all there are.
+/// A random number out of the full range.
 #[derive(Clone, Copy, Debug)]
 pub struct Chance(pub u16);
 
 impl Chance {
-    /// One of the kernel's; the middle where there is none.
+    /// A number from the kernel, or the middle of the range if there is none.
     pub fn new() -> Self {
         let mut bytes = [0x00, 0x80];
         _ = getrandom::fill(&mut bytes);
         Self(u16::from_le_bytes(bytes))
     }
 
-    /// This long, give or take a tenth.
+    /// This time, varied by up to a tenth.
     fn around(self, time: Duration) -> Duration {
         time.mul_f64(0.9 + 0.2 * f64::from(self.0) / f64::from(u16::MAX))
     }
 }
 
-/// How long after it was fetched it is fetched again.
+/// The delay after a successful fetch.
 pub fn after_success(refresh: Duration, chance: Chance) -> Duration {
     chance.around(refresh)
 }
 
-/// How long after it failed so many times in a row; `asked` is what the server wants.
+/// The delay after this many failures in a row; `asked` is the delay that the server wants.
 pub fn after_failure(times: u32, refresh: Duration, asked: Option<Duration>, chance: Chance) -> Duration {
     let doubled = SOON.saturating_mul(1 << times.saturating_sub(1).min(20)).min(refresh);
     chance.around(doubled).max(asked.unwrap_or_default().min(LONGEST))
 }
 
-/// As much of the time until the next try as a start in between is to wait for, too.
+/// The part of the delay that a restart must respect, too.
 pub fn over_a_start(wait: Duration, asked: Option<Duration>) -> Duration {
     wait.min(LONGEST_OVER_A_START).max(asked.unwrap_or_default().min(LONGEST))
 }
 
-/// How long after a start: at once if it is due, or was never fetched, or the clock was set meanwhile. `now` is the time on
-/// the wall, as is the time before which it is not to be asked for: who noted one has failed since it last came, so that it
-/// counts rather than when that was.
+/// The delay after a start. It is zero if a fetch is due, if nothing was ever fetched, or if the clock was
+/// changed.
+///
+/// `now` and `not_before` are wall-clock times. A `not_before` was stored by a failure after the last
+/// success, so it counts instead of the time of that success.
 pub fn after_start(
     note: Option<&Note>,
     not_before: Option<u64>,

@@ -1,4 +1,4 @@
-//! Stories of feeds, with whoever fetches played by a story.
+//! Tests of feeds with a fake fetcher.
 
 use std::io::Cursor;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use crate::blocklist::{Blocklist, Change, Origin, Polarity, Trouble, Want};
 use crate::config;
 use crate::fetch::{FetchError, Order};
 
-/// What the next fetch gets.
+/// The answer to the next fetch.
 type Answer = Box<dyn Fn(&Order) -> Result<Got, FetchError> + Send>;
 
 struct Place {
@@ -53,7 +53,7 @@ impl Place {
         *self.answer.lock().unwrap() = Box::new(answer);
     }
 
-    /// Fetches what is due, and tells which lists are to be read because of it.
+    /// Runs the fetches that are due, and returns the lists to read because of them.
     async fn fetch(&mut self) -> Vec<String> {
         self.feeds.mind(Vec::new);
         let mut lists = Vec::new();
@@ -308,7 +308,7 @@ async fn a_feed_that_was_gone_for_a_moment_is_not_told_by_the_fetch_of_before() 
     let mut place = Place::new(ONE);
     let answer = place.answer.clone();
     {
-        // Neither fetch is answered before both have begun.
+        // Neither fetch gets its answer before both have begun.
         let _held = answer.lock().unwrap();
         place.feeds.mind(Vec::new);
         place.feeds.follow(&config("lists: []"));
@@ -333,7 +333,7 @@ async fn a_server_that_filterd_blocks_is_named() {
         blocklist
     };
     let by_number = "lists: [{name: ipsum, url: 'https://198.51.100.7/ipsum.txt', refresh: 1h}]";
-    // The first fetch of `body` comes from 203.0.113.1 to .12.
+    // The first fetch of `body` comes from 203.0.113.1 to 203.0.113.12.
     for (text, blocked, expected) in [
         (ONE, "203.0.113.0/24", Some("`filterd test 203.0.113.1`")),
         (ONE, "203.0.113.9", Some("`filterd test 203.0.113.9`")),
@@ -371,12 +371,12 @@ async fn what_is_held_back_is_asked_for_again_as_after_a_failure_and_whole() {
         assert_eq!(place.fetch().await, ["ipsum"]);
         place.feeds.judge(["ipsum"].into_iter(), read(true).lists());
         waits.push(place.feeds.until_due().unwrap().as_secs());
-        // A reload reads it again, and it is the same.
+        // A reload reads unchanged content again.
         place.feeds.judge(["ipsum"].into_iter(), read(true).lists());
         assert!(place.feeds.until_due().unwrap().as_secs() <= waits[waits.len() - 1]);
     }
     for (wait, about) in waits.iter().zip([15, 30, 60]) {
-        // A tenth more or less, and up to the end of that second.
+        // Within a tenth, and up to the end of that second.
         assert!((about * 9 / 10 - 1..=about * 11 / 10 + 1).contains(wait), "{waits:?}");
     }
     let tags: Vec<_> = place.orders.lock().unwrap().iter().map(|order| order.etag.clone()).collect();

@@ -1,4 +1,4 @@
-//! What people are told of feeds.
+//! Reports the state of feeds to users.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
 impl Feeds {
-    /// Lists that could not be fetched.
+    /// The lists that could not be fetched.
     pub fn faults(&self, blocklist: &Blocklist) -> Vec<Fault> {
         let all = self.feeds.values().flat_map(|fed| fed.lists.iter().map(move |list| (list, fed)));
         let failed =
@@ -32,7 +32,7 @@ impl Feeds {
             .collect()
     }
 
-    /// What is fetched while something is on trial waits, so a list of which nothing was here yet is not tried.
+    /// Fetches wait while a trial runs, so that a list without stored content is not tried.
     pub fn warnings_of_a_trial(&self) -> Vec<String> {
         let new = self.feeds.values().filter(|fed| fed.note.is_none()).flat_map(|fed| &fed.lists);
         let told = |list| {
@@ -43,22 +43,22 @@ impl Feeds {
         new.map(told).collect()
     }
 
-    /// Where this list is fetched from, if it is.
+    /// The URL of this list, if it is fetched.
     pub fn url(&self, list: &str) -> Option<String> {
         Some(self.of(list)?.feed.url.to_string())
     }
 
-    /// What was sent when this list was last fetched, if it could be.
+    /// The transfer of the last fetch of this list, if that succeeded.
     pub fn transfer(&self, list: &str) -> Option<Transfer> {
         self.of(list)?.transfer
     }
 
-    /// Why this list could not be fetched, if that is so.
+    /// Why this list could not be fetched, if the last fetch failed.
     pub fn trouble(&self, list: &str, blocklist: &Blocklist) -> Option<Explanation> {
         self.of(list)?.told(&list.into(), blocklist)
     }
 
-    /// Adds what is known of sources to what is told of lists.
+    /// Adds where lists come from, and the state of their fetches.
     pub fn tell(&self, lists: &mut [lists::List], config: &Config, blocklist: &Blocklist) {
         let said: HashMap<&str, &Path> =
             config.lists.iter().map(|said| (said.name.as_str(), said.path.as_path())).collect();
@@ -108,7 +108,8 @@ impl Fed {
 }
 
 impl Fed {
-    /// Returns a server of this feed whose answers filterd drops: one that it names by number, or that it was fetched from before.
+    /// Returns a server of this feed whose answers filterd drops: one that the URL names by address, or one
+    /// that it was fetched from before.
     fn blocked_server(&self, blocklist: &Blocklist) -> Option<IpAddr> {
         let named = self.feed.url.host().parse().ok();
         let reached = self.reached.iter().flat_map(|reached| &reached.from).copied();
@@ -120,7 +121,7 @@ impl Fed {
     }
 }
 
-/// What is in force meanwhile.
+/// The entries that remain in force, as text.
 fn in_force(list: Option<&List>) -> String {
     let Some(list) = list.filter(|list| list.entries > 0) else { return "nothing is on it".to_owned() };
     let at = list.reading.as_ref().and_then(|reading| Some(reading.accepted.as_ref()?.at));

@@ -1,10 +1,11 @@
-//! `match: new`: what this host began is known to packets. The egress program tells it from what is sent; which UDP ports
-//! begin flows, and which flows were open before it was there, is told from here, by the kernel's list of sockets.
+//! Supports `match: new`: makes the flows that this host began known to the BPF programs. The egress program
+//! learns them from packets sent. This module adds which UDP ports begin flows, and which flows were open
+//! before, from the kernel's list of sockets.
 //!
-//! A UDP port begins flows if it is one of those that the kernel gives away (`ip_local_port_range` without
-//! `ip_local_reserved_ports`), and no service has it: a socket that hears everybody on a port that it asked for. Nobody is
-//! told when one comes, so a thread of its own looks every second (`watch`): from a port that a service has since less than
-//! that, what is sent still begins flows.
+//! A UDP port begins flows if the kernel assigns it automatically (`ip_local_port_range` without
+//! `ip_local_reserved_ports`) and no service uses it. A service is an unconnected socket on a port that it
+//! asked for. The kernel does not report new services, so a thread looks every second (`watch`). Until it
+//! sees a new service, packets sent from its port still begin flows.
 
 mod open;
 mod watch;
@@ -19,21 +20,21 @@ use crate::kernel::{Filter, KernelError};
 use crate::text::{Explain, Explanation};
 use watch::Watch;
 
-/// So many flows are handed over at once.
+/// How many flows are handed over at once.
 const PAGE: usize = 512;
 
-/// The part of the owner's state that is about own flows.
+/// The part of the owner's state that concerns own flows.
 #[derive(Default)]
 pub struct Flows {
     watch: Option<Watch>,
-    /// How many were open when it was looked last.
+    /// How many open flows the last look found.
     found: u64,
-    /// Why open ones were not remembered, and since when.
+    /// Why open flows could not be stored, and since when.
     refused: Option<(Timestamp, Explanation)>,
 }
 
 impl Flows {
-    /// Begins, or ends, to tell packets of what this host begins: as they are judged now.
+    /// Starts or stops making own flows known, as the present settings require.
     pub fn follow(&mut self, filter: &mut Filter) {
         if !filter.settings().match_new {
             self.watch = None;
@@ -54,7 +55,7 @@ impl Flows {
         }
     }
 
-    /// Remembers what is open: it was begun before anybody looked.
+    /// Adds the flows that are open now, which began before they were watched.
     pub fn seed(&mut self, filter: &mut Filter) {
         if self.watch.is_none() {
             return;
@@ -82,7 +83,7 @@ impl Flows {
         self.refused = Some((since, told));
     }
 
-    /// What packets are not told that they should be.
+    /// Reports which own flows or ports the programs do not know.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let refused = self.refused.clone().map(|(since, told)| {
             let message = format!("not all that this host began is known to packets: {}", told.message);
@@ -96,7 +97,7 @@ impl Flows {
         refused.into_iter().chain(unseen)
     }
 
-    /// As `status` tells it.
+    /// The part of `status` about own flows.
     pub fn status(&self) -> Option<status::Flows> {
         let watch = self.watch.as_ref()?;
         Some(status::Flows {

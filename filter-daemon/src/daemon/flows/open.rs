@@ -1,4 +1,4 @@
-//! The flows of connections that this host has begun, and which are open already.
+//! The open flows of connections that this host began.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use filter_common::hash::Address6;
 
 use crate::daemon::sockets::{Connection, Protocol};
 
-/// Their keys; as many as there is room for.
+/// Their keys, up to the room in the map.
 pub fn flows(connections: &[Connection]) -> Vec<[u64; KEY_WORDS]> {
     let key = |one: &Connection| {
         let upper = match one.protocol {

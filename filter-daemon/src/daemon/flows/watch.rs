@@ -1,4 +1,4 @@
-//! The thread that looks every second which UDP ports begin flows, and tells packets by a bit for each.
+//! A thread that finds every second which UDP ports begin flows, and writes one bit for each into the map.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,26 +16,27 @@ use crate::daemon::sockets::{Ports, Range};
 use crate::kernel::KernelError;
 use crate::kernel::window::Window;
 
-/// How often is looked.
+/// The time between two looks.
 const APART: Duration = Duration::from_secs(1);
 
-/// The thread; it ends with this.
+/// The thread, which ends when this is dropped.
 pub struct Watch {
     window: Window,
     seen: watch::Receiver<Seen>,
     _ends: Sender<()>,
 }
 
-/// What it has seen last.
+/// The result of the last look.
 #[derive(Clone, Debug)]
 struct Seen {
     range: Range,
-    /// Why it sees no more, and since when.
+    /// Why looks fail now, and since when.
     unseen: Option<(Timestamp, String)>,
 }
 
 impl Watch {
-    /// Looks once, so that what is sent from now on is known for what it is, and then again and again.
+    /// Looks once before it returns, so that packets sent from now on are judged correctly, and then every
+    /// second.
     pub fn begin(map: OwnedFd) -> Result<Self, KernelError> {
         let failed = |what: &str, reason: String| KernelError::Window { what: what.to_owned(), reason };
         let open = || Window::open(&map, WORDS).map_err(|error| failed("ports", error.to_string()));
@@ -55,7 +56,7 @@ impl Watch {
         Ok(Self { window, seen, _ends: ends })
     }
 
-    /// Which ports may begin flows.
+    /// The ports that may begin flows.
     pub fn range(&self) -> Range {
         self.seen.borrow().range
     }
@@ -65,14 +66,14 @@ impl Watch {
         (0..COUNTERS).map(|counter| self.window.load(BEGUN + counter)).sum()
     }
 
-    /// Why it cannot be told who listens, and since when, if so.
+    /// Why listening sockets cannot be read, and since when, if looks fail.
     pub fn unseen(&self) -> Option<(Timestamp, String)> {
         self.seen.borrow().unseen.clone()
     }
 }
 
 impl Seen {
-    /// Notes what was found just now. True if that is new.
+    /// Records the result of a look. Returns true if it differs from the last one.
     fn take(&mut self, found: io::Result<Range>, now: Timestamp) -> bool {
         let before = (self.range, self.unseen.is_some());
         match found {

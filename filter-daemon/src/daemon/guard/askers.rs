@@ -1,7 +1,8 @@
-//! Whoever asks filterd for what may cut somebody off, and has come by SSH: logind or utmp know of most of them, but neither is
-//! everywhere, and `ssh HOST filterd add …` has no terminal that utmp would name.
+//! Guards users who come over SSH and send requests that may cut off someone. logind and utmp know most of
+//! them, but neither exists everywhere, and `ssh HOST filterd add …` has no terminal that utmp would list.
 //!
-//! They are noted in the state directory: the next start guards those whose connections stand still, before they ask again.
+//! Their connections are stored in the state directory. The next start guards those that are still open,
+//! before the users send another request.
 
 use std::collections::VecDeque;
 use std::fs::{self, OpenOptions};
@@ -16,16 +17,17 @@ use tracing::warn;
 use crate::host::{Connection, Fact, What};
 use crate::text::printable;
 
-/// In the state directory: a connection a line, as sshd writes it.
+/// The file in the state directory; each line is a connection as sshd writes it.
 const FILE: &str = "askers";
 
-/// More than that no note of ours has.
+/// No file of filterd's own is longer.
 const LONGEST: u64 = 16 * 1024;
 
-/// More than these at once have their own connections looked at by others' requests; the latest are kept.
+/// The most connections that are kept, the latest ones. Each request checks all of them, so that too many
+/// would slow down others.
 const MOST: usize = 64;
 
-/// The connections by which they have come, as long as these stand.
+/// The SSH connections of users, while they are open.
 #[derive(Default)]
 pub struct Askers {
     told: Option<mpsc::Receiver<String>>,
@@ -33,18 +35,18 @@ pub struct Askers {
     note: Note,
 }
 
-/// What the next start is told.
+/// The file for the next start.
 #[derive(Default)]
 struct Note {
-    /// Nothing is written where it has no place.
+    /// Nothing is written without a path.
     place: Option<PathBuf>,
     written: VecDeque<Connection>,
     has_failed: bool,
 }
 
 impl Askers {
-    /// Those that the filterd before this one noted in its state directory, and whose connections stand. Of what the kernel
-    /// does not tell nobody is here who could be believed.
+    /// The connections that the filterd before stored in its state directory and that are still open. If the
+    /// kernel does not tell whether one is open, it is skipped, because no user is here to claim it.
     pub fn noted_in(state: &Path) -> Self {
         let place = state.join(FILE);
         let text = read(&place).unwrap_or_default();
@@ -54,12 +56,12 @@ impl Askers {
         Self { told: None, known, note: Note { place: Some(place), written: noted, has_failed: false } }
     }
 
-    /// These tell it from now on.
+    /// Sets the channel that reports connections.
     pub fn listen(&mut self, told: mpsc::Receiver<String>) {
         self.told = Some(told);
     }
 
-    /// Takes in what was told since. What the kernel does not know of is nobody's.
+    /// Takes the connections that were reported. Connections that the kernel does not know are ignored.
     pub fn hear(&mut self) {
         while let Some(words) = self.told.as_mut().and_then(|told| told.try_recv().ok()) {
             if let Some(connection) = Connection::parse(&words) {
@@ -69,13 +71,12 @@ impl Askers {
         self.note.keep(&self.known);
     }
 
-    /// Forgets those whose connections are over.
     pub fn forget_gone(&mut self) {
         self.known.retain(stands);
         self.note.keep(&self.known);
     }
 
-    /// Where they come from.
+    /// The addresses that they come from.
     pub fn facts(&self) -> impl Iterator<Item = Fact> + '_ {
         self.known.iter().map(|connection| Fact { address: connection.peer.ip(), what: What::Asker })
     }
@@ -92,7 +93,7 @@ impl Askers {
 }
 
 impl Note {
-    /// Whatever ends this filterd: the next one is to know them.
+    /// Writes the file if it differs, so that the next filterd knows the connections however this one ends.
     fn keep(&mut self, known: &VecDeque<Connection>) {
         let Some(place) = self.place.as_ref().filter(|_| self.written != *known) else { return };
         self.written.clone_from(known);
@@ -107,7 +108,7 @@ impl Note {
     }
 }
 
-/// Nothing that a link leads to is ours.
+/// Reads the file. Symbolic links are refused, because filterd makes none there.
 fn read(place: &Path) -> io::Result<String> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(place)?;
@@ -116,7 +117,7 @@ fn read(place: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// It need not be on disk: a connection does not outlive a machine that stops.
+/// Writes the file without syncing it to disk, because no connection survives a crash of the machine.
 fn write(place: &Path, known: &VecDeque<Connection>) -> io::Result<()> {
     if known.is_empty() {
         _ = fs::remove_file(place);
@@ -129,7 +130,8 @@ fn write(place: &Path, known: &VecDeque<Connection>) -> io::Result<()> {
     fs::rename(&new, place)
 }
 
-/// Where the kernel does not tell, whoever asks is believed: they could have any address allowed.
+/// If the kernel does not tell, the connection counts as open: the user who sent the request could allow any
+/// address anyway.
 fn stands(connection: &Connection) -> bool {
     connection.is_open().unwrap_or(true)
 }

@@ -1,6 +1,8 @@
-//! The guard: what this host needs is allowed, whatever is blocked, by a list of the host's own that nobody else changes. Facts are
-//! read before anything is published, and followed while they change: addresses and routes as the kernel tells of them,
-//! files when they are other than they were, which is looked at now and then and before anything is blocked.
+//! The guard allows the addresses that this host needs, whatever else is blocked. They stand on a list of the
+//! host that no command can change.
+//!
+//! Facts are read before anything is published and kept current afterwards. The kernel reports changes of
+//! addresses and routes. Files are checked for changes regularly, and before anything is blocked.
 
 mod askers;
 mod tell;
@@ -32,49 +34,50 @@ use crate::text::{Explain, Explanation};
 use askers::Askers;
 pub use view::{Guarded, View};
 
-/// How often files are looked at where nobody asks for anything.
+/// How often files are checked while there are no requests.
 const POLL: Duration = Duration::from_secs(5);
 
-/// A router's routes may change all the time, and to look at all of them takes a while.
+/// A router's routes may change all the time, and reading all of them takes a while.
 const LOOKS_APART: Duration = Duration::from_millis(500);
 
-/// More addresses than any host has; whoever could have as many made as they like would have everything allowed.
+/// More addresses than any host has. The limit prevents a user who can create addresses from having
+/// everything allowed.
 const MOST: usize = 1 << 14;
 
 type Links = Result<Vec<Fact>, String>;
 
-/// The part of the owner's state that is about what this host needs.
+/// The part of the owner's state that concerns the needs of this host.
 pub struct Guard {
     places: Places,
-    /// Addresses and gateways.
     links: Vec<Fact>,
-    /// Name servers and sessions.
+    /// Name servers and login sessions.
     files: Vec<Fact>,
     stamp: Stamp,
     looked_at: Instant,
-    /// Addresses and gateways are being looked for.
+    /// A running search for addresses and gateways.
     looking: Option<JoinHandle<Links>>,
     links_at: Instant,
-    /// They have changed since.
+    /// Addresses or routes have changed since.
     is_stale: bool,
-    /// What is allowed because of all this, and why.
+    /// The addresses that are allowed now, and why.
     in_force: BTreeMap<IpAddr, Arc<str>>,
-    /// The same without servers of lists: nothing overrides it.
+    /// The addresses of `in_force` without servers of lists. Nothing overrides these.
     needed: BTreeMap<IpAddr, Arc<str>>,
-    /// What could not be found out, and what could not be done, since when.
+    /// Errors in finding or allowing addresses, and since when.
     untold: BTreeMap<Untold, Timestamp>,
     links_untold: Option<Untold>,
     files_untold: Vec<Untold>,
     undone: Option<Untold>,
-    /// Whoever asks, as long as their SSH connections stand.
+    /// Users who send requests over SSH, while their connections are open.
     askers: Askers,
-    /// Servers that lists were fetched from. They are guarded against what lists name, and not against the operator: whoever
-    /// publishes a list chooses them.
+    /// The servers that lists were fetched from. Lists cannot block them, but the operator can, because the
+    /// publisher of a list chooses its servers.
     feeds: Vec<Fact>,
 }
 
 impl Guard {
-    /// Finds out what this host needs, with what the filterd before noted in this state directory.
+    /// Finds the addresses that this host needs, with those stored in this state directory by the filterd
+    /// before.
     pub async fn begin(state: &Path) -> Self {
         let mut this = Self { askers: Askers::noted_in(state), ..Self::of_nothing() };
         this.take_links(links().await);
@@ -82,7 +85,7 @@ impl Guard {
         this
     }
 
-    /// Nothing is known yet.
+    /// A guard without any facts.
     fn of_nothing() -> Self {
         let now = clock::instant();
         Self {
@@ -90,7 +93,7 @@ impl Guard {
             places: Places::default(),
             links: Vec::new(),
             files: Vec::new(),
-            // The first look is due at once.
+            // The first check is due at once.
             looked_at: now.checked_sub(POLL).unwrap_or(now),
             looking: None,
             links_at: now,
@@ -106,7 +109,7 @@ impl Guard {
         }
     }
 
-    /// Allows what nothing overrides in a blocklist that nobody enforces yet.
+    /// Allows the needed addresses in a blocklist that is not enforced yet.
     pub fn enter(&mut self, blocklist: &mut Blocklist) -> Result<(), Refusal> {
         if blocklist.lists().find(GUARD_LIST).is_none() {
             blocklist.lists_mut().make_anyway(GUARD_LIST, Origin::Host, Polarity::Allow)?;
@@ -126,12 +129,12 @@ impl Guard {
         Ok(())
     }
 
-    /// Addresses or routes have changed.
+    /// Records that addresses or routes have changed.
     pub fn have_changed(&mut self) {
         self.is_stale = true;
     }
 
-    /// How long until something is to be done.
+    /// The time until the next check is due.
     pub fn until_due(&self) -> Duration {
         let now = clock::instant();
         let links = self.looking.is_none() && self.is_stale;
@@ -140,7 +143,7 @@ impl Guard {
         links.into_iter().fold(files, Duration::min)
     }
 
-    /// Looks at files, and begins to look at links, where it is time for that.
+    /// Checks files and starts reading links, if that is due.
     pub fn mind(&mut self, protection: &mut Protection) {
         let now = clock::instant();
         let is_due = now.duration_since(self.links_at) >= LOOKS_APART;
@@ -154,18 +157,18 @@ impl Guard {
         }
     }
 
-    /// Those who ask tell this from now on by which SSH connections they have come.
+    /// Sets the channel on which control connections report the SSH connections of users.
     pub fn listen(&mut self, askers: mpsc::Receiver<String>) {
         self.askers.listen(askers);
     }
 
-    /// Somebody asks for what may cut off whoever is there: what is known of that is to be so at this moment.
+    /// Brings all facts up to date before a request that may cut off users.
     pub fn hear(&mut self, protection: &mut Protection) {
         self.askers.hear();
         self.look_at_files(protection);
     }
 
-    /// Looks whether files are as they were, and reads them if not.
+    /// Reads the files again if they have changed.
     pub fn look_at_files(&mut self, protection: &mut Protection) {
         self.looked_at = clock::instant();
         if !self.stamp.is_still(&self.places.stamp()) {
@@ -174,7 +177,7 @@ impl Guard {
         self.settle(protection);
     }
 
-    /// Waits until addresses and gateways are known anew, or for ever if nobody looks.
+    /// Waits for the addresses and gateways that are being read, or forever if they are not.
     pub async fn found(&mut self) -> Links {
         let Some(looking) = &mut self.looking else { return std::future::pending().await };
         let found = looking.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
@@ -182,7 +185,7 @@ impl Guard {
         found
     }
 
-    /// They are.
+    /// Uses the addresses and gateways that were read.
     pub fn take(&mut self, found: Links, protection: &mut Protection) {
         self.take_links(found);
         self.settle(protection);
@@ -194,7 +197,7 @@ impl Guard {
                 self.links = facts;
                 self.links_untold = None;
             }
-            // What was so a moment ago is better than nothing.
+            // Keeps the earlier facts after an error, because they are better than none.
             Err(error) => {
                 self.is_stale = true;
                 let message = format!("the kernel does not tell this host's addresses and gateways: {error}");
@@ -212,7 +215,7 @@ impl Guard {
         self.note_untold();
     }
 
-    /// Each is told since it began.
+    /// Keeps for each error since when it exists, and logs new ones.
     fn note_untold(&mut self) {
         let now = clock::now();
         let all = self.links_untold.iter().chain(&self.files_untold).chain(&self.undone);
@@ -226,7 +229,7 @@ impl Guard {
         }
     }
 
-    /// Whom lists were fetched from. They are guarded when files are looked at next.
+    /// Sets the servers of feeds. They are guarded at the next check of files.
     pub fn follow_feeds(&mut self, feeds: Vec<Fact>) {
         self.feeds = feeds;
     }
@@ -237,12 +240,12 @@ impl Guard {
         own.map(|fact| fact.address).collect()
     }
 
-    /// All that nothing overrides. Whatever else this host comes to need is one more source here.
+    /// The facts that nothing overrides. A further need of this host is one more source here.
     fn needed_facts(&self) -> impl Iterator<Item = Fact> + '_ {
         self.links.iter().chain(&self.files).cloned().chain(self.askers.facts())
     }
 
-    /// What is to be allowed, and why.
+    /// The addresses that must be allowed, and why.
     fn wanted(&self, blocklist: &Blocklist) -> BTreeMap<IpAddr, Arc<str>> {
         let is_blocked = |fact: &&Fact| is_blocked_by_operator(fact.address, blocklist);
         let servers = self.feeds.iter().filter(|fact| !is_blocked(fact)).cloned();
@@ -256,13 +259,14 @@ impl Guard {
         servers
     }
 
-    /// The operator blocks these targets: servers of lists that they cover are guarded no longer. Returns those.
+    /// Stops guarding the servers of lists that these targets cover, because the operator blocks them.
+    /// Returns them.
     pub fn give_way(&mut self, targets: &Targets, protection: &mut Protection) -> Vec<Guarded> {
         let servers = self.servers();
         let covered = View::of(&servers).covered_by(targets);
         let is_guarded = |server: &&Guarded| self.in_force.contains_key(&server.address);
         let gone: Vec<_> = covered.iter().filter(is_guarded).map(|server| server.address).collect();
-        // Where that fails they stay guarded until the next look.
+        // If that fails, they stay guarded until the next check.
         if !gone.is_empty() && protection.commit(&release(&gone), clock::now()).is_ok() {
             for address in gone {
                 info!("{address} is guarded no longer: a command blocks it");
@@ -272,7 +276,7 @@ impl Guard {
         covered
     }
 
-    /// Makes what is allowed what it is to be: who comes is allowed before anybody goes.
+    /// Allows exactly the wanted addresses. Additions come before removals.
     pub(super) fn settle(&mut self, protection: &mut Protection) {
         self.needed = by_address(self.needed_facts());
         let wanted = self.wanted(protection.blocklist());
@@ -296,7 +300,7 @@ impl Guard {
                 self.in_force = wanted;
                 self.undone = None;
             }
-            // In part it may be done, which is no harm: all of it is tried again.
+            // A partial change does no harm, because all of it is tried again.
             Err(error) => {
                 let message = format!("what this host needs cannot be allowed: {}", error.explain());
                 let remedy = "filterd tries again every 5 s; until then it may be blocked".to_owned();
@@ -306,7 +310,7 @@ impl Guard {
         self.note_untold();
     }
 
-    /// What is not guarded and should be.
+    /// Reports the needed addresses that could not be found or allowed.
     pub fn faults(&self) -> impl Iterator<Item = Fault> + '_ {
         self.untold.iter().map(|(Untold { message, remedy }, since)| Fault {
             about: About::Protection,
@@ -322,30 +326,31 @@ impl Guard {
         lists.map(|(list, all)| (list, all.len() as u64)).collect()
     }
 
-    /// Which lists name what is guarded, for people.
+    /// Warnings about lists that name guarded addresses.
     pub fn warnings(&self, blocklist: &Blocklist) -> impl Iterator<Item = String> {
         let servers = tell::blocked_servers(&self.servers(), blocklist);
         tell::warnings(self.view(), blocklist).chain(servers)
     }
 
-    /// What is guarded now, to ask.
+    /// The addresses that are guarded now.
     pub fn view(&self) -> View<'_> {
         View::of(&self.in_force)
     }
 
-    /// The same without what gives way to the operator.
+    /// The guarded addresses without those that the operator can block.
     pub fn view_of_needed(&self) -> View<'_> {
         View::of(&self.needed)
     }
 
-    /// What is guarded now, for whoever looks later.
+    /// A copy of the guarded addresses, for later use.
     pub fn copied(&self) -> GuardedAddresses {
         let servers = self.servers().into_keys().collect();
         GuardedAddresses { all: self.in_force.clone(), servers }
     }
 }
 
-/// Tells whenever addresses or routes change. To be asked before they are looked at for the first time.
+/// Reports each change of addresses or routes. Call it before they are read for the first time, so that no
+/// change is missed.
 pub fn changes() -> io::Result<mpsc::Receiver<()>> {
     host::changes()
 }
@@ -354,7 +359,7 @@ async fn links() -> Links {
     host::links().await.map_err(|error| error.to_string())
 }
 
-/// Facts by their addresses, with all reasons.
+/// Groups facts by address, with all reasons.
 fn by_address(facts: impl Iterator<Item = Fact>) -> BTreeMap<IpAddr, Arc<str>> {
     let mut reasons: BTreeMap<IpAddr, BTreeSet<host::What>> = BTreeMap::new();
     for Fact { address, what } in facts {
@@ -366,7 +371,7 @@ fn by_address(facts: impl Iterator<Item = Fact>) -> BTreeMap<IpAddr, Arc<str>> {
     told.collect()
 }
 
-/// Does a command or `block:` of the configuration block it?
+/// Whether a command or `block:` of the configuration blocks this address.
 fn is_blocked_by_operator(address: IpAddr, blocklist: &Blocklist) -> bool {
     let lists = blocklist.lists();
     let is_of_operator = |name: &str| lists.find(name).is_some_and(|id| lists.get(id).origin != Origin::File);
@@ -378,7 +383,7 @@ fn release(addresses: &[IpAddr]) -> Change {
     Change::Release { from: From::List(GUARD_LIST.into()), targets: targets(addresses) }
 }
 
-/// The same by reasons: a change has one note.
+/// Groups addresses by reason, because a change has only one note.
 fn by_reason<'a>(all: impl Iterator<Item = (&'a IpAddr, &'a Arc<str>)>) -> BTreeMap<Arc<str>, Targets> {
     let mut changes: BTreeMap<Arc<str>, Vec<IpAddr>> = BTreeMap::new();
     all.for_each(|(address, why)| changes.entry(why.clone()).or_default().push(*address));

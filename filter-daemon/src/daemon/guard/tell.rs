@@ -1,4 +1,4 @@
-//! Why an address is guarded, in words that fit a note; and which lists would block it.
+//! Describes why addresses are guarded, short enough for a note, and which lists would block them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,20 +13,20 @@ use crate::config::name::CONFIG_LIST;
 use crate::host::What;
 use crate::text::printable;
 
-/// The most reasons that are told of one address: ten people may be logged in from it.
+/// The most reasons given for one address: ten people may be logged in from it.
 const MOST_TOLD: usize = 3;
 
-/// The most addresses that are named of one list.
+/// The most addresses named for one list.
 const MOST_NAMED: usize = 5;
 
-/// All reasons, as one.
+/// Joins all reasons into one text.
 pub fn reason(reasons: &BTreeSet<What>) -> Arc<str> {
     let mut told: Vec<_> = reasons.iter().take(MOST_TOLD).map(ToString::to_string).collect();
     told.extend((reasons.len() > MOST_TOLD).then(|| "and so on".to_owned()));
     printable::on_one_line(&told.join("; ")).into()
 }
 
-/// Which guarded addresses each list would block, if nothing were guarded.
+/// The guarded addresses that each list would block, if nothing were guarded.
 pub fn by_list(guarded: View<'_>, blocklist: &Blocklist) -> BTreeMap<Arc<str>, Vec<Guarded>> {
     let mut lists: BTreeMap<Arc<str>, Vec<Guarded>> = BTreeMap::new();
     for (address, why) in guarded.all() {
@@ -40,7 +40,7 @@ pub fn by_list(guarded: View<'_>, blocklist: &Blocklist) -> BTreeMap<Arc<str>, V
     lists
 }
 
-/// The same in words, a list a line.
+/// Warnings from `by_list`, one line per list.
 pub fn warnings(guarded: View<'_>, blocklist: &Blocklist) -> impl Iterator<Item = String> {
     by_list(guarded, blocklist).into_iter().map(|(list, all)| {
         let told = all.iter().take(MOST_NAMED).map(|one| format!("{} ({})", one.address, one.why));
@@ -51,7 +51,7 @@ pub fn warnings(guarded: View<'_>, blocklist: &Blocklist) -> impl Iterator<Item 
     })
 }
 
-/// Servers of lists that `block:` names, which overrides the guard.
+/// Warnings about servers of lists that `block:` names, which overrides the guard.
 pub fn blocked_servers(
     servers: &BTreeMap<IpAddr, Arc<str>>,
     blocklist: &Blocklist,

@@ -1,8 +1,9 @@
-//! Random lists and host states, one after the other over one filter in memory: whatever is on the lists, none of the guarded is
-//! dropped, not between two pages of a reload either; and `diff` had named every live peer that the reload then cuts, at once or
-//! when what allows it ends, and nobody else.
+//! Random lists and host states, applied one after the other to one filter in memory.
 //!
-//! `FILTERD_STORIES` says how many reloads there are, `FILTERD_SEED` which story is the first.
+//! No guarded address is ever dropped, not even between two pages of a reload. `diff` must name exactly the
+//! live peers that the reload then cuts, at once or when the entry that allows them ends.
+//!
+//! `FILTERD_STORIES` sets the number of reloads, and `FILTERD_SEED` the first story.
 
 mod ends;
 mod world;
@@ -34,10 +35,10 @@ use crate::kernel::tests::whole::few_or;
 use ends::Ends;
 use world::{Plan, Random, address, facts, loaded, plan, source, targets};
 
-/// Reloads of one story, at its beginning a start.
+/// Reloads of one story, which begins with a start.
 const RELOADS: u64 = 50;
 
-/// Reloads in `cargo xtask test --all`, and in other runs.
+/// Reloads in `cargo xtask test --all`; other runs make `FEW`.
 const ALL: u64 = 10_000;
 const FEW: u64 = 2_000;
 
@@ -59,7 +60,7 @@ fn none_of_the_guarded_is_ever_dropped_and_diff_had_named_whoever_is_cut() {
     assert!(!little, "little of what can happen did: {told:?}");
 }
 
-/// Tells the next story until all are told.
+/// Runs stories until none is left.
 fn tell_stories(seeds: &Range<u64>, next: &AtomicU64, reloads: u64) -> Told {
     let (place, mut told) = (TempDir::new().unwrap(), Told::default());
     let (mut persistence, _) = persistence::restore(place.path(), Default::default()).unwrap();
@@ -73,21 +74,21 @@ fn tell_stories(seeds: &Range<u64>, next: &AtomicU64, reloads: u64) -> Told {
     }
 }
 
-/// As many as a small machine has processors.
+/// The number of processors of a small machine.
 const TELLERS: usize = 2;
 
-/// What happened.
+/// Counts of events.
 #[derive(Debug, Default)]
 struct Told {
     reloads: u64,
     judged: u64,
     /// Peers that were cut.
     cut: u64,
-    /// Peers that will be, when what allows them ends.
+    /// Peers that will be cut when the entry that allows them ends.
     cut_later: u64,
-    /// Entries whose time was over.
+    /// Entries that expired.
     expired: u64,
-    /// Guarded addresses that something blocked names.
+    /// Guarded addresses that a blocked target covers.
     kept: u64,
     /// Reloads with everything of a family blocked.
     wide: u64,
@@ -122,7 +123,7 @@ struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    /// Starts: what is guarded enters before anything else, and is met by the first packet.
+    /// Starts: guarded addresses are added first, and apply to the first packet.
     fn begin(seed: u64, mut blocklist: Blocklist, persistence: &'a mut Persistence) -> Self {
         let mut random = Random(seed.wrapping_mul(7919) + 13);
         let mut guard = Guard::of_nothing();
@@ -138,7 +139,7 @@ impl<'a> Story<'a> {
         this
     }
 
-    /// The host changes, then the configuration, then somebody adds and removes.
+    /// Changes the host, then the configuration, then adds and removes by command.
     fn step(&mut self, told: &mut Told) {
         if self.random.below(2) == 0 {
             self.change_host();
@@ -157,7 +158,7 @@ impl<'a> Story<'a> {
         assert_eq!(named_later, later, "seed {}: named by diff for later, {without:?}, {with:?}", self.seed);
         told.cut_later += later.len() as u64;
         if plan.is_bare() {
-            // Nothing else says that anything overlaps by now.
+            // No other event recomputes the overlap here.
             self.commit(&Change::LookForOverlap);
             self.change_host();
         }
@@ -176,7 +177,7 @@ impl<'a> Story<'a> {
         peers.iter().map(|peer| (*peer, Ends::of(*peer, self.protection.blocklist()))).collect()
     }
 
-    /// Whom `diff` names, and whom for later.
+    /// The peers that `diff` names as cut at once, and those cut later.
     fn diff(&mut self, plan: &Plan, peers: &BTreeSet<IpAddr>) -> [BTreeSet<IpAddr>; 2] {
         let roles = |address: &IpAddr| (*address, BTreeMap::from([(PeerRole::Gateway, 1)]));
         let peers = Peers { known: peers.iter().map(roles).collect(), ..Peers::default() };
@@ -223,7 +224,7 @@ impl<'a> Story<'a> {
         self.settle();
     }
 
-    /// As `filterd add` and `remove` do it.
+    /// Does the same as `filterd add` and `remove`.
     fn edit(&mut self, told: &mut Told) {
         let mut targets = targets(&mut self.random, 6);
         match Guarding::of(&mut targets, Reach::AS_GIVEN, true, self.guard.view_of_needed()) {
@@ -252,13 +253,14 @@ impl<'a> Story<'a> {
         self.settle();
     }
 
-    /// So many minutes from now, or never. Nothing that blocks ends when something ends that allows.
+    /// An end this many minutes from now, or none. No entry that blocks ends at the time when an entry that
+    /// allows ends.
     fn some_end(&mut self, minutes: &[u64]) -> Option<Timestamp> {
         let minutes = minutes.get(self.random.below(minutes.len() + 1))?;
         Some(clock::after(Duration::from_secs(minutes * 60)))
     }
 
-    /// What has the shortest time goes, as if that were over.
+    /// Removes the entries with the shortest time, as if it had passed.
     fn pass_time(&mut self) -> u64 {
         let then = clock::after(Duration::from_secs(135 * 60));
         let sides = [Polarity::Block, Polarity::Allow];
@@ -280,7 +282,7 @@ impl<'a> Story<'a> {
         work.turn(&mut Parts { protection, capacity, persistence: self.persistence })
     }
 
-    /// As the loop does after each event.
+    /// Does the same as the loop after each event.
     fn settle(&mut self) {
         let (filter, blocklist) = self.protection.parts();
         while filter.settle(blocklist).unwrap() {}
@@ -290,7 +292,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// Not one of the guarded is dropped.
+    /// Asserts that no guarded address is dropped.
     fn must_pass(&self, then: &impl std::fmt::Debug) {
         let guarded: BTreeSet<_> = self.guard.in_force.keys().copied().collect();
         let facts = self.guard.links.iter().chain(&self.guard.files);

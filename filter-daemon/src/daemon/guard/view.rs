@@ -1,4 +1,4 @@
-//! What is guarded, held against what is to be blocked.
+//! Compares guarded addresses with targets to be blocked.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,33 +9,30 @@ use filter_common::target::Target;
 use crate::blocklist::Targets;
 use crate::daemon::covering::Cover;
 
-/// Everything that is guarded at the moment, and why.
+/// All addresses that are guarded now, and why.
 #[derive(Clone, Copy)]
 pub struct View<'a>(&'a BTreeMap<IpAddr, Arc<str>>);
 
-/// A guarded address that something to be blocked covers.
+/// A guarded address that a target to be blocked covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarded {
-    /// What would block it.
+    /// The target that would block it.
     pub target: Target,
-    /// The address.
     pub address: IpAddr,
-    /// Why it is guarded.
     pub why: Arc<str>,
 }
 
 impl<'a> View<'a> {
-    /// Of all these.
     pub const fn of(all: &'a BTreeMap<IpAddr, Arc<str>>) -> Self {
         Self(all)
     }
 
-    /// Everything guarded, in order.
+    /// All guarded addresses, in order.
     pub fn all(self) -> impl Iterator<Item = (IpAddr, &'a Arc<str>)> {
         self.0.iter().map(|(address, why)| (*address, why))
     }
 
-    /// Those of these targets of which every address is guarded.
+    /// The targets of which every address is guarded.
     pub fn guards_all_of(self, targets: &Targets) -> Targets {
         let hosts =
             self.all().map(|(address, _)| Target::from(address)).filter(|host| targets.contains(*host));
@@ -56,12 +53,13 @@ impl<'a> View<'a> {
                 128 - prefix.length(),
             ),
         };
-        // There are never more guarded ones than fit a word.
+        // A prefix with more addresses than are guarded cannot be guarded completely; this also covers an
+        // overflow of the shift.
         let all = 1_usize.checked_shl(bits.into()).filter(|all| *all <= self.0.len());
         all.is_some_and(|all| self.0.range(first..=last).count() == all)
     }
 
-    /// Which guarded addresses these sorted targets cover.
+    /// The guarded addresses that these sorted targets cover.
     pub fn covered_by(self, targets: &Targets) -> Vec<Guarded> {
         let cover = Cover::of(targets);
         let covered = self.all().filter_map(|(address, why)| {

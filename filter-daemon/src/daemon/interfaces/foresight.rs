@@ -1,6 +1,8 @@
-//! What a reload would make of the interfaces: the very steps of a reload, with copies of what is known and as far as the kernel
-//! need not be asked to do anything. Whether a driver takes the filter that was never asked is foreseen only as far as the kernel
-//! says that it runs no programs; so what would be attached to is told as what would be tried.
+//! Predicts the effect of a reload on interfaces. It runs the steps of a reload on copies of the state,
+//! without asking the kernel to change anything.
+//!
+//! A driver that was never asked may still refuse the filter. The prediction knows only whether the kernel
+//! reports that the driver cannot run programs, so it describes attempts to attach.
 
 use super::{Interfaces, Modes, Reality, followed, names, unknown};
 use crate::clock;
@@ -8,19 +10,19 @@ use crate::control::wire::Fault;
 use crate::kernel::{Filter, KernelError, interface};
 use crate::source::trouble::Mood;
 
-/// What would come of them.
+/// The effect that a reload would have on interfaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreseen {
-    /// Would be filtered from then on, if their drivers take the filter.
+    /// Interfaces that would be filtered, if their drivers accept the filter.
     pub attach: Vec<String>,
-    /// Would be filtered no longer.
+    /// Interfaces that would no longer be filtered.
     pub detach: Vec<String>,
-    /// What would not be as the configuration says, in words of what would be.
+    /// Differences between the result and the configuration, in the conditional form.
     pub faults: Vec<Fault>,
 }
 
 impl Interfaces {
-    /// Looks what would come of a reload that names these.
+    /// Predicts the effect of a reload with these names.
     pub async fn look_ahead(
         &self,
         names: &[String],
@@ -54,7 +56,7 @@ impl Interfaces {
     }
 }
 
-/// The names of those that are not among `known`, whatever they are called there.
+/// The names of those whose numbers are not among `known`, which may have other names there.
 pub fn beyond(known: &[(u32, String)], all: &[(u32, String)]) -> Vec<String> {
     let is_new = |index: u32| known.iter().all(|(known, _)| *known != index);
     all.iter().filter(|(index, _)| is_new(*index)).map(|(_, name)| name.clone()).collect()

@@ -1,5 +1,5 @@
-//! The interfaces that are to be filtered, whether they are there or not: attached when they appear, and again when they
-//! come back or somebody has taken the filter off, with the time between counted and told.
+//! The interfaces to filter, whether they exist or not. filterd attaches when an interface appears or
+//! returns, and when someone has detached the filter. It measures and reports the time without protection.
 
 mod foresight;
 mod names;
@@ -21,37 +21,37 @@ pub use foresight::{Foreseen, beyond};
 use watched::{Missed, Refused};
 pub use watched::{Modes, Watched};
 
-/// How often an interface is tried that is there but cannot be attached to, as long as nothing changes.
+/// How often to retry an interface that exists but refuses the filter, while nothing changes.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// How often the links are looked at though nothing was heard: the kernel tells nobody that a link was taken off.
+/// How often to check the links without an event, because the kernel does not report that a link was
+/// detached.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The part of the owner's state that is about interfaces.
+/// The part of the owner's state that concerns interfaces.
 pub struct Interfaces {
     watched: Vec<Watched>,
-    /// Those of which a reload on trial has accepted that they are not there.
+    /// Interfaces that a reload on trial has accepted as absent.
     tried: Vec<String>,
-    /// What somebody has done to links, until it is told.
+    /// Changes that others made to links, until they are reported.
     tampered: Vec<Tampering>,
-    /// When all interfaces were last looked at.
+    /// When all interfaces were last read.
     looked: Instant,
-    /// When the links were last asked for.
+    /// When the links were last requested.
     asked: Instant,
-    /// When they were last seen.
+    /// When the links were last seen in order.
     seen: Instant,
 }
 
-/// What the kernel says at one moment.
+/// The state of the kernel at one moment.
 struct Reality {
     there: Vec<Interface>,
     links: Vec<Link>,
-    /// When it was asked before: what is different now has been so at most since then.
+    /// When it was read before: a change since then has lasted at most this long.
     before: Instant,
 }
 
 impl Interfaces {
-    /// None yet.
     pub fn new() -> Self {
         let now = clock::instant();
         Self {
@@ -64,18 +64,17 @@ impl Interfaces {
         }
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Watched> {
         self.watched.iter()
     }
 
-    /// Those that are filtered, by number and name.
+    /// The interfaces that are filtered, by number and name.
     pub fn filtered(&self) -> Vec<(u32, String)> {
         let filtered = |one: &Watched| Some((one.attached()?.index, one.name().to_owned()));
         self.watched.iter().filter_map(filtered).collect()
     }
 
-    /// Those on which nothing is filtered, and those that are filtered for their sake.
+    /// Interfaces that are not filtered, and interfaces that stay filtered because of them.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         self.faults_in(Mood::Is)
     }
@@ -89,12 +88,12 @@ impl Interfaces {
         not_filtered.chain(self.watched.iter().filter_map(held_back)).chain(forgetful)
     }
 
-    /// Those that were asked for, are not filtered, and should be.
+    /// The wanted interfaces that are not filtered.
     pub fn all_missed(&self) -> impl Iterator<Item = &Watched> {
         self.watched.iter().filter(|one| one.is_missed() && !self.is_well_without(one))
     }
 
-    /// The first of them.
+    /// The first interface that is missed.
     fn missed(&self) -> Option<Missed<'_>> {
         let mut missed = self.all_missed();
         let first = missed.next()?;
@@ -102,37 +101,38 @@ impl Interfaces {
         Some(Missed { name: first.name(), is_absent: !first.is_there(), is_alone, protects: self.protects() })
     }
 
-    /// Is anything filtered that was asked for?
+    /// Whether any wanted interface is filtered.
     fn protects(&self) -> bool {
         self.watched.iter().any(|one| one.is_named() && !one.is_missed())
     }
 
-    /// Has somebody accepted that it is not there? That counts as long as another one is filtered: nobody means that
-    /// nothing at all is.
+    /// Whether its absence was accepted. This counts only while another interface is filtered, because
+    /// accepting an absence never means to filter nothing at all.
     fn is_well_without(&self, one: &Watched) -> bool {
         one.is_accepted_as_absent() && self.protects()
     }
 
-    /// Those of which somebody has accepted that they are not there.
+    /// The interfaces whose absence was accepted.
     pub fn accepted(&self) -> Vec<String> {
         let accepted = self.watched.iter().filter(|one| one.is_accepted_as_absent());
         accepted.map(|one| one.name().to_owned()).collect()
     }
 
-    /// What has been accepted since is so on trial.
+    /// Marks absences accepted since `before` as on trial.
     pub fn try_out(&mut self, before: &[String]) {
         self.tried = self.accepted();
         self.tried.retain(|name| !before.contains(name));
     }
 
-    /// What was accepted on trial is missed as before.
+    /// Withdraws the absences that were accepted on trial.
     pub fn take_back(&mut self) {
         let tried = std::mem::take(&mut self.tried);
         let tried = self.watched.iter_mut().filter(|one| tried.iter().any(|name| name == one.name()));
         tried.for_each(Watched::is_to_be_there);
     }
 
-    /// What was to be accepted just now, and is not: what is there, and that nothing at all is filtered.
+    /// Explains the names in `accept` that had no effect: the interface exists, or nothing at all is
+    /// filtered.
     pub fn accepted_in_vain(&mut self, accept: &Accept) -> Vec<String> {
         let protects = self.protects();
         let named = self.watched.iter_mut().filter(|one| one.is_named() && accept.has_interface(one.name()));
@@ -154,8 +154,8 @@ impl Interfaces {
         in_vain.collect()
     }
 
-    /// Attaches to every interface that is there. Those that are not there yet are waited for; if all that are there refuse,
-    /// filterd does not start. What an earlier filterd has left is known by its link; nothing of it is let go here.
+    /// Attaches to every interface that exists, and waits for the others. If all that exist refuse, filterd
+    /// does not start. Links that an earlier filterd left are recognised; none of them is detached here.
     pub async fn attach(
         &mut self,
         names: Vec<String>,
@@ -170,13 +170,14 @@ impl Interfaces {
         let left = filter.was_left_at_work().then(|| filter.links()).transpose()?;
         let mut refused = self.look(mode, filter).await?;
         left.into_iter().for_each(|left| self.tell_unfiltered(&left));
-        // The last word is that of whoever ends.
+        // The caller ends with the last error, and reports it.
         let last = refused.pop_if(|_| !self.watched.iter().any(Watched::has_hope));
         refused.into_iter().for_each(|refused| drop(refused.told()));
         last.map_or(Ok(()), |last| Err(last.untold().into()))
     }
 
-    /// Those that were not filtered though an earlier filterd has left its filter at work: nobody knows for how long.
+    /// Reports interfaces that were not filtered although an earlier filterd left its filter running. How
+    /// long that was is unknown.
     fn tell_unfiltered(&self, left: &[Link]) {
         let was_filtered = |index: u32| left.iter().any(|link| link.index == index);
         for one in self.watched.iter().filter(|one| one.is_named()) {
@@ -190,7 +191,7 @@ impl Interfaces {
         }
     }
 
-    /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
+    /// Reads all interfaces and attaches where that is needed. Returns the interfaces that refused, and why.
     async fn look(&mut self, mode: Mode, filter: &mut Filter) -> Result<Vec<Refused>, KernelError> {
         self.looked = clock::instant();
         self.asked = self.looked;
@@ -210,7 +211,7 @@ impl Interfaces {
         Ok(refused)
     }
 
-    /// Looks at all interfaces; where even that fails, it is tried again.
+    /// Reads all interfaces. If that fails, a later call tries again.
     pub async fn look_again(&mut self, mode: Mode, filter: &mut Filter) -> Vec<KernelError> {
         match self.look(mode, filter).await {
             Ok(refused) => refused.into_iter().map(Refused::told).collect(),
@@ -221,12 +222,12 @@ impl Interfaces {
         }
     }
 
-    /// What somebody has done to links since this was asked last.
+    /// Takes the changes that others made to links since the last call.
     pub fn take_tampered(&mut self) -> Vec<Tampering> {
         std::mem::take(&mut self.tampered)
     }
 
-    /// Is every link where it was, with our program? Costs one question to the broker.
+    /// Whether every link is attached with filterd's program. Sends one request to the broker.
     pub fn are_as_left(&mut self, filter: &mut Filter) -> bool {
         self.asked = clock::instant();
         let Ok(links) = filter.links() else { return false };
@@ -237,18 +238,18 @@ impl Interfaces {
         are_as_left
     }
 
-    /// Those that are filtered have been given the filter anew, by this program.
+    /// Records that the filtered interfaces now run this program.
     pub fn are_given(&mut self, program: u32) {
         self.watched.iter_mut().for_each(|one| one.is_given(program));
     }
 
-    /// How long ago they were last looked at.
+    /// How long ago the links were last requested.
     pub fn age(&self) -> Duration {
         self.asked.elapsed()
     }
 
-    /// These are asked for, and no others. What was put off is tried again: it is the operator who asks. What is filtered
-    /// and not asked for is [let go](Self::let_go) in its time.
+    /// Sets the wanted interfaces. A postponed retry happens at once, because the operator asks for it. An
+    /// interface that is filtered but no longer wanted is [released](Self::let_go) later.
     pub fn follow(
         &mut self,
         names: Vec<String>,
@@ -267,8 +268,8 @@ impl Interfaces {
         Ok(())
     }
 
-    /// Takes the filter off what the configuration no longer names, once all that it does name is filtered: a name that is
-    /// misspelt must not let go of the interface that was meant.
+    /// Detaches from interfaces that the configuration no longer names, once all that it names are filtered.
+    /// A misspelt name must not release the interface that was meant.
     pub fn let_go(&mut self, filter: &mut Filter) {
         if let Some(missed) = self.missed() {
             let name = missed.name.to_owned();
@@ -278,7 +279,7 @@ impl Interfaces {
         self.watched.retain(|one| !one.is_held_back() || !is_let_go(one.name(), filter));
     }
 
-    /// What another filterd counted, whose place is ours now, goes on.
+    /// Continues the counts of the filterd that was replaced.
     pub fn go_on_from(&mut self, before: &[status::Interface]) {
         for one in &mut self.watched {
             if let Some(before) = before.iter().find(|before| before.name == one.name()) {
@@ -287,14 +288,14 @@ impl Interfaces {
         }
     }
 
-    /// Everything has been taken off them.
+    /// Records that all interfaces were detached.
     pub fn forget(&mut self) {
         for one in self.watched.drain(..).filter(|one| one.attached().is_some()) {
             info!(watch.verb = "detach", "{}: detached", one.name());
         }
     }
 
-    /// How long until the links are to be looked at, or an interface is tried again that refused.
+    /// The time until the links must be checked, or an interface that refused is due for a retry.
     pub fn until_due(&self) -> Option<Duration> {
         let refuses = self.watched.iter().any(Watched::refuses);
         let retry = refuses.then(|| RETRY.saturating_sub(self.looked.elapsed()));
@@ -302,13 +303,13 @@ impl Interfaces {
         retry.into_iter().chain(look).min()
     }
 
-    /// Is one to be tried again that refused?
+    /// Whether a retry is due for an interface that refused.
     pub fn must_retry(&self) -> bool {
         self.watched.iter().any(Watched::refuses) && self.looked.elapsed() >= RETRY
     }
 }
 
-/// What is watched where these names are asked for, and what is no longer waited for.
+/// Splits the interfaces into those to watch for these names, and those no longer waited for.
 fn followed(watched: Vec<Watched>, names: &[String]) -> (Vec<Watched>, Vec<Watched>) {
     let is_asked_for = |one: &Watched| names.iter().any(|name| name == one.name());
     let (mut stay, go): (Vec<_>, Vec<_>) =
@@ -324,11 +325,12 @@ fn followed(watched: Vec<Watched>, names: &[String]) -> (Vec<Watched>, Vec<Watch
     (stay, go)
 }
 
-/// Those that are filtered by a link of ours of which nothing is known.
+/// Interfaces that a link of filterd's own filters, but that are not watched.
 fn unknown(watched: &[Watched], reality: &Reality) -> Vec<Watched> {
     let is_known = |link: &&Link| watched.iter().any(|one| one.name() == link.name);
     let is_named = |name: &&str| watched.iter().any(|one| one.is_named() && one.name() == *name);
-    // What only lost its name goes when the configuration was read again, as it was promised.
+    // A wanted interface that was renamed is released only when the configuration is read again, as the
+    // message promised.
     let found = |link: &Link| match link.formerly.as_deref().filter(is_named) {
         Some(formerly) => Watched::left_without_its_name(link, formerly),
         None => Watched::left(link),
@@ -358,7 +360,8 @@ impl Reality {
         self.links.iter().find(|link| link.name == name)
     }
 
-    /// The interface of this namespace that a link is on. A number alone may be that of another one, elsewhere.
+    /// The interface of this namespace that carries the link. Comparing the number alone is not enough,
+    /// because another namespace may use it, too.
     fn under(&self, link: &Link) -> Option<&Interface> {
         let carries = |found: &Interface| found.occupant.as_ref().is_some_and(|it| it.id == link.program);
         self.there.iter().find(|interface| interface.index == link.index && carries(interface))

@@ -1,7 +1,10 @@
-//! Interfaces that have other names than their links. A link is known by the name that its interface had; where another
-//! interface has that name now, both are filtered: the link goes by what its interface is called now, and the name is
-//! attached to anew. What lost its name stays filtered until a reload says what is meant: the pins say what it was asked for
-//! as, for whoever starts meanwhile. Where somebody asks for an interface by the name it has now, its link goes by that, too.
+//! Keeps links apart when interfaces are renamed. A link is known by the name that its interface had when it
+//! was attached.
+//!
+//! If another interface takes that name, both are filtered. The link goes by the present name of its
+//! interface, and filterd attaches to the name again. The renamed interface stays filtered until a reload
+//! decides. The pins store the name it was requested by, for a filterd that starts meanwhile. If an interface
+//! is requested by its present name, its link takes that name, too.
 
 use tracing::{error, warn};
 
@@ -9,28 +12,28 @@ use super::{Reality, Watched};
 use crate::kernel::{Filter, KernelError, Link};
 use crate::text::Explain;
 
-/// A link that is to be known by another name, and why.
+/// A link that must get another name, and why.
 struct Misplaced {
     from: String,
     to: String,
     why: Why,
 }
 
-/// The same, with what it is to be remembered as.
+/// The renaming, with the earlier name to remember.
 pub struct Renamed {
     misplaced: Misplaced,
     formerly: Option<String>,
 }
 
 enum Why {
-    /// Another interface has its name.
+    /// Another interface has the name of the link.
     Taken,
-    /// Its interface is asked for by the name it has now.
+    /// The interface is requested by its present name.
     AskedFor,
 }
 
 impl Renamed {
-    /// Makes it known to the kernel's side, and to the log.
+    /// Renames the link in the broker, and logs it.
     pub fn tell(&self, filter: &mut Filter) -> Result<(), KernelError> {
         let Misplaced { from, to, why } = &self.misplaced;
         filter.rename(from, to, self.formerly.clone())?;
@@ -46,13 +49,13 @@ impl Renamed {
     }
 }
 
-/// Makes every link known by a name that no other interface has, and that is asked for if one is. Each is renamed by `rename`.
+/// Gives every link a name that no other interface has, preferably a requested one. Calls `rename` for each.
 pub fn settle(
     watched: &mut Vec<Watched>,
     reality: &mut Reality,
     mut rename: impl FnMut(&Renamed) -> Result<(), KernelError>,
 ) {
-    // Each turn puts one link right, also where several have exchanged their names.
+    // Each turn corrects one link, also when several have exchanged their names.
     for _ in 0..reality.links.len() {
         let found = reality.links.iter().find_map(|link| misplaced(link, reality, watched));
         let Some(misplaced) = found else { return };
@@ -78,14 +81,14 @@ pub fn settle(
         if watched.iter().all(|one| one.name() != to) {
             watched.extend(lost);
         }
-        // Nothing is left under a name that nobody asks for any more.
+        // Drops the entry of a name that is neither requested nor carried by a link.
         if reality.link(&from).is_none() {
             watched.retain(|one| one.name() != from || one.is_named());
         }
     }
 }
 
-/// By what name was this link asked for, before its interface had others?
+/// The name by which this link was requested, before its interface was renamed.
 fn asked_for_as(name: &str, reality: &Reality, watched: &[Watched]) -> Option<String> {
     if watched.iter().any(|one| one.is_named() && one.name() == name) {
         return Some(name.to_owned());
@@ -105,7 +108,8 @@ fn misplaced(link: &Link, reality: &Reality, watched: &[Watched]) -> Option<Misp
     }
     let holder = reality.named(&link.name)?;
     let is_right = under.is_some_and(|under| under.name == link.name)
-        // Somebody has given the link another program, or has just done something else: that is no question of names.
+        // If the number is right, the name is, too: someone replaced the link's program, or changed something
+        // else.
         || holder.index == link.index;
     if is_right {
         return None;
@@ -127,7 +131,7 @@ mod tests {
 
     const OURS: u32 = 7;
 
-    /// Links by name and number, interfaces by name and number (all with our program), and names that are asked for.
+    /// Links and interfaces by name and number, all with filterd's program, and the requested names.
     fn renamed(links: &[(&str, u32)], there: &[(&str, u32)], asked: &[&str]) -> Option<(String, String)> {
         let link = |(name, index): &(&str, u32)| Link {
             name: (*name).into(),

@@ -1,4 +1,4 @@
-//! One interface by its name: attached, or waited for, and why. What becomes of it is in `course`.
+//! One interface by its name: whether it is attached, and why not. `course` handles what happens to it.
 
 mod course;
 mod foreseen;
@@ -18,30 +18,29 @@ pub use course::Refused;
 pub use foreseen::Modes;
 pub use held_back::Missed;
 
-/// An interface by its name, and how it is with it.
 #[derive(Clone)]
 pub struct Watched {
     name: String,
     state: State,
-    /// Since when that is so, as far as is known, if it is attached.
+    /// Since when it is attached, as far as known.
     since: Timestamp,
-    /// How long it was without protection since it was first attached, gaps that are over.
+    /// How long it was unprotected since it was first attached, without a gap that lasts.
     unprotected: Duration,
     gaps: u64,
-    /// When somebody has taken the filter off, within the last hour.
+    /// When someone detached the filter, within the last hour.
     taken_off: Vec<Instant>,
-    /// Why it is filtered though nobody has asked for it by this name, if that is so.
+    /// Why it is filtered although it is not requested by this name.
     unnamed: Option<Unnamed>,
-    /// Somebody has said that it need not be there, and it was not since.
+    /// The operator accepted that it is absent, and it has been absent since.
     need_not_be_there: bool,
-    /// Why own flows are not remembered on it though they should be, and since when.
+    /// Why own flows are not stored on it although they should be, and since when.
     forgetful: Option<(Instant, String)>,
 }
 
 /// Why an interface is filtered that the configuration does not name.
 #[derive(Clone)]
 enum Unnamed {
-    /// It was called so, and another interface has that name now.
+    /// It had this name, which another interface has now.
     Formerly(String),
     /// The configuration no longer names it, since then.
     HeldBack { since: Instant, is_told: bool },
@@ -49,9 +48,8 @@ enum Unnamed {
 
 #[derive(Clone)]
 enum State {
-    /// The filter is on it; somewhere else if it has been renamed or moved.
+    /// Attached. The interface may have been renamed or moved since.
     Attached(Attached, Where),
-    /// It is not, and why.
     Waiting(Waiting),
 }
 
@@ -60,9 +58,9 @@ struct Waiting {
     since: Instant,
     why: Option<Explanation>,
     is_there: bool,
-    /// It may have been so for a shorter time: somebody else did it, and the kernel told nobody.
+    /// The gap may be shorter, because someone else detached the filter without an event from the kernel.
     is_guess: bool,
-    /// Not to be tried before this, as long as it is the interface of this number.
+    /// No attempt before this time, as long as the interface has this number.
     held_back: Option<(Instant, u32)>,
 }
 
@@ -79,9 +77,8 @@ impl Waiting {
     }
 }
 
-/// What it is, for others.
 impl Watched {
-    /// Not attached yet.
+    /// An interface that is not attached yet.
     pub fn new(name: String) -> Self {
         let state = State::Waiting(Waiting::since(clock::instant(), None));
         Self {
@@ -97,7 +94,7 @@ impl Watched {
         }
     }
 
-    /// The same interface by the name it has now, while another one has taken its own.
+    /// The same interface under its present name, after another one has taken its name.
     pub fn without_its_name(&self, now: &str) -> Option<Self> {
         let State::Attached(attached, _) = &self.state else { return None };
         let state = State::Attached(*attached, Where::Here);
@@ -106,7 +103,7 @@ impl Watched {
         Some(Self { state, unnamed, since, unprotected, gaps, ..Self::new(now.to_owned()) })
     }
 
-    /// One that an earlier filterd has left filtered, and nobody names any more.
+    /// An interface that an earlier filterd left filtered, and that the configuration does not name.
     pub fn left(link: &Link) -> Self {
         Self {
             state: State::found(link),
@@ -115,7 +112,8 @@ impl Watched {
         }
     }
 
-    /// One that an earlier filterd has left filtered, after another interface took the name it was asked for by.
+    /// An interface that an earlier filterd left filtered, and whose requested name another interface has
+    /// taken.
     pub fn left_without_its_name(link: &Link, formerly: &str) -> Self {
         Self {
             state: State::found(link),
@@ -124,7 +122,6 @@ impl Watched {
         }
     }
 
-    /// How it is attached.
     pub fn attached(&self) -> Option<&Attached> {
         match &self.state {
             State::Attached(attached, _) => Some(attached),
@@ -132,12 +129,11 @@ impl Watched {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The same for a status.
+    /// The row of this interface in `status`.
     pub fn status(&self) -> status::Interface {
         let mut told = status::Interface { name: self.name.clone(), ..status::Interface::default() };
         let mut unprotected = self.unprotected;
@@ -175,7 +171,7 @@ impl Watched {
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
-    /// That it is not filtered. Is anything else filtered that the configuration names?
+    /// The fault that it is not filtered. `protects` says whether any other named interface is filtered.
     pub fn fault(&self, protects: bool, mood: Mood) -> Option<Fault> {
         let State::Waiting(Waiting { since, why, is_there, .. }) = &self.state else { return None };
         if self.unnamed.is_some() {
@@ -196,7 +192,7 @@ impl Watched {
         })
     }
 
-    /// That own flows are not remembered on it.
+    /// The fault that own flows are not stored on it.
     pub fn forgetful_fault(&self) -> Option<Fault> {
         let (since, why) = self.forgetful.as_ref()?;
         let message = format!(
@@ -212,12 +208,13 @@ impl Watched {
         })
     }
 
-    /// Nobody means that nothing at all is filtered: that it is not there can be accepted while another one that is named is.
+    /// Why it is absent, and the remedy. The absence can be accepted only while another named interface is
+    /// filtered.
     fn absence(&self, protects: bool) -> Explanation {
         let message = format!("there is no interface {}", self.name);
         let begun = "filterd attaches to it as soon as it is there";
         let then = if self.need_not_be_there {
-            // Told only where nothing else is filtered.
+            // Shown only if no other interface is filtered.
             "that it is not there was accepted, which counts while another one that is named is filtered"
                 .to_owned()
         } else if protects {
@@ -231,57 +228,57 @@ impl Watched {
         Explanation::new(message, format!("{begun}; {then}"))
     }
 
-    /// That it is not there is as it should be, until it is.
+    /// Accepts that it is absent, until it appears.
     pub fn need_not_be_there(&mut self) {
         self.need_not_be_there |= self.is_missed() && !self.is_there();
     }
 
-    /// The same for the log.
+    /// Logs that its absence is accepted.
     pub fn tell_accepted(&self) {
         info!("{}: that it is not there is accepted, until it comes or filterd starts anew", self.name);
     }
 
-    /// It is missed as before: nobody has accepted that it is not there.
+    /// Withdraws the acceptance of its absence.
     pub fn is_to_be_there(&mut self) {
         self.need_not_be_there = false;
     }
 
-    /// Is it not there, and has somebody accepted that?
+    /// Whether it is absent and that was accepted.
     pub fn is_accepted_as_absent(&self) -> bool {
         self.need_not_be_there && self.is_missed() && !self.is_there()
     }
 
-    /// Was it asked for, and is it attached, or could it be some day?
+    /// Whether it was requested and is attached, or may be later.
     pub fn has_hope(&self) -> bool {
         self.is_named() && !self.refuses()
     }
 
-    /// Was it asked for by this name?
+    /// Whether it was requested by this name.
     pub fn is_named(&self) -> bool {
         self.unnamed.is_none()
     }
 
-    /// Was it asked for, and is it not filtered?
+    /// Whether it was requested and is not filtered.
     pub fn is_missed(&self) -> bool {
         self.is_named() && self.attached().is_none()
     }
 
-    /// Is it there, and not filtered?
+    /// Whether it exists but is not filtered.
     pub fn refuses(&self) -> bool {
         self.attached().is_none() && self.is_there()
     }
 
-    /// Was it there when it was looked at last?
+    /// Whether it existed at the last look.
     pub fn is_there(&self) -> bool {
         !matches!(self.state, State::Waiting(Waiting { is_there: false, .. }))
     }
 
-    /// Is there nothing left that anybody asked for?
+    /// Whether it can be dropped: absent, and not requested.
     pub fn is_over(&self) -> bool {
         self.unnamed.is_some() && matches!(self.state, State::Waiting(Waiting { is_there: false, .. }))
     }
 
-    /// Nothing is held against it: it was asked for by this name.
+    /// Forgets earlier failures, because it was requested by this name.
     pub fn begin_anew(&mut self) {
         self.unnamed = None;
         self.taken_off.clear();
@@ -290,7 +287,7 @@ impl Watched {
         }
     }
 
-    /// What another filterd counted, whose place is ours now, goes on.
+    /// Continues the counts of the filterd that was replaced.
     pub fn goes_on_from(&mut self, before: &status::Interface) {
         self.gaps += before.gaps;
         self.unprotected += Duration::from_secs(before.unprotected);
@@ -303,14 +300,14 @@ impl Watched {
         }
     }
 
-    /// It has been given its filter anew, by this program.
+    /// Records that it now runs this program.
     pub fn is_given(&mut self, program: u32) {
         if let State::Attached(attached, ..) = &mut self.state {
             attached.program = program;
         }
     }
 
-    /// Is its link where it was, with our program?
+    /// Whether its link is where it was, with filterd's program.
     pub fn is_as_left(&self, links: &[Link]) -> bool {
         let Some(Attached { index, program, .. }) = self.attached() else { return true };
         let why = self.forgetful.as_ref().map(|(_, why)| why);

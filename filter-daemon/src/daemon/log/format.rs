@@ -1,5 +1,5 @@
-//! How a line of the log looks: for people with the time, for journald with the priority that it wants, or as JSON. One line
-//! an event, whatever a path, a name or a client put into it.
+//! The formats of a log line: for people with the time, for journald with its priority, or as JSON. Each
+//! event is one line, whatever a path, a name or a client put into it.
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -18,32 +18,30 @@ use crate::control::wire::watch;
 use crate::control::{WATCHED, Watching};
 use crate::text::printable;
 
-/// More characters than this of one message or value tell nobody anything, and a line is to be written whole: pipes take 4096
+/// The most characters of one message or value. A line must be written in one piece, and pipes take 4096
 /// bytes at once.
 const LONGEST: usize = 1500;
 
-/// For whom.
+/// The reader of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// People.
     Text {
-        /// On a terminal.
+        /// The output is a terminal.
         colours: bool,
     },
-    /// journald, which adds the time and takes the priority.
+    /// journald, which adds the time and reads the priority.
     Journal,
-    /// Programs.
     Json {
-        /// It is journald that reads them first.
+        /// journald reads the lines first.
         priorities: bool,
     },
 }
 
-/// Makes lines.
+/// Formats events as lines.
 pub struct Lines {
     pub format: Format,
     pub sink: Arc<Sink>,
-    /// Those who are told the same.
+    /// The clients that watch the log.
     pub watching: Watching,
 }
 
@@ -79,16 +77,16 @@ where
     }
 }
 
-/// What an event says.
+/// The content of an event.
 #[derive(Default)]
 struct Told {
     message: String,
     fields: Vec<(&'static str, Value)>,
-    /// What the message says already, as fields for those who watch.
+    /// Parts of the message as separate fields, for clients that watch.
     parts: Vec<(&'static str, Value)>,
 }
 
-/// What begins with this is no field of the log.
+/// The prefix of fields that are not written to the log.
 const PART: &str = "watch.";
 
 impl Told {
@@ -99,7 +97,7 @@ impl Told {
     fn take(&mut self, field: &Field, value: Value) {
         match field.name() {
             "message" => self.message = value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-            // Where in a library it was said.
+            // The place in a library's source that logged it.
             name if name.starts_with("log.") => {}
             name => match name.strip_prefix(PART) {
                 Some(part) => self.parts.push((part, value)),
@@ -131,7 +129,7 @@ impl Visit for Told {
     }
 }
 
-/// The same for those who watch.
+/// The event for clients that watch.
 fn seen(level: Level, now: Timestamp, told: &Told) -> watch::Event {
     let fields = told.fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
     let part = |sought: &str| {
@@ -146,7 +144,7 @@ fn seen(level: Level, now: Timestamp, told: &Told) -> watch::Event {
         level: level.as_str().to_lowercase(),
         verb: part("verb"),
         target: part("target"),
-        // The last one may be cut in two.
+        // The last name may have been cut.
         lists: lists
             .split(", ")
             .filter(|name| !name.is_empty() && !name.ends_with('…'))
@@ -190,7 +188,7 @@ fn line(writer: &mut Writer<'_>, format: Format, level: Level, now: Timestamp, t
 fn text(writer: &mut Writer<'_>, told: &Told) -> fmt::Result {
     writer.write_str(&told.message)?;
     for (name, value) in &told.fields {
-        // A text is in quotes, so that what stands in it cannot be taken for another field.
+        // Texts are quoted, so that their content cannot look like another field.
         write!(writer, " {name}={value}")?;
     }
     writeln!(writer)
@@ -210,7 +208,7 @@ fn json(writer: &mut Writer<'_>, level: Level, now: Timestamp, told: &Told) -> f
     writeln!(writer, "}}")
 }
 
-/// As syslog numbers them.
+/// The syslog number of a level.
 fn priority(level: Level) -> u8 {
     match level {
         Level::ERROR => 3,
@@ -236,7 +234,7 @@ mod tests {
     use super::super::sink::Writer as SinkWriter;
     use super::*;
 
-    /// What is written of these events.
+    /// The lines written for these events.
     fn written(format: Format, tell: impl FnOnce()) -> String {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let sink = Arc::new(Sink::of(writer.into()));

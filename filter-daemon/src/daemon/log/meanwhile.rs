@@ -1,5 +1,5 @@
-//! What takes long at a start is told while it goes on. In the log, and not as a bar: a terminal that is held must not keep
-//! the daemon from its work.
+//! Logs progress during slow steps of a start. This is a log line and not a progress bar, because a terminal
+//! that is held must not stop the daemon.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tracing::info;
 
-/// When it is told, counted from the one before.
+/// The time from each message to the next.
 const AFTER: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(10)];
 
-/// Does something, and tells that it goes on if it does not end soon.
+/// Runs `act`, and logs that it continues if it takes long.
 pub fn told<T>(what: &'static str, act: impl FnOnce() -> T) -> T {
     let (done, over) = mpsc::channel::<()>();
     let begun = crate::clock::instant();
@@ -25,7 +25,7 @@ pub fn told<T>(what: &'static str, act: impl FnOnce() -> T) -> T {
     });
     let acted = act();
     drop(done);
-    // It has nothing to say any more.
+    // The thread has nothing more to report.
     let _ = telling.join();
     acted
 }

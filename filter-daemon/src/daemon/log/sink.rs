@@ -1,6 +1,6 @@
-//! Where the log goes, so that it can do no harm: what cannot be written now is lost and counted, and nobody waits for it. A
-//! terminal that is closed, a reader that has left or sleeps, or a full disk must not end the daemon, nor keep it from
-//! its work.
+//! The output of the log, which never blocks the daemon. A line that cannot be written at once is lost and
+//! counted. A closed terminal, a reader that ended or sleeps, or a full disk neither ends nor delays the
+//! daemon.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -11,34 +11,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use nix::fcntl::OFlag;
 use nix::sys::socket::{MsgFlags, send};
 
-/// Where lines go.
 pub struct Sink {
     to: To,
     state: Mutex<State>,
 }
 
 enum To {
-    /// A socket, as journald's: each message says for itself that it will not wait.
+    /// A socket, such as that of journald. Each message sets a flag not to wait.
     Socket(OwnedFd),
-    /// Anything else. Pipes and terminals are opened anew, so that only we, and nobody with whom we share them, do not wait.
+    /// Any other file. Pipes and terminals are opened again, so that the flag not to wait does not apply to
+    /// processes that share them.
     File(File),
-    /// There is nothing.
+    /// There is no standard error.
     Nowhere,
 }
 
 #[derive(Default)]
 struct State {
-    /// What is left of a line that was begun.
+    /// The rest of a line that was written in part.
     rest: Vec<u8>,
-    /// How many lines could not be written since one could.
+    /// How many lines were lost since the last written one.
     lost: u64,
 }
 
-/// A line on its way; never fails.
+/// A writer of one line, which never fails.
 pub struct Writer(pub Arc<Sink>);
 
 impl Sink {
-    /// Where standard error goes.
+    /// The output behind standard error.
     pub fn of_standard_error() -> Self {
         io::stderr().as_fd().try_clone_to_owned().map_or_else(|_| Self::nowhere(), Self::of)
     }
@@ -47,20 +47,20 @@ impl Sink {
         Self { to: To::Nowhere, state: Mutex::default() }
     }
 
-    /// Where this leads.
+    /// The output behind this descriptor.
     pub fn of(descriptor: OwnedFd) -> Self {
         let file = File::from(descriptor);
         let kind = file.metadata().map(|file| file.file_type());
         let to = match kind {
             Ok(kind) if kind.is_socket() => To::Socket(file.into()),
-            // One that may not be opened again is waited for.
+            // A file that cannot be opened again is written with waiting.
             Ok(kind) if kind.is_fifo() || kind.is_char_device() => To::File(anew(&file).unwrap_or(file)),
             _ => To::File(file),
         };
         Self { to, state: Mutex::default() }
     }
 
-    /// Is it the one of which journald said that it reads it?
+    /// Whether this is the socket that journald announced in the environment.
     pub fn is_journal(&self) -> bool {
         let said = std::env::var("JOURNAL_STREAM").unwrap_or_default();
         let To::Socket(socket) = &self.to else { return false };
@@ -68,12 +68,12 @@ impl Sink {
         file.is_ok_and(|file| said == format!("{}:{}", file.dev(), file.ino()))
     }
 
-    /// How many lines were lost since one was written.
+    /// How many lines were lost since the last written one.
     pub fn lost(&self) -> u64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).lost
     }
 
-    /// Writes these lines, or counts one more that was lost.
+    /// Writes these lines, or counts one more lost line.
     pub fn put(&self, lines: &[u8]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = std::mem::take(&mut state.rest);
@@ -89,7 +89,7 @@ impl Sink {
         }
     }
 
-    /// As many of these bytes as can be written at once.
+    /// Writes as many of these bytes as possible without waiting.
     fn write(&self, bytes: &[u8]) -> usize {
         let mut written = 0;
         while written < bytes.len() {
@@ -152,7 +152,7 @@ mod tests {
         reader.read_exact(&mut some).unwrap();
         sink.put(b"again");
         assert_eq!(sink.lost(), 0);
-        // Whoever else has it waits as before.
+        // Other holders of the pipe still wait.
         let flags = nix::fcntl::fcntl(&shared, nix::fcntl::FcntlArg::F_GETFL).unwrap();
         assert!(!OFlag::from_bits_truncate(flags).contains(OFlag::O_NONBLOCK));
     }

@@ -1,4 +1,4 @@
-//! What its time has come for: pages, what expires, and what is looked after again and again.
+//! Does work that is due: pages, expiry, and regular checks.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::daemon::capacity::Capacity;
 use crate::daemon::pages::Parts;
 use crate::daemon::turns::Minded;
 
-/// A clock that is set while we wait is told within a minute.
+/// A change of the system clock during a wait is noticed within a minute.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
 impl Owner {
-    /// How long until something is.
+    /// The time until work is due.
     pub(super) fn until_deadline(&self) -> Duration {
         let polls = [Capacity::poll(&self.protection), self.pages.poll(), self.reload.poll()];
         let poll = polls.into_iter().flatten().fold(LONGEST_SLEEP, Duration::min);
@@ -38,7 +38,6 @@ impl Owner {
         deadlines.into_iter().flatten().fold(minded, Duration::min)
     }
 
-    /// Does it.
     pub(super) async fn do_what_is_due(&mut self) {
         if self.until_deadline().is_zero() {
             self.wake();
@@ -47,7 +46,7 @@ impl Owner {
         self.turn_page().await;
     }
 
-    /// Something has happened for which pages may have waited.
+    /// Wakes work that waits, after an event that it may have waited for.
     pub(super) fn wake(&mut self) {
         self.pages.wake();
         self.reload.wake();
@@ -84,7 +83,7 @@ impl Owner {
         }
     }
 
-    /// That the loop goes round, and what filterd does.
+    /// Reports to the service manager that the loop runs, and a summary.
     fn tell_manager(&mut self) {
         let mut notify = std::mem::take(&mut self.notify);
         notify.alive(|| self.summary());

@@ -1,5 +1,5 @@
-//! Interfaces, links, pins, the judge's slot and the tables: attached to, and looked at again, since others can take away what
-//! is ours.
+//! Attaches to interfaces, and checks links, pins, the judge's slot and the tables regularly, because other
+//! programs can change them.
 
 use std::time::Duration;
 
@@ -12,17 +12,18 @@ use crate::daemon::error::DaemonError;
 use crate::kernel::{KernelError, Tampering};
 use crate::text::Explain;
 
-/// To look costs more than to add: whoever adds much is told what was so a moment ago.
+/// A check costs more than an addition. Within this time, additions rely on the last check.
 const FRESH: Duration = Duration::from_millis(100);
 
 impl Owner {
-    /// Attaches to every interface that is there; if all that are there refuse, leaves the kernel as it was found.
+    /// Attaches to every interface that exists. If all of them refuse, restores the kernel to its earlier
+    /// state.
     pub async fn attach(&mut self) -> Result<(), DaemonError> {
         let (names, mode) = (self.interface_names(), self.mode());
         let filter = self.protection.filter_mut();
         self.flows.follow(filter);
         let attached = self.interfaces.attach(names, mode, filter).await;
-        // What was begun since it was looked, and before the egress program was there.
+        // Adds flows that began after the first look, and before the egress program was attached.
         self.flows.seed(filter);
         if attached.is_err() {
             filter.rollback()?;
@@ -32,7 +33,7 @@ impl Owner {
         attached
     }
 
-    /// Looks at all interfaces, and makes of them what they should be. Tells why some refuse.
+    /// Reads all interfaces and attaches where that is needed. Returns the errors of those that refused.
     pub(in crate::daemon) async fn look_again(&mut self) -> Vec<KernelError> {
         let mode = self.mode();
         let before = self.interfaces.filtered();
@@ -47,7 +48,8 @@ impl Owner {
         refused
     }
 
-    /// A driver may have forgotten its filter while the machine slept. Where it cannot be given anew, the next look tries again.
+    /// Attaches the filter again after the machine slept, because a driver may have lost it. If that fails,
+    /// the next check tries again.
     pub(super) fn mind_sleep(&mut self) {
         let Some(asleep) = self.sleep.slept() else { return };
         match self.protection.filter_mut().renew() {
@@ -60,31 +62,31 @@ impl Owner {
         }
     }
 
-    /// The next filterd to begin here is to know whether a filter is to be there.
+    /// Stores whether a filter is attached, so that the next filterd that starts here can report a gap.
     pub fn note_attached(&mut self) {
         self.pinned.note_attached(!self.interfaces.filtered().is_empty());
     }
 
-    /// Takes the filter off what the configuration does not name, if nothing speaks against it.
+    /// Detaches from interfaces that the configuration does not name, unless they are held back.
     pub fn let_go(&mut self) {
         self.interfaces.let_go(self.protection.filter_mut());
     }
 
-    /// Whether the tables say what was written into them. If not, all of them are made anew out of what is wanted.
+    /// Checks the content of the tables. If it is damaged, all tables are rebuilt from the blocklist.
     fn look_at_tables(&mut self) {
         let Some(damage) = self.protection.damage(self.tampered.next_look()) else { return };
         match self.protection.make_anew() {
             Ok(()) => self.tampered.note(Tampering::Tables(damage), clock::now()),
-            // The next look tries again.
+            // The next check tries again.
             Err(error) => {
                 tracing::error!("tampered with: {damage}; no other tables can be made: {}", error.explain())
             }
         }
     }
 
-    /// Those who are told what packets meet are told what is so at this moment.
+    /// Checks the present state before requests whose answer depends on it.
     pub(super) async fn look_before(&mut self, call: &Call) {
-        // What is to be blocked may be what somebody has come from since.
+        // An addition or a reload may block an address that someone has connected from since.
         let blocks = matches!(call, Call::Add(_) | Call::Reload(_) | Call::Rollback(_));
         if blocks || matches!(call, Call::Diff(_) | Call::Status(_) | Call::Test(_)) {
             self.guard.hear(&mut self.protection);
@@ -98,20 +100,20 @@ impl Owner {
         }
     }
 
-    /// What is counted on the interfaces that are filtered.
+    /// Reads the traffic counters of filtered interfaces.
     pub(super) async fn look_at_traffic(&mut self) {
-        // What cannot be asked is not told here; `stats` says why.
+        // A failed read is not reported here; `stats` reports it.
         let counted = self.protection.filter_mut().counted().unwrap_or_default();
         self.traffic.look(&self.interfaces.filtered(), &counted).await;
     }
 
-    /// Asks the kernel whether pins, the judge's slot, tables and links are as they were left; puts right what is not.
+    /// Checks that pins, the judge's slot, tables and links are unchanged, and repairs them if not.
     pub(in crate::daemon) async fn look_at_links(&mut self) {
         if let Some(mended) = self.pinned.look(self.protection.filter_mut()) {
             self.tampered.set_owner(mended.owner);
             mended.tampered.into_iter().for_each(|tampering| self.tampered.note(tampering, clock::now()));
             if mended.egress {
-                // What was begun while the egress program was off.
+                // Adds flows that began while the egress program was detached.
                 self.flows.seed(self.protection.filter_mut());
             }
         }

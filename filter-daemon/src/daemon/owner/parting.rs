@@ -1,4 +1,4 @@
-//! How an owner parts from its place: it ends, or another filterd takes over.
+//! The end of an owner: it stops, or another filterd takes over.
 
 use std::path::Path;
 
@@ -11,19 +11,18 @@ use crate::kernel::KernelError;
 use crate::text::{Explain, Explanation};
 
 impl Owner {
-    /// Why another filterd is not to have this one's place, if that is so.
+    /// Why another filterd must not take over now, if there is a reason.
     pub fn would_lose(&self) -> Option<Explanation> {
         self.configuration
             .trial_in_the_way()
             .or_else(|| self.persistence.would_lose(self.protection.blocklist()))
     }
 
-    /// Is protection paused?
     pub fn is_paused(&self) -> bool {
         self.pause.until().is_some()
     }
 
-    /// Is what is not on disk being written, or about to be?
+    /// Whether entries are being written to disk, or will be soon.
     pub fn is_catching_up(&self) -> bool {
         self.persistence.is_catching_up()
     }
@@ -34,40 +33,40 @@ impl Owner {
         self.persistence.settle();
     }
 
-    /// Lets another filterd have the journal, with everything in it.
+    /// Writes all records and releases the journal for another filterd.
     pub fn hand_over_journal(&mut self) {
         self.persistence.write_soon(self.protection.take_records());
         self.persistence.let_go();
     }
 
-    /// The filterd whose place this is has gone.
+    /// Ends the takeover after the replaced filterd has ended.
     pub fn stand_alone(&mut self) -> Result<(), KernelError> {
         self.protection.filter_mut().stand_alone()
     }
 
-    /// The state directory is to be another filterd's: nothing that is fetched is written there any more.
+    /// Stops writing fetched lists, because the state directory will belong to another filterd.
     pub fn let_go_of_feeds(&self) {
         self.feeds.let_go();
     }
 
-    /// It is not.
+    /// Allows writing fetched lists again, because the takeover failed.
     pub fn come_back_to_feeds(&self) {
         self.feeds.come_back();
     }
 
-    /// Another filterd has this one's place.
+    /// Passes the kernel objects to the filterd that takes over.
     pub fn give_way(&mut self) {
         if let Err(error) = self.protection.filter_mut().give_way() {
             error!("{}", error.explain());
         }
     }
 
-    /// It has not: everything is as it was.
+    /// Takes the kernel objects again, because the takeover failed.
     pub fn come_back(&mut self) -> Result<(), KernelError> {
         self.protection.filter_mut().come_back()
     }
 
-    /// Where this one has its things, for one that is to take its place.
+    /// The paths and the user of this filterd, for one that would take over.
     pub fn place(&self) -> take_over::Reply {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let tables: u64 = self.tables().iter().map(|table| table.bytes).sum();
@@ -81,7 +80,7 @@ impl Owner {
         }
     }
 
-    /// Takes the filter off every interface, and everything out of the kernel.
+    /// Detaches the filter from every interface, and removes everything from the kernel.
     pub fn detach(&mut self) -> Result<(), KernelError> {
         self.protection.filter_mut().remove()?;
         self.interfaces.forget();
@@ -93,20 +92,20 @@ impl Owner {
         self.lists.end(self.protection.blocklist_mut()).await;
     }
 
-    /// Does the state directory say what this start did not find?
+    /// Whether the state directory records the losses that this start found.
     pub fn losses_are_noted(&self) -> bool {
         self.persistence.losses_are_noted()
     }
 
-    /// Waits until the journal is written and the broker is gone. Tells since when not all live changes are on disk, in
-    /// seconds since 1970, if they are not.
+    /// Waits until the journal is written and the broker has ended. If live changes are not on disk, returns
+    /// since when, in seconds since 1970.
     pub fn end(self) -> Option<u64> {
         let unsaved = self.persistence.end(self.protection.blocklist(), clock::now());
         self.protection.end();
         unsaved
     }
 
-    /// Nothing is to be written, and nobody to be told, by whoever has this one's place.
+    /// Ends without writing or reporting anything, because another filterd has taken over.
     pub fn end_without_a_word(self) {
         drop(self.persistence);
         self.protection.end();

@@ -1,4 +1,4 @@
-//! What a filterd will do, in tables that are filled, before it owns anything.
+//! The parts of a daemon whose tables are filled, before it owns its place.
 
 use crate::blocklist::Blocklist;
 use crate::cli::Run;
@@ -15,7 +15,7 @@ use crate::daemon::reload::{self, Loaded, Sources};
 use crate::kernel::Filter;
 use crate::kernel::broker::Broker;
 
-/// What a filterd will do, in tables that are filled, as long as nobody has asked it for anything.
+/// The prepared parts, as long as no client can send requests.
 pub struct Prepared {
     pub config: Config,
     pub protection: Protection,
@@ -28,7 +28,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Builds and publishes the tables for what was loaded, and for what is in `blocklist` already.
+    /// Builds and publishes the tables from the loaded configuration and from the entries in `blocklist`.
     pub fn new(
         run: &Run,
         (mut configuration, mut loaded): (Configuration, Loaded),
@@ -39,7 +39,7 @@ impl Prepared {
         configuration.is_coming(&mut loaded);
         configuration.says_mode(run.mode.unwrap_or(loaded.config.mode));
         let feeds = Feeds::begin(&run.state_dir, &loaded.config);
-        // Before anything is blocked. Servers of lists follow with the first look.
+        // The guard comes before anything is blocked. Servers of lists follow with the first check.
         guard.enter(&mut blocklist).map_err(DaemonError::from)?;
         let (config, found, to_keep) = reload::begin_with(loaded, &mut blocklist)?;
         reload::tell_log(&found);
@@ -49,7 +49,7 @@ impl Prepared {
         } else {
             lists.keep_soon(to_keep);
         }
-        // Perhaps this is another boot than that in which they were written.
+        // The copies may be from an earlier boot.
         lists.renew_soon();
         let protection = Protection::begin(blocklist, Filter::through(broker))?;
         let (readings, alarm) = (Readings::of(sources), Alarm::new()?);

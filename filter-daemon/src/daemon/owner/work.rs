@@ -1,4 +1,4 @@
-//! The loop: what wakes it up, what it does then, and why it ends.
+//! The main loop: the events that wake it, its work for each event, and why it ends.
 
 use tokio::net::UnixStream;
 use tokio::signal::unix::Signal;
@@ -18,35 +18,33 @@ use crate::host::Fact;
 use crate::journal::NotWritten;
 use crate::kernel::KernelError;
 
-/// What wakes the loop up from outside.
+/// The external events that wake the loop.
 pub struct Signals {
-    /// Requests.
     pub calls: mpsc::Receiver<Call>,
-    /// SIGHUP.
     pub hangup: Signal,
     /// An interface has changed.
     pub interfaces: mpsc::Receiver<()>,
     /// An address or a route has changed.
     pub addresses: mpsc::Receiver<()>,
-    /// A child has ended: the broker is one.
+    /// A child process has ended, possibly the broker.
     pub children: Signal,
-    /// Another filterd is to take this one's place.
+    /// Another filterd wants to take over.
     pub successors: mpsc::Receiver<UnixStream>,
 }
 
 /// Why the loop has ended by itself.
 pub enum Ended {
-    /// Another filterd has told this one to go.
+    /// Another filterd has asked this one to end.
     Asked,
-    /// Another one waits to be handed everything; if it comes to nothing, the loop goes on.
+    /// Another filterd waits for the handover. If that fails, the loop continues.
     Succeeded(UnixStream),
-    /// Without its broker it could change nothing in the kernel any more.
+    /// Without the broker, nothing in the kernel can be changed any more.
     WithoutBroker(KernelError),
 }
 
-/// What the owner has to do when nobody asks for anything.
+/// Work of the owner that no request asked for.
 enum Event {
-    /// A page, or what its time has come for.
+    /// A page of work, or a deadline that has passed.
     Due,
     Successor(UnixStream),
     Hangup,
@@ -63,7 +61,7 @@ enum Event {
 }
 
 impl Owner {
-    /// Serves requests, signals and time, until another filterd takes over or the broker is gone.
+    /// Serves requests, signals and timers until another filterd takes over or the broker ends.
     pub async fn work(&mut self, signals: &mut Signals) -> Ended {
         self.lists.write_next();
         self.begin_to_fetch();
@@ -98,7 +96,7 @@ impl Owner {
                     self.persistence.compact(self.protection.blocklist(), clock::now(), written);
                 }
                 Next::Own(Event::InterfaceChanged) => {
-                    // Its name, too, is told with its addresses.
+                    // A renamed interface may change the reasons that its addresses are guarded for.
                     self.guard.have_changed();
                     _ = self.look_again().await;
                 }
@@ -106,7 +104,7 @@ impl Owner {
                 Next::Own(Event::AddressChanged) => self.guard.have_changed(),
                 Next::Own(Event::Facts(found)) => self.guard.take(found, &mut self.protection),
             }
-            // Out with the answers, before what nobody waits for; and whoever has come meanwhile is heard.
+            // Sends the answers first, before work that no client waits for, and lets new requests arrive.
             tokio::task::yield_now().await;
             if hands_over {
                 return Ended::Asked;
@@ -138,7 +136,7 @@ impl Owner {
             || self.counting.is_due(&self.protection, &self.capacity, is_reloading)
     }
 
-    /// Whoever comes takes turns with what the owner has to do, and of that comes first what happens seldom.
+    /// The next event. Requests and the owner's own work take turns; of the own work, rare events come first.
     async fn next(&mut self, signals: &mut Signals) -> Next<Call, Event> {
         let sleep = self.until_deadline();
         let is_due = sleep.is_zero() || self.has_pages_due();

@@ -1,5 +1,5 @@
-//! Live entries that a start did not find. What is lost is lost for longer than one run: it is noted in a file beside the
-//! journal, and `status` shows it until somebody acknowledges it.
+//! Live entries that a start did not find. A loss outlasts one run: it is recorded in a file beside the
+//! journal, and `status` shows it until someone acknowledges it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,24 +15,24 @@ use crate::daemon::notices::id_of;
 use crate::journal::{Damage, Found, Instead};
 use crate::text::{Explanation, date, printable};
 
-/// The name says that it belongs to the journal.
+/// The name shows that it belongs to the journal.
 const FILE: &str = "live.redb.lost";
 
-/// Losses that `status` shows.
+/// The most losses that `status` shows.
 const MOST: usize = 4;
 
-/// Room for so many lines.
+/// The most bytes read from the file.
 const LONGEST: u64 = 64 * 1024;
 
-/// What was lost, now or at a start before.
+/// Losses that this start or an earlier one found.
 pub struct Losses {
     note: PathBuf,
     known: Vec<Loss>,
-    /// Where the note could not be written, this run is all that remembers.
+    /// False if the file could not be written, so that only this process knows the losses.
     is_noted: bool,
 }
 
-/// What was lost at one start.
+/// The loss found at one start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Loss {
     /// In seconds since 1970.
@@ -41,14 +41,14 @@ struct Loss {
 }
 
 impl Losses {
-    /// What was noted in `directory` before, and what this start did not find; `left_at_work` says that a filter of before
-    /// was still there.
+    /// The losses recorded in `directory`, and those that this start found. `left_at_work` says that an
+    /// earlier filter was still attached.
     pub fn of(directory: &Path, found: &Found, left_at_work: bool, now: Timestamp) -> Self {
         let note = directory.join(FILE);
         let mut known = read(&note);
         let new = told(directory, found, left_at_work).into_iter();
         let new = new.map(|what| Loss { since: now.secs(), what: printable::line(&what).into_owned() });
-        // A row that cannot be read is found at every start.
+        // A row that cannot be read is found again at every start.
         let new: Vec<_> = new.filter(|loss| known.iter().all(|known| known.what != loss.what)).collect();
         let is_noted = match append(&note, &new) {
             Ok(()) => true,
@@ -61,33 +61,33 @@ impl Losses {
         Self { note, known, is_noted }
     }
 
-    /// Will the next start know of all of it?
+    /// Whether the next start will know of all losses.
     pub const fn are_noted(&self) -> bool {
         self.is_noted
     }
 
-    /// Notes what could not be noted before. True if it is noted now, and was not.
+    /// Tries again to record the losses. Returns true if that succeeded only now.
     pub fn note_again(&mut self) -> bool {
         let is_new = !self.is_noted && write(&self.note, &self.known).is_ok();
         self.is_noted |= is_new;
         is_new
     }
 
-    /// All that nobody has acknowledged, nor removed together with the note.
+    /// The losses that were neither acknowledged nor removed together with the file.
     pub fn notices(&self) -> impl ExactSizeIterator<Item = Fault> {
         let is_read = self.is_noted && !self.note.exists();
         let known = if is_read { &[] } else { &self.known[..] };
         known.iter().map(|loss| self.notice(loss))
     }
 
-    /// The newest of them: one is enough for an operator to look.
+    /// The newest losses: an operator needs only a few to take a look.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let notices = self.notices();
         let older = notices.len().saturating_sub(MOST);
         notices.skip(older)
     }
 
-    /// Forgets those that are meant, here and in the note.
+    /// Forgets these losses, in memory and in the file.
     pub fn acknowledge(&mut self, is_meant: impl Fn(&Fault) -> bool) -> Result<(), Explanation> {
         let is_left = |loss: &&Loss| !is_meant(&self.notice(loss));
         let left: Vec<Loss> = self.known.iter().filter(is_left).cloned().collect();
@@ -124,7 +124,7 @@ impl Losses {
     }
 }
 
-/// What a start has to say of what it did not find.
+/// Describes the losses that this start found.
 fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
     let mut told: Vec<_> = found.damage.iter().map(told_damage).collect();
     if found.is_new && left_at_work {
@@ -147,11 +147,11 @@ fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
     told
 }
 
-/// What a journal says whose newest page is not what was written.
+/// The loss if the newest page of the journal was damaged.
 pub const A_COMMIT_BEHIND: &str = "what was added or removed live last before filterd ended is not in the journal any more, since its newest page was \
      damaged: entries may be missing, or be there again";
 
-/// The same words at every start that finds it, so that it is noted once.
+/// The text is the same at every start, so that the loss is recorded only once.
 pub fn told_behind(since: Timestamp) -> String {
     format!(
         "what was added or removed live from {} on was not all on disk when filterd ended: entries may be missing, or be \
@@ -175,7 +175,7 @@ fn told_damage(damage: &Damage) -> String {
     format!("the journal of live entries was damaged ({reason}){aside}; {instead}")
 }
 
-/// A line a loss: the second at which it was found, and what it is.
+/// Appends losses, one line each: the second at which it was found, and its description.
 fn append(note: &Path, losses: &[Loss]) -> io::Result<()> {
     if losses.is_empty() {
         return Ok(());
@@ -186,7 +186,7 @@ fn append(note: &Path, losses: &[Loss]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// These losses and no others. A disk that is full at this moment leaves the note as it was.
+/// Writes exactly these losses. If the disk is full, the file stays as it was.
 fn write(note: &Path, losses: &[Loss]) -> io::Result<()> {
     if losses.is_empty() {
         return match fs::remove_file(note) {
@@ -195,7 +195,7 @@ fn write(note: &Path, losses: &[Loss]) -> io::Result<()> {
         };
     }
     let unfinished = note.with_extension("lost.new");
-    // Whatever lies there under this name was never finished.
+    // A file with this name was left unfinished.
     _ = fs::remove_file(&unfinished);
     append(&unfinished, losses)?;
     fs::rename(unfinished, note)
@@ -205,7 +205,7 @@ fn lines(losses: &[Loss]) -> String {
     losses.iter().map(|Loss { since, what }| format!("{since} {what}\n")).collect()
 }
 
-/// What cannot be read says at least that something was lost.
+/// Reads the file. If it cannot be read, the result says at least that something was lost.
 fn read(note: &Path) -> Vec<Loss> {
     let mut text = String::new();
     match fs::File::open(note).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {

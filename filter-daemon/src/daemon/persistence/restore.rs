@@ -1,4 +1,4 @@
-//! What was added live is there again after a start, as far as the disk has kept it.
+//! Restores live entries at a start, as far as they are on disk.
 
 use std::path::Path;
 
@@ -16,16 +16,16 @@ use crate::daemon::time;
 use crate::journal::{Damage, Found, Instead, Journal};
 use crate::text::{Explain, printable};
 
-/// What is known of whoever filtered before, from elsewhere than the state directory.
+/// Facts about the filterd before, from outside the state directory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Before {
-    /// A filter was found in the kernel: whoever blocked anything had a journal.
+    /// A filter was found in the kernel, so that there was a journal if anything was blocked live.
     pub left_at_work: bool,
     /// Since when not all live entries were on disk when it ended, in seconds since 1970.
     pub unsaved: Option<u64>,
 }
 
-/// Opens the journal, and makes a blocklist what it says.
+/// Opens the journal, and builds a blocklist from it.
 pub fn restore(directory: &Path, before: Before) -> Result<(Persistence, Blocklist), DaemonError> {
     let (mut blocklist, mut outcome) = (Blocklist::default(), Ok(()));
     let here = clock::moment();
@@ -55,7 +55,8 @@ pub fn restore(directory: &Path, before: Before) -> Result<(Persistence, Blockli
     if found.behind.is_some() && persistence.losses.are_noted() {
         persistence.journal.has_noted();
     }
-    // Whoever reads it later is to count as this one does; and finds nothing missing behind a row that is written now.
+    // Writes the time, so that a later reader converts times like this one, and finds no missing commit
+    // behind a row written now.
     if found.is_of_another_time || found.is_a_commit_behind && persistence.losses.are_noted() {
         persistence.note_time();
     }
@@ -72,8 +73,9 @@ pub fn restore(directory: &Path, before: Before) -> Result<(Persistence, Blockli
 }
 
 impl Persistence {
-    /// Frees the names that are reserved by now, or that this configuration needs: live entries with such a name go on in
-    /// the default list. That happens only where the configuration was in force before the journal lost something.
+    /// Frees list names that are reserved now or that this configuration needs. Live entries with such a name
+    /// move to the default list. This is only needed if the journal lost something after the configuration
+    /// took effect.
     pub fn free_names(&mut self, config: &Config, blocklist: &mut Blocklist) -> Result<(), DaemonError> {
         let is_reserved = |name: &str| name.parse::<ListName>().is_ok_and(|name| name.is_reserved());
         let is_listed = |name: &str| config.lists.iter().any(|list| list.name.as_str() == name);

@@ -1,31 +1,31 @@
-//! What is behind the addresses of a frame, as far as its first bytes reach: the protocol, the ports, and where the last header
-//! ends.
+//! Reads the headers of a frame behind its addresses, from its first bytes: the protocol, the ports, and the
+//! end of the last header.
 
 use filter_common::ports;
 
-/// What they say.
+/// The headers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// The number of the protocol, as IANA gives them.
+    /// The protocol number that IANA assigned.
     pub protocol: u8,
-    /// From which port, and to which.
+    /// The source port and the destination port.
     pub ports: Option<[u16; 2]>,
-    /// So many bytes of the frame are headers; what is behind them are somebody's words.
+    /// How many bytes of the frame are headers. Content follows, which may be private.
     pub length: usize,
 }
 
-/// Where the headers of IP end, among its bytes.
+/// The end of the IP headers, counted from the start of IP.
 struct Ip<'a> {
     protocol: u8,
     end: usize,
-    /// What is behind them; nothing in a later fragment, or where they reach beyond what there is.
+    /// The bytes behind them; none in a later fragment, or if the frame is cut off before.
     behind: Option<&'a [u8]>,
 }
 
-/// Two addresses, and what comes next.
+/// Two addresses and the type.
 const ETHERNET: usize = 14;
 
-/// Extension headers in front of another one; more are not looked through.
+/// The most extension headers that are read.
 const MOST: usize = 8;
 
 const ICMP: u8 = 1;
@@ -36,7 +36,7 @@ const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 const UDP_LITE: u8 = 136;
 
-/// The protocol of a frame, and its ports, where both can be read.
+/// The protocol and ports of a frame, if they can be read.
 pub fn read(frame: &[u8]) -> Option<Headers> {
     let header = ports::header(&frame) as usize;
     let start = header / 2;
@@ -49,13 +49,14 @@ pub fn read(frame: &[u8]) -> Option<Headers> {
     Some(Headers { protocol, ports, length })
 }
 
-/// The headers of a frame: where IP cannot be read, only what comes before it.
+/// The headers of a frame. If IP cannot be read, only the Ethernet header.
 pub fn of(frame: &[u8]) -> &[u8] {
     let length = read(frame).map_or(ETHERNET, |headers| headers.length);
     frame.get(..length).unwrap_or(frame)
 }
 
-/// How many bytes the header of this protocol has. None of one that is not known: nobody knows where words begin in it.
+/// The length of this protocol's header. It is zero for unknown protocols, because their content could begin
+/// anywhere.
 fn transport(protocol: u8, behind: &[u8]) -> usize {
     let words =
         |at: usize, shift: u32| behind.get(at).map_or(usize::MAX / 4, |byte| usize::from(byte >> shift));
@@ -63,13 +64,13 @@ fn transport(protocol: u8, behind: &[u8]) -> usize {
         TCP => 4 * words(12, 4),
         DCCP => 4 * words(4, 0),
         SCTP => 12,
-        // An error quotes somebody's packet behind this.
+        // An ICMP error quotes a packet behind these bytes.
         UDP | UDP_LITE | ICMP | ICMP6 => 8,
         _ => 0,
     }
 }
 
-/// What people call it.
+/// The usual name of a protocol.
 pub fn name(protocol: u8) -> String {
     let name = match protocol {
         ICMP => "icmp",
@@ -185,7 +186,7 @@ mod tests {
             let before = frame(kind, &headers);
             let whole = [&before[..], WORDS].concat();
             assert_eq!(of(&whole), before, "{kind:x} {headers:?}");
-            // What is cut off before its end is all headers.
+            // A frame that is cut off before its end is headers only.
             (0..before.len()).for_each(|end| assert!(of(&whole[..end]).len() <= end));
         }
     }

@@ -1,5 +1,5 @@
-//! Drops in full, for those who watch them, and for `metrics.sources`: the kernel is asked for samples from when the first
-//! comes until the last has gone.
+//! Samples complete drops for clients that watch them and for `metrics.sources`. The kernel writes samples
+//! while at least one of them is active.
 
 mod headers;
 
@@ -22,32 +22,32 @@ use crate::control::wire::watch::Drop;
 use crate::kernel::samples::{Sample, Samples};
 use crate::text::{Explain, Explanation};
 
-/// How often the ring is read: it holds what all processors tell in several times as long.
+/// How often the ring is read. It holds the samples that all processors write in several times as long.
 const APART: Duration = Duration::from_millis(50);
 
-/// How often it is tried again where the kernel has refused it.
+/// How often to try again if the kernel refused the ring.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// Samples in a turn: some milliseconds' work. What is more waits in the ring.
+/// The most samples read in one turn, which takes some milliseconds. More of them stay in the ring.
 const MOST: usize = 1024;
 
-/// The part of the owner's state that is about samples.
+/// The part of the owner's state that concerns samples.
 pub struct Sampling {
     watching: Watching,
     ring: Option<Samples>,
-    /// Why there is none where there should be.
+    /// Why sampling could not begin.
     refused: Option<Explanation>,
     looked: Instant,
-    /// So many of the sources that are dropped most are told to monitoring,
+    /// How many of the most dropped sources are reported in the metrics.
     told: usize,
-    /// out of these, while it is more than none.
+    /// The counts of sources, while any are reported.
     sources: Sources,
-    /// Interfaces by their numbers, as they were when sampling began, and those that have come since.
+    /// Interfaces by their numbers, as they were when sampling began, and later ones.
     interfaces: HashMap<u32, String>,
 }
 
 impl Sampling {
-    /// For those who watch there.
+    /// Samples for the clients of this `Watching`.
     pub fn of(watching: Watching) -> Self {
         let (told, sources) = (0, Sources::default());
         Self {
@@ -61,7 +61,7 @@ impl Sampling {
         }
     }
 
-    /// So many sources are told to monitoring from now on.
+    /// Sets how many sources the metrics report.
     pub fn tell(&mut self, sources: usize, protection: &mut Protection) {
         if (self.told > 0) != (sources > 0) {
             self.sources = Sources::default();
@@ -70,7 +70,7 @@ impl Sampling {
         self.mind(protection);
     }
 
-    /// Those that are dropped most of late, if they are to be told.
+    /// The sources dropped most in the last seconds, if they are reported.
     pub fn top(&mut self) -> Option<TopSources> {
         if self.told == 0 {
             return None;
@@ -85,19 +85,19 @@ impl Sampling {
         })
     }
 
-    /// How long until the ring is to be read.
+    /// The time until the ring must be read.
     pub fn until_due(&self) -> Option<Duration> {
         let apart = if self.ring.is_some() { APART } else { AGAIN };
         let is_due = self.ring.is_some() || self.told > 0;
         is_due.then(|| apart.saturating_sub(self.looked.elapsed()))
     }
 
-    /// Waits until somebody has come to watch, or has gone.
+    /// Waits until a client begins or ends to watch.
     pub async fn changed(&self) {
         self.watching.changed().await;
     }
 
-    /// Switches sampling on or off, as it is wanted.
+    /// Starts or stops sampling, as needed.
     pub fn mind(&mut self, protection: &mut Protection) {
         let is_wanted = self.watching.wants_drops() || self.told > 0;
         if is_wanted == self.ring.is_some() {
@@ -125,7 +125,7 @@ impl Sampling {
         }
     }
 
-    /// Tells those who watch what has come, if it is time to.
+    /// Reads the ring if that is due, and sends the samples to clients.
     pub fn look(&mut self, protection: &mut Protection, filtered: impl FnOnce() -> Vec<(u32, String)>) {
         if self.until_due().is_none_or(|left| !left.is_zero()) {
             return;
@@ -162,7 +162,7 @@ impl Sampling {
             }
             Source::NotIp | Source::Malformed | Source::TooManyTags => None,
         };
-        // Whoever sends too many tags is dropped for no list's sake.
+        // A packet with too many tags is dropped without a list.
         let label = sample.label.filter(|_| reason != Reason::TooManyTags);
         let number = label.and_then(|label| protection.blocklist().number(label));
         Drop {

@@ -1,4 +1,4 @@
-//! `add`, `remove` and `flush`: each becomes changes, and is answered when they are made and on disk.
+//! `add`, `remove` and `flush`. Each request becomes changes, and is answered when they are made and on disk.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Owner {
                 match polarity {
                     Polarity::Block => {
                         changed.allowed_by = overlapping(blocklist, Polarity::Allow, &all);
-                        // What is guarded is told apart.
+                        // Guarded addresses are reported separately.
                         changed.allowed_by.retain(|entry| entry.list != GUARD_LIST);
                     }
                     Polarity::Allow => changed.blocked_by = overlapping(blocklist, Polarity::Block, &all),
@@ -146,7 +146,8 @@ impl Owner {
         self.pages.push(Flush::new(lists, Box::new(answer)));
     }
 
-    /// At once if it is one page and there is room, else page by page, while others are served.
+    /// Carries the request out at once if it is one page and there is room, otherwise page by page, while
+    /// others are served.
     fn carry_out(
         &mut self,
         targets: &Targets,
@@ -165,14 +166,15 @@ impl Owner {
         }
     }
 
-    /// A live list on which nothing is has no row: whoever empties it twice has done nothing wrong.
+    /// The live list of this name, if it has entries. An empty list is no error, so that flushing it twice
+    /// succeeds.
     fn live_list(&self, name: &str, polarity: Polarity) -> Result<Option<ListId>, Failure> {
         self.must_be_live(name, polarity)?;
         Ok(self.protection.blocklist().lists().find(name))
     }
 
-    /// Some names belong to the configuration, or to filterd itself, even while their lists are empty; and one that blocks
-    /// does not allow.
+    /// Refuses names that belong to the configuration or to filterd itself, even if those lists are empty,
+    /// and lists of the other polarity.
     fn must_be_live(&self, name: &str, polarity: Polarity) -> Result<(), Failure> {
         let lists = self.protection.blocklist().lists();
         let found = lists.find(name).map(|id| lists.get(id));
@@ -192,9 +194,9 @@ impl Owner {
     }
 }
 
-/// What is blocked for the sake of those of these targets for which more than they name is, if any are.
+/// How the list widens these targets, if it does.
 fn widened(targets: &Targets, reach: Reach) -> Option<Widened> {
-    // While a reload changes it, the length that counts in the end is told.
+    // While a reload changes the length, the new length is reported.
     let is_widened = |target: &Target| reach.of(*target).next() != Some(*target);
     if reach == Reach::AS_GIVEN {
         return None;
@@ -203,7 +205,7 @@ fn widened(targets: &Targets, reach: Reach) -> Option<Widened> {
     (count > 0).then(|| Widened { count, length: reach.length() })
 }
 
-/// Does the list of this name block, or allow? One that is not there would block, but for the usual one of those that allow.
+/// The polarity of the list with this name. A missing list blocks, except the default list that allows.
 fn kind_of(blocklist: &Blocklist, name: &str) -> Polarity {
     let found = blocklist.lists().find(name).map(|id| blocklist.lists().get(id).polarity);
     found.unwrap_or(match name == default_list(Polarity::Allow) {
@@ -212,7 +214,8 @@ fn kind_of(blocklist: &Blocklist, name: &str) -> Polarity {
     })
 }
 
-/// Once what is so is on disk, if that is what the configuration wants, whoever made it so.
+/// Answers when the present state is on disk, if the configuration asks for that, whichever request made the
+/// change.
 fn answer_when_written(
     answered: Result<Changed, Failure>,
     reply: ReplyTo<Changed>,
@@ -226,7 +229,7 @@ fn answer_when_written(
         return answer(reply, answered);
     }
     if records.is_empty() && !outcome.is_expected() {
-        // It was so before, but whoever made it so may still wait for the disk.
+        // Nothing changed now, but an earlier change may still be on its way to the disk.
         let told = move |known: Result<(), NotWritten>| {
             let not_durable = known.err().map(not_durable_before);
             answer(reply, answered.map(|changed| Changed { not_durable, ..changed }));

@@ -1,4 +1,4 @@
-//! Why a request was not carried out, in the words of the wire.
+//! Makes the errors that requests are answered with.
 
 use crate::blocklist::{Origin, Polarity, Refusal};
 use crate::command::render::figure::counted_as;
@@ -22,7 +22,7 @@ pub fn no_list(name: &str) -> Failure {
     ))
 }
 
-/// The name is kept for filterd itself, and nothing is in a list of that name.
+/// The name is reserved, and no list has it.
 pub fn reserved(name: &str) -> Failure {
     Failure::Refused(Explanation::new(
         format!("the name {name} is reserved for filterd itself"),
@@ -36,14 +36,14 @@ pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
     Failure::Refused(Explanation::new(message, format!("change it there, {}", then_reload(is_on_trial))))
 }
 
-/// The list is made by filterd itself, out of what this host needs.
+/// The list is the guard's own.
 pub fn is_the_guards(name: &str) -> Failure {
     let message = format!("list {name} is filterd's own: it holds what this host needs, and follows that");
     let remedy = "nothing overrides it; `filterd allow add` allows more";
     Failure::Refused(Explanation::new(message, remedy))
 }
 
-/// The list is of the other kind.
+/// The list has the other polarity.
 pub fn other_polarity(name: &str, is: Polarity) -> Failure {
     let (message, remedy) = match is {
         Polarity::Allow => {
@@ -57,7 +57,7 @@ pub fn other_polarity(name: &str, is: Polarity) -> Failure {
     Failure::Refused(Explanation::new(message, remedy))
 }
 
-/// What is on the list is shown by the other command.
+/// Another command shows this list.
 pub fn listed_elsewhere(name: &str, is: Polarity) -> Failure {
     let (message, command) = match is {
         Polarity::Allow => (format!("list {name} allows, and blocks nothing"), "allow list"),
@@ -66,7 +66,7 @@ pub fn listed_elsewhere(name: &str, is: Polarity) -> Failure {
     Failure::Unparsable(Explanation::new(message, format!("`filterd {command} --list {name}` shows it")))
 }
 
-/// A change was not made.
+/// Converts an error of a change.
 pub fn not_done(error: NotDone) -> Failure {
     match error {
         NotDone::Kernel(error) => kernel_failed(error),
@@ -81,7 +81,7 @@ pub fn not_done(error: NotDone) -> Failure {
     }
 }
 
-/// A flush came to an end half-way.
+/// A flush ended before it was complete.
 pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
     let why = not_done(error).explanation().clone();
     let removed = counted_as(done.changed, ["entry was", "entries were"]);
@@ -89,7 +89,7 @@ pub fn partly_flushed(done: Done, error: NotDone) -> Failure {
     Failure::Partly(Explanation { message, remedy: why.remedy })
 }
 
-/// What ended filterd, or kept a reload from changing anything.
+/// Converts an error that ended filterd or refused a reload.
 pub fn of(error: &DaemonError) -> Failure {
     let told = error.explain();
     match Exit::from(error) {
@@ -102,17 +102,16 @@ pub fn of(error: &DaemonError) -> Failure {
     }
 }
 
-/// The kernel refused.
 pub fn kernel_failed(error: KernelError) -> Failure {
     Failure::Kernel(error.explain())
 }
 
-/// It is done, but not on disk.
+/// The change was made, but is not on disk.
 pub fn not_durable(failure: NotWritten) -> Explanation {
     not_on_disk(format!("done, but it would not survive a restart: {failure}"), &failure)
 }
 
-/// Nothing had to be done, and what made it so may not be on disk.
+/// Nothing had to be changed, but earlier changes may not be on disk.
 pub fn not_durable_before(failure: NotWritten) -> Explanation {
     let message =
         format!("nothing had to be changed, but what was changed before is not all on disk: {failure}");

@@ -1,4 +1,5 @@
-//! What of an add must not be done, because this host needs it; and what may not have been meant.
+//! Decides which targets of an add must not be blocked because this host needs them, and warns of targets
+//! that may not be intended.
 
 use crate::blocklist::{Reach, Targets};
 use crate::command::render::figure::count;
@@ -7,30 +8,30 @@ use crate::daemon::guard::{Guarded, View};
 use crate::source::well_known;
 use crate::text::Explanation;
 
-/// More reasons than this are nothing that anybody reads.
+/// The most reasons that are listed.
 const MOST_TOLD: usize = 10;
 
-/// So many targets are looked up among the ranges that many hosts need.
+/// The most targets that are looked up among the ranges that many hosts need.
 const MOST_LOOKED_UP: usize = Changed::MOST_NAMED_ONE_BY_ONE as usize;
 
-/// What is to be told of an add beside what it changes.
+/// Facts about an add beyond its changes.
 #[derive(Debug, Default)]
 pub struct Guarding {
-    /// How many targets were left out, because each of their addresses is guarded.
+    /// How many targets were left out, because all their addresses are guarded.
     pub left_out: u64,
-    /// These addresses.
+    /// The guarded addresses of these targets.
     pub refused: Vec<Guarded>,
-    /// Those within what is blocked, which pass.
+    /// Guarded addresses within blocked targets. They pass.
     pub around: Vec<Guarded>,
-    /// What the operator may not have meant.
+    /// Targets that the operator may not have intended.
     pub warnings: Vec<String>,
-    /// How many of them many hosts need, by whose they are.
+    /// How many targets belong to services that many hosts need, by the owner of the service.
     pub needed: Vec<Needed>,
 }
 
 impl Guarding {
-    /// Takes out of `targets`, which are to be blocked for a list that reaches so far, what is guarded; an error if nothing else
-    /// is among them, or a prefix that is too wide.
+    /// Removes guarded targets from `targets`, which a list with this reach will block. Fails if nothing else
+    /// remains, or if a prefix is too wide.
     pub fn of(
         targets: &mut Targets,
         reach: Reach,
@@ -62,7 +63,7 @@ impl From<&Guarded> for wire::Guarded {
     }
 }
 
-/// As it travels: the first of them.
+/// The first guarded addresses in the form of the protocol.
 pub fn told(all: &[Guarded]) -> Vec<wire::Guarded> {
     all.iter().take(MOST_GUARDED).map(Into::into).collect()
 }
@@ -79,14 +80,14 @@ fn all_guarded(refused: &[Guarded]) -> Failure {
     Failure::Guarded(Explanation::new(lines.join("\n"), remedy))
 }
 
-/// What is told of servers of lists that are blocked by hand.
+/// Warnings about servers of lists that an operator blocks.
 pub fn of_servers(servers: &[Guarded]) -> impl Iterator<Item = String> + '_ {
     servers.iter().take(MOST_TOLD).map(|Guarded { address, why, .. }| {
         format!("{address} is blocked, though {why}: fetching may fail until it is removed")
     })
 }
 
-/// Of so wide an allow hardly anybody would say that it is meant.
+/// Refuses to allow very wide prefixes without `--wide`.
 pub fn allows_too_much(targets: &Targets, is_wide: bool) -> Result<(), Failure> {
     must_be_meant(targets, is_wide, |why| {
         Explanation::new(
@@ -105,7 +106,7 @@ fn must_be_meant(
     too_wide.map_or(Ok(()), |why| Err(Failure::Refused(explain(why))))
 }
 
-/// What of them many hosts need: one by one, or, where they are many, as they were counted.
+/// Warnings about targets that many hosts need: one by one, or as counts if there are many targets.
 fn warnings(targets: &Targets, counted: &[(String, u64)]) -> Vec<String> {
     if targets.len() > MOST_LOOKED_UP {
         return well_known::sentence("what was named has", counted.iter().cloned()).into_iter().collect();

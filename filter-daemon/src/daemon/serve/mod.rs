@@ -1,5 +1,5 @@
-//! What each method does: `edit` changes what is blocked, `question` and `test` ask for it, `pause` lets it pass for a while, `failure`
-//! says why not.
+//! Carries out each method: `edit` changes entries, `question` and `test` answer queries, `pause` pauses
+//! protection, and `failure` makes errors.
 
 mod edit;
 pub mod failure;
@@ -18,7 +18,7 @@ use failure::kernel_failed;
 pub use guarding::Guarding;
 
 impl Owner {
-    /// Carries a request out, or begins to, and sees to it that it is answered.
+    /// Carries out a request or begins to, and makes sure that it is answered.
     pub fn serve(&mut self, call: Call) {
         match call {
             Call::Add(Asked { request, reply }) => self.add(Polarity::Block, request, reply),
@@ -45,16 +45,16 @@ impl Owner {
             Call::Resume(Asked { reply, .. }) => answer(reply, self.resume()),
             Call::Ping(Asked { reply, .. }) => answer(reply, Ok(pong())),
             Call::TakeOver(Asked { reply, .. }) => {
-                // Whoever comes right after one that has failed must not be refused for what that one has left to be written
-                // anew: it is asked once more when this one is to give way.
+                // While entries are being written, another filterd is not refused yet. It asks once more when
+                // this one must give way.
                 let may_be = if self.is_catching_up() { Ok(()) } else { self.may_be_succeeded() };
                 answer(reply, may_be.map(|()| self.place()));
             }
-            // Whoever may ask for it has the whole line for it.
+            // This takes a connection of its own, so the session handles it.
             Call::GiveWay(Asked { reply, .. }) => {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
-            // Sessions tell those who watch, without a word to the owner.
+            // Sessions handle this without the owner.
             Call::Watch(Asked { reply, .. }) => {
                 answer(reply, Err(Failure::Unavailable("it is not for this".into())))
             }
@@ -65,7 +65,7 @@ impl Owner {
 }
 
 impl Owner {
-    /// Not by one that would not have all there is.
+    /// Refuses a successor that would not get all live entries.
     fn may_be_succeeded(&self) -> Result<(), Failure> {
         self.would_lose().map_or(Ok(()), |why| Err(Failure::Refused(why)))
     }
@@ -75,7 +75,7 @@ fn pong() -> ping::Reply {
     ping::Reply { version: wire::VERSION, pid: std::process::id() }
 }
 
-/// A client that has gone meanwhile is told nothing.
+/// Sends the answer; a client that has disconnected gets none.
 fn answer<T>(reply: ReplyTo<T>, answered: Result<T, Failure>) {
     _ = reply.send(answered);
 }

@@ -1,4 +1,4 @@
-//! What each entry of an import says of its own: those that say the same are one change.
+//! Handles the end and note of each entry of an import. Entries with equal attributes become one change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::clock;
 use crate::control::wire::own::Own;
 use crate::daemon::change;
 
-/// Targets by what they say.
+/// Targets by their attributes.
 pub type Parted = BTreeMap<Own, Targets>;
 
-/// The targets of each of `own`, if there is any.
+/// Groups targets by the attributes in `own`, if there are any.
 pub fn parted(targets: &[Target], own: Vec<Own>) -> Option<Parted> {
     if own.is_empty() {
         return None;
@@ -24,7 +24,7 @@ pub fn parted(targets: &[Target], own: Vec<Own>) -> Option<Parted> {
     Some(parted)
 }
 
-/// The changes by which those of them that are among `targets` are wanted, as `of` says.
+/// The changes for the groups, limited to `targets`. All other attributes come from `of`.
 pub fn pages(parted: Parted, targets: &Targets, of: &Want) -> Vec<Change> {
     let mut pages = Vec::new();
     for (Own { until, note }, mut part) in parted {

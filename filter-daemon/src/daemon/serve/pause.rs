@@ -1,4 +1,4 @@
-//! `pause` and `resume`: what is blocked is only counted for a while, and dropped again.
+//! `pause` and `resume`: blocked packets are only counted for a while, then dropped again.
 
 use super::failure::not_done;
 use crate::blocklist::Change;
@@ -21,7 +21,8 @@ impl Owner {
         Ok(resume::Reply { before, idle: self.idle() })
     }
 
-    /// Packets ask the time themselves while protection is paused; when it is over, they need no longer.
+    /// Ends a pause whose time is over. While it lasts, the judge compares the time for each packet; this is
+    /// no longer needed.
     pub fn mind_pause(&mut self) {
         if self.pause.until_due().is_none_or(|left| !left.is_zero()) {
             return;

@@ -1,4 +1,4 @@
-//! `list`, and what keeps a target blocked.
+//! `list`, and the reasons why a target stays blocked.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::control::wire::list::{self, Family, Place};
 use crate::control::wire::{Entry, Failure, Held, HeldBy, Idle, MOST_WITHIN};
 use crate::daemon::owner::Owner;
 
-/// How many targets that stay blocked are told by name.
+/// The most targets that stay blocked and are named.
 const MOST_HELD: usize = 100;
 
-/// How many of the entries within such a target are.
+/// The most entries within such a target that are named.
 const MOST_NAMED_WITHIN: usize = 10;
 
 impl Owner {
-    /// Why nothing at all is dropped at the moment, if that is so.
+    /// Why nothing at all is dropped now, if that is so.
     pub(super) fn idle(&self) -> Option<Idle> {
         if self.interfaces.iter().all(|one| one.attached().is_none()) {
             return Some(Idle::NothingAttached);
@@ -32,7 +32,7 @@ impl Owner {
         }
     }
 
-    /// The interfaces that are asked for and on which nothing is dropped, there or not, though others are filtered.
+    /// Wanted interfaces that are not filtered although others are. They may be missing.
     pub(super) fn except(&self) -> Vec<String> {
         let missed = self.interfaces.all_missed().filter(|_| self.idle().is_none());
         missed.map(|one| one.name().to_owned()).collect()
@@ -42,13 +42,13 @@ impl Owner {
         let list::Request { list, family, within, expiring, allow, after, most } = request;
         let blocklist = self.protection.blocklist();
         let polarity = if allow { Polarity::Allow } else { Polarity::Block };
-        // Two of them, while a reload puts one in the place of the other.
+        // A reload that replaces a list has two lists of this name for a moment.
         let called =
             list.as_ref().map(|name| blocklist.lists().all_called(name.as_str()).collect::<Vec<_>>());
         let is_meant = |id: &ListId| blocklist.lists().get(*id).polarity == polarity;
         let only = called.as_ref().map(|called| called.iter().copied().filter(is_meant).collect::<Vec<_>>());
         if only.as_ref().is_some_and(Vec::is_empty) {
-            // A live list comes with its first entry and goes with its last: one that is not there has none.
+            // A missing live list has no entries: it exists from its first entry to its last.
             return match called.unwrap_or_default().first().map(|id| blocklist.lists().get(*id)) {
                 None => Ok(list::Reply::default()),
                 Some(other) => Err(listed_elsewhere(other.called(), other.polarity)),
@@ -74,8 +74,8 @@ impl Owner {
     }
 }
 
-/// Which of these are still blocked, or allowed, and by what: by their own entries on other lists, by wider ones, or in part by
-/// narrower ones.
+/// The targets that are still blocked or allowed, and the entries that cause this: the same target on other
+/// lists, wider entries, or narrower ones for a part.
 pub(super) fn held(blocklist: &Blocklist, polarity: Polarity, targets: &Targets, left: u64) -> Vec<Held> {
     let is_on_one_side = blocklist.sides(polarity).count() == 1;
     let has_prefixes = blocklist.sides(polarity).any(|(_, side)| side.has_prefixes());
@@ -99,7 +99,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
         ports: ports(blocklist, claim),
         blocks: widened_to(claim),
     });
-    // Where one blocks on all ports, it does not matter on which the others do.
+    // If one entry blocks on all ports, the ports of the others do not matter.
     let on_ports: Option<BTreeSet<_>> = all().map(|claim| ports(blocklist, claim)).collect();
     let clauses: Vec<_> = covering.iter().filter_map(|claim| blocklist.clause_of(claim.id)).collect();
     let on_ports = on_ports.filter(|_| !want_everything(&clauses));
@@ -114,7 +114,7 @@ fn held_by(blocklist: &Blocklist, polarity: Polarity, target: Target) -> Option<
     })
 }
 
-/// Which entries of one side are these targets, or around them, or within them?
+/// Entries of one side that equal, contain or lie within these targets.
 pub(super) fn overlapping(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> Vec<Entry> {
     let around = |target| blocklist.covering(polarity, target);
     let within = |target| blocklist.only_within(polarity, target).take(MOST_HELD);
@@ -122,7 +122,7 @@ pub(super) fn overlapping(blocklist: &Blocklist, polarity: Polarity, targets: &T
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 
-/// How many of these are allowed as a whole, and so are not dropped?
+/// How many of these targets are completely allowed, and so not dropped.
 pub(super) fn all_allowed(blocklist: &Blocklist, targets: &Targets) -> u64 {
     let allow = blocklist.allow();
     if allow.is_empty() {
@@ -131,8 +131,8 @@ pub(super) fn all_allowed(blocklist: &Blocklist, targets: &Targets) -> u64 {
     targets.iter().filter(|target| allow.covers(*target)).count() as u64
 }
 
-/// Which entries block (or allow) these targets, or a part of them, for longer than that: those that do so on all ports, as
-/// what is added does.
+/// Entries that block (or allow) these targets, or a part of them, for longer. Only entries for all ports
+/// count, like the ones being added.
 pub(super) fn longer(
     blocklist: &Blocklist,
     polarity: Polarity,
@@ -147,9 +147,11 @@ pub(super) fn longer(
     all.take(MOST_HELD).map(|claim| entry(blocklist, claim)).collect()
 }
 
-/// How many of these targets lie within wider entries, and within which. An entry that blocks on some ports only is told and
-/// does not count: on the others they were not blocked. What was named beside a target is no other entry, though a list that
-/// widens both makes one block of them.
+/// How many of these targets lie within wider entries, and the entries.
+///
+/// An entry for some ports is returned but not counted, because the target was not blocked on the other
+/// ports. A target named in the same request is not another entry, even if the list widens both to the same
+/// prefix.
 pub(super) fn wider(blocklist: &Blocklist, polarity: Polarity, targets: &Targets) -> (u64, Vec<Entry>) {
     let (mut count, mut entries) = (0, Vec::new());
     for target in targets.iter() {
@@ -168,12 +170,12 @@ fn origin(blocklist: &Blocklist, claim: &NamedClaim) -> &'static str {
     blocklist.lists().get(claim.id).origin.name()
 }
 
-/// On which ports an entry blocks, if not on all.
+/// The ports that an entry blocks, if not all.
 fn ports(blocklist: &Blocklist, claim: &NamedClaim) -> Option<String> {
     blocklist.clause_of(claim.id).map(|clause| clause.to_string())
 }
 
-/// What is blocked for the sake of an entry, if that is more than it names.
+/// The prefix that an entry blocks, if it is wider than its target.
 fn widened_to(claim: &NamedClaim) -> Option<String> {
     (claim.blocks != claim.target).then(|| claim.blocks.to_string())
 }

@@ -1,4 +1,4 @@
-//! `test`: what packets from an address or a prefix meet, and why.
+//! `test`: whether packets from an address or a prefix are dropped, and why.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,23 +17,23 @@ use crate::control::wire::test::{Expired, File, Reply, Request, Tested};
 use crate::daemon::owner::Owner;
 use crate::text::printable;
 
-/// So many entries within all prefixes of one request are looked at: some milliseconds' worth.
+/// The most entries within all prefixes of a request that are read, which takes some milliseconds.
 const MOST_SEEN: usize = 1 << 17;
 
-/// So many addresses of a prefix are asked of the kernel: those at which its answer should change.
+/// The most addresses of a prefix that are looked up in the tables: those where the answer should change.
 const MOST_ASKED: usize = 256;
 
-/// So many of the entries within a prefix are told.
+/// The most entries within a prefix that are returned.
 const MOST_WITHIN: usize = 10;
 
-/// What is dropped of a target.
+/// The answer for a target: whether its packets are dropped.
 struct Met {
     whole: bool,
     partly: bool,
     is_complete: bool,
-    /// Of what is dropped on some ports only: on which.
+    /// The ports on which packets are dropped, if not on all.
     ports: Vec<String>,
-    /// Of which the blocklist says the opposite.
+    /// An address for which the blocklist gives the opposite answer.
     disagrees: Option<IpAddr>,
 }
 
@@ -100,7 +100,7 @@ impl Owner {
         }
     }
 
-    /// The very tables that packets meet are asked; the blocklist only says why.
+    /// Asks the tables that packets are judged by. The blocklist only gives the reason.
     fn meets(&self, target: Target) -> Met {
         let (address, source) = match target {
             Target::V4(prefix) => of4(prefix.address()),
@@ -113,8 +113,8 @@ impl Owner {
         Met { whole: is_dropped, partly: false, is_complete: true, ports: Vec::new(), disagrees }
     }
 
-    /// Nobody can ask for each address of a prefix: the blocklist says where the answer changes, and the tables are asked
-    /// there.
+    /// Checks a prefix. Its addresses are too many to look up, so the blocklist says where the answer
+    /// changes, and the tables are asked there.
     fn meet_parts(&self, target: Target, extent: &Extent) -> Met {
         let filter = self.protection.filter();
         let is_dropped = |source| matches!(filter.judge(source), Verdict::Drop(_));
@@ -124,8 +124,8 @@ impl Owner {
         met.told_by_tables(extent, target, is_dropped)
     }
 
-    /// And what is dropped of it on some ports only: by each clause, as far as any goes. What a clause has within what is dropped
-    /// on all ports is dropped on these.
+    /// Adds drops on some ports, for each clause. A clause within targets that are dropped on all ports adds
+    /// no ports.
     fn meet_ports(&self, target: Target, left: &mut usize, mut met: Met, on_all: Option<&Extent>) -> Met {
         let (blocklist, filter) = (self.protection.blocklist(), self.protection.filter());
         let mut some = Vec::new();
@@ -149,7 +149,7 @@ impl Owner {
         }
         let all: Vec<_> = some.iter().filter(|(_, is_whole)| *is_whole).map(|(clause, _)| *clause).collect();
         if !want_everything(&all) {
-            // Where more is dropped, it is told which clause has a part of it only.
+            // If more is dropped, clauses that cover only a part are marked.
             let is_more = met.whole || on_all.is_some_and(|on_all| !on_all.is_nothing());
             let told = |(clause, is_whole): &(Clause, bool)| match is_more && !is_whole {
                 true => format!("a part of it {clause}"),
@@ -163,8 +163,8 @@ impl Owner {
 }
 
 impl Met {
-    /// The same as the tables say it, which are asked at the edges of `extent`. Where they say the opposite, nothing is known of
-    /// what lies between.
+    /// Corrects the result by the tables, which are asked at the edges of `extent`. If they give the opposite
+    /// answer, the addresses between the edges are unknown.
     fn told_by_tables(self, extent: &Extent, target: Target, is_dropped: impl Fn(Source) -> bool) -> Self {
         let of = |address: u128| match target {
             Target::V4(_) => of4(address as u32),
@@ -193,7 +193,7 @@ fn of6(address: u128) -> (IpAddr, Source) {
     (Ipv6Addr::from_bits(address).into(), Source::V6(address.into()))
 }
 
-/// Where the lists of these are read, each once.
+/// The files of the lists of these claims, each once.
 fn files<'a>(blocklist: &Blocklist, claims: impl Iterator<Item = &'a NamedClaim>) -> Vec<File> {
     let lists: BTreeSet<_> = claims.map(|claim| (&claim.list, claim.id)).collect();
     let file = |(name, id): (&Arc<str>, ListId)| {
@@ -201,7 +201,7 @@ fn files<'a>(blocklist: &Blocklist, claims: impl Iterator<Item = &'a NamedClaim>
         Some(File { list: name.to_string(), path: printable::path(&reading.path).to_string() })
     };
     let mut files: Vec<_> = lists.into_iter().filter_map(file).collect();
-    // While a reload puts one in the place of another, both are called so.
+    // A reload that replaces a list has two lists of this name for a moment.
     files.dedup();
     files
 }

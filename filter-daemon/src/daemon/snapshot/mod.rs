@@ -1,5 +1,5 @@
-//! One typed picture of everything, as it is at one moment. What is told of the daemon (status, stats, lists, metrics, the page)
-//! is made out of it, by functions that know nothing else (`told`).
+//! A typed copy of the whole state at one moment. Status, stats, lists, metrics and the status page are made
+//! from it by the functions in `told`.
 
 mod told;
 
@@ -11,7 +11,7 @@ use crate::kernel::{Counts, KernelError};
 use crate::text::Explain;
 
 impl Owner {
-    /// Everything there is to see. Where the kernel cannot be asked for its counters, that is a fault among the others.
+    /// The whole state. If the kernel's counters cannot be read, that is one of the faults.
     pub fn snapshot(&mut self) -> Snapshot {
         match self.protection.filter_mut().counted() {
             Ok(counted) => self.picture(&counted),
@@ -26,18 +26,18 @@ impl Owner {
         }
     }
 
-    /// What the daemon is and how full its tables are.
+    /// The state of the daemon, with the occupancy of its tables.
     pub fn status(&mut self) -> status::Reply {
         told::status(self.snapshot())
     }
 
-    /// What became of how many packets.
+    /// The packet counts by outcome.
     pub fn stats(&mut self) -> Result<stats::Reply, KernelError> {
         let counted = self.protection.filter_mut().counted()?;
         Ok(told::stats(self.picture(&counted)))
     }
 
-    /// Every list, and what is known of it.
+    /// Every list with its counts and sources.
     pub fn lists_report(&mut self) -> lists::Reply {
         let mut report = self.counting.report(&self.protection);
         self.feeds.tell(&mut report.lists, &self.config, self.protection.blocklist());

@@ -1,4 +1,4 @@
-//! What is told out of a picture: nothing here knows anything else.
+//! Makes replies from a snapshot, and uses nothing else.
 
 use filter_common::counters;
 use filter_common::reason::Outcome;
@@ -7,7 +7,7 @@ use crate::control::wire::snapshot::Reply as Snapshot;
 use crate::control::wire::{lists, stats, status};
 use crate::kernel::Counts;
 
-/// What the daemon is and how full its tables are.
+/// The state of the daemon, with the occupancy of its tables.
 pub fn status(snapshot: Snapshot) -> status::Reply {
     status::Reply {
         version: snapshot.version,
@@ -32,7 +32,7 @@ pub fn status(snapshot: Snapshot) -> status::Reply {
     }
 }
 
-/// What became of how many packets.
+/// The packet counts by outcome.
 pub fn stats(snapshot: Snapshot) -> stats::Reply {
     let of_list = |list: lists::List| {
         let (list, since, hits) = (list.name, list.since?, list.hits?);
@@ -51,7 +51,7 @@ pub fn stats(snapshot: Snapshot) -> stats::Reply {
     }
 }
 
-/// What became of how many packets, one row an outcome.
+/// The packet counts, one row for each outcome.
 pub fn reasons(counts: &Counts) -> Vec<stats::Counted> {
     let mut drop = 0;
     let row = |(outcome, packets): (Outcome, &u64)| {
@@ -71,7 +71,8 @@ pub fn reasons(counts: &Counts) -> Vec<stats::Counted> {
     Outcome::all().zip(&counts.packets).map(row).collect()
 }
 
-/// What was to be dropped on each interface. What only comes to be while nothing is enforced is told where there was any.
+/// The drops of each interface. Outcomes that only occur while nothing is enforced are included if there are
+/// any.
 pub fn by_interface(counts: &Counts) -> Vec<stats::OnInterface> {
     let drops: Vec<_> = Outcome::all().filter(|outcome| counters::drop_number(*outcome).is_some()).collect();
     let rows = counts.interfaces.iter().flat_map(|one| {

@@ -1,5 +1,5 @@
-//! The sockets of this host that are in touch with somebody, as the kernel tells them to anybody in its network namespace:
-//! `opened` is about which end of a connection began it, `ports` about the UDP ports from which this host begins.
+//! Finds the sockets of this host that have a peer, as the kernel reports them to any process in the network
+//! namespace. `opened` finds which end began a TCP connection, and `ports` the UDP ports that begin flows.
 
 mod opened;
 mod ports;
@@ -19,46 +19,47 @@ pub use ports::{Ports, Range};
 
 use crate::netlink;
 
-/// What is spoken between two ends.
+/// The protocol of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     Tcp,
     Udp,
 }
 
-/// A socket in touch with somebody.
+/// A socket with a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     pub protocol: Protocol,
-    /// Our port.
+    /// The port of this host.
     pub ours: u16,
-    /// The other end,
+    /// The address of the peer.
     pub peer: IpAddr,
-    /// and its port.
+    /// The port of the peer.
     pub theirs: u16,
-    /// Did this host begin it?
+    /// Whether this host began it.
     pub is_own: bool,
 }
 
-/// One socket, as the kernel tells of it.
+/// One socket, as the kernel reports it.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     ours: u16,
-    /// None if it hears everybody.
+    /// None for a socket without a peer.
     other: Option<(IpAddr, u16)>,
     opened: Opened,
 }
 
-/// What is asked for.
+/// A request for sockets.
 struct Asked {
     protocol: Protocol,
     states: StateFlags,
-    /// The kernel runs it for each socket, and tells only those that it says yes to; all, if there is none.
+    /// The kernel runs this filter for each socket and reports the accepted ones. An empty filter accepts
+    /// all.
     filter: &'static [Step],
 }
 
-/// A step of such a filter: what is asked, and how far it goes on after a yes, and after a no. Whoever comes to its end exactly
-/// is told (`inet_diag_bc_op`).
+/// A step of a filter: a test, and how many bytes to jump if it is true or false. A socket is reported if the
+/// program ends exactly at its end (`inet_diag_bc_op`).
 #[derive(Clone, Copy)]
 struct Step {
     question: u8,
@@ -66,41 +67,43 @@ struct Step {
     no: u16,
 }
 
-/// Goes on as after a no.
+/// The test that is always false.
 const JUMP: u8 = 1;
 
-/// Did the kernel choose its port?
+/// The test whether the kernel chose the port.
 const IS_GIVEN: u8 = 6;
 
 const STEP: u16 = 4;
 
-/// Those that asked for their port by its number.
+/// Accepts sockets that requested their port by number.
 const BY_NUMBER: [Step; 2] = [
     Step { question: IS_GIVEN, yes: STEP as u8, no: 2 * STEP },
     Step { question: JUMP, yes: STEP as u8, no: 2 * STEP },
 ];
 
-/// All that are in touch with somebody.
+/// All sockets with a peer.
 pub fn connections(protocol: Protocol) -> io::Result<Vec<Connection>> {
     let closed = match protocol {
         Protocol::Tcp => StateFlags::TIME_WAIT | StateFlags::CLOSE,
-        // It is what those are in that hear everybody.
+        // UDP sockets without a peer have this state.
         Protocol::Udp => StateFlags::CLOSE,
     };
     let told = ask(&Asked { protocol, states: StateFlags::all().difference(closed), filter: &[] })?;
     Ok(of(protocol, &told, &Ports::look()?))
 }
 
-/// The UDP ports of sockets that hear everybody, and that somebody has asked for by number: services. Whoever lets the kernel
-/// choose cannot be found by others, unless it has written to them before.
+/// The UDP ports of services: sockets without a peer that requested their port by number. If the kernel chose
+/// the port, others can find the socket only after it has written to them.
 fn services() -> io::Result<Vec<u16>> {
     let told = ask(&Asked { protocol: Protocol::Udp, states: StateFlags::CLOSE, filter: &BY_NUMBER })?;
     Ok(told.iter().filter(|told| told.other.is_none()).map(|told| told.ours).collect())
 }
 
-/// Which of these are connections, and who began them. A TCP connection of which the kernel does not say it (one that is
-/// nearly over) is this host's if nobody listens there, and only its port is one that the kernel chooses: rather one
-/// of its own is dropped than one of somebody banned is spared.
+/// The connections among these sockets, and which end began them.
+///
+/// For a TCP connection that is nearly over, the kernel does not reveal this. It counts as begun by this host
+/// if nothing listens on its port, and only its own port is one that the kernel assigns. In doubt a
+/// connection of this host is dropped rather than one of a banned source accepted.
 fn of(protocol: Protocol, told: &[Told], ports: &Ports) -> Vec<Connection> {
     let listened: HashSet<u16> =
         told.iter().filter(|told| told.other.is_none()).map(|told| told.ours).collect();
@@ -128,7 +131,7 @@ fn ask(asked: &Asked) -> io::Result<Vec<Told>> {
     Ok(found)
 }
 
-/// Asks, and takes all that is told.
+/// Sends the request, and collects all answers.
 fn exchange(request: &[u8], found: &mut Vec<Told>) -> io::Result<()> {
     netlink::exchange(NETLINK_SOCK_DIAG, request, |message| {
         if let SockDiagMessage::InetResponse(told) = message {
@@ -160,7 +163,8 @@ impl Asked {
         bytes
     }
 
-    /// A kernel tells of sockets by modules, which it loads when it is asked, if it finds them.
+    /// Explains a missing module. The kernel reports sockets through modules, which it loads on request if it
+    /// finds them.
     fn explained(&self, error: io::Error) -> io::Error {
         if error.kind() != io::ErrorKind::NotFound {
             return error;
@@ -170,7 +174,7 @@ impl Asked {
         io::Error::new(error.kind(), told)
     }
 
-    /// The filter, as it follows the request.
+    /// The filter as an attribute, which follows the request.
     fn attribute(&self) -> Vec<u8> {
         const KIND: u16 = 1;
         const HEAD: u16 = 4;

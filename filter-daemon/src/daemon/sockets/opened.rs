@@ -1,7 +1,10 @@
-//! Which end of a TCP connection opened it. The kernel does not say so, but it counts what is acknowledged from the number on
-//! with which a socket began: of whoever asked for the connection that is the number of its SYN, which is acknowledged as a
-//! byte is; of whoever was asked it is the number behind it (`tcp_snd_una_update` after `tcp_connect_init` and
-//! `tcp_create_openreq_child`). So of the one who asked, one more is acknowledged and under way than was ever sent.
+//! Finds which end opened a TCP connection. The kernel does not report this, but it counts acknowledged bytes
+//! from the sequence number with which a socket began.
+//!
+//! For the end that connected, this is the number of its SYN, which is acknowledged like a byte. For the end
+//! that accepted, it is the number after that (`tcp_snd_una_update` after `tcp_connect_init` and
+//! `tcp_create_openreq_child`). On the connecting end, the bytes acknowledged and under way are therefore one
+//! more than the bytes sent.
 
 use netlink_packet_sock_diag::constants::{
     TCP_CLOSE_WAIT, TCP_CLOSING, TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_LAST_ACK, TCP_SYN_RECV,
@@ -10,30 +13,30 @@ use netlink_packet_sock_diag::constants::{
 use netlink_packet_sock_diag::inet::InetResponse;
 use netlink_packet_sock_diag::inet::nlas::Nla;
 
-/// By whom.
+/// The end that opened a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// By this host.
+    /// This host opened the connection.
     Here,
-    /// By the other end.
+    /// The peer opened the connection.
     There,
-    /// It cannot be told.
+    /// The kernel's counters do not show it.
     Untold,
 }
 
-/// What was counted of a connection, in bytes.
+/// Counts of a connection, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     acknowledged: u64,
-    /// Sent, and sent again.
+    /// All bytes sent, with retransmissions.
     sent: u64,
     again: u64,
-    /// Not sent yet.
+    /// Bytes in the queue that were never sent.
     waiting: u64,
 }
 
 impl Opened {
-    /// What is told of this socket.
+    /// Finds which end opened the connection of this socket.
     pub fn of(response: &InetResponse) -> Self {
         let (state, queued) = (response.header.state, u64::from(response.header.send_queue));
         let info = response.nlas.iter().find_map(|attribute| {
@@ -49,7 +52,7 @@ impl Opened {
 }
 
 impl Counted {
-    /// Of a `struct tcp_info`, which only grows at its end; all of this is in it since Linux 4.19.
+    /// Reads a `struct tcp_info`, which only grows at its end. Linux 4.19 and later have all of these fields.
     fn of(info: &[u8]) -> Option<Self> {
         let long = |at: usize| Some(u64::from_ne_bytes(info.get(at..at + 8)?.try_into().ok()?));
         let short = |at: usize| Some(u32::from_ne_bytes(info.get(at..at + 4)?.try_into().ok()?));
@@ -61,10 +64,10 @@ impl Counted {
         })
     }
 
-    /// `queued` is not acknowledged, sent or not.
+    /// Computes which end opened it. `queued` counts bytes that are not acknowledged, sent or not.
     fn opened(self, state: u8, queued: u64) -> Opened {
         let Self { acknowledged, sent, again, waiting } = self;
-        // A FIN has a number as a byte has, and goes last.
+        // A FIN takes a sequence number like a byte, and is sent last.
         let fin = match state {
             TCP_ESTABLISHED | TCP_CLOSE_WAIT => 0,
             TCP_FIN_WAIT2 => 1,
@@ -75,7 +78,7 @@ impl Counted {
         match acknowledged.wrapping_add(queued).wrapping_sub(waiting).wrapping_sub(once) {
             0 => Opened::There,
             1 => Opened::Here,
-            // Something was sent or acknowledged while the kernel counted.
+            // Bytes were sent or acknowledged while the kernel read the counters.
             _ => Opened::Untold,
         }
     }

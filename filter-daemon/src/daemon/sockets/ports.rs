@@ -1,4 +1,5 @@
-//! The UDP ports from which this host begins flows: those that the kernel gives away, without those that a service has.
+//! The UDP ports from which this host begins flows: those that the kernel assigns automatically, except those
+//! of services.
 
 use std::fmt;
 use std::fs;
@@ -6,17 +7,17 @@ use std::io;
 
 use filter_common::flow::PORT_WORDS;
 
-/// Where the kernel says which ports it gives away,
+/// The range of ports that the kernel assigns.
 const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 
-/// and which of these it does not.
+/// The ports of that range that the kernel never assigns.
 const RESERVED: &str = "/proc/sys/net/ipv4/ip_local_reserved_ports";
 
-/// All of them, as they are at the moment.
+/// The present set of ports that begin flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ports {
     range: Range,
-    /// A bit for each port.
+    /// One bit for each port.
     begin: Vec<u64>,
 }
 
@@ -28,7 +29,7 @@ pub struct Range {
 }
 
 impl Ports {
-    /// Looks: it takes some 50 µs where there are few sockets.
+    /// Reads the present ports, which takes some 50 µs if there are few sockets.
     pub fn look() -> io::Result<Self> {
         let read = |path: &str| {
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
@@ -50,17 +51,17 @@ impl Ports {
         Self { range, begin }
     }
 
-    /// Which the kernel gives away.
+    /// The range that the kernel assigns.
     pub fn range(&self) -> Range {
         self.range
     }
 
-    /// Does what is sent from this one begin a flow?
+    /// Whether packets sent from this port begin a flow.
     pub fn begins(&self, port: u16) -> bool {
         self.begin[word(port)] & bit(port) != 0
     }
 
-    /// A bit for each that does.
+    /// One bit for each port that begins flows.
     pub fn bits(&self) -> &[u64] {
         &self.begin
     }
@@ -73,13 +74,12 @@ impl Range {
         Some(Self { first, last })
     }
 
-    /// Is this port one of them?
     pub fn has(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }
 }
 
-/// As the kernel writes them: `80,1000-1010`, or nothing.
+/// Parses the format of the kernel: `80,1000-1010`, or nothing.
 fn reserved(text: &str) -> Option<Vec<Range>> {
     let ranges = text.trim().split(',').filter(|range| !range.is_empty()).map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -106,7 +106,7 @@ impl fmt::Display for Range {
 pub(super) mod tests {
     use super::*;
 
-    /// As most machines have them, with one service.
+    /// The usual range, with one service.
     pub fn usual(service: u16) -> Ports {
         Ports::of(Range::of("32768\t60999\n").unwrap(), &[], &[service])
     }

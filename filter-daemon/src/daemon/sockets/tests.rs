@@ -9,7 +9,7 @@ fn between(found: &[Connection], ours: SocketAddr, theirs: SocketAddr) -> Option
     found.iter().find(is_it).copied()
 }
 
-/// Also when its listener is closed, and in whatever port it was.
+/// The result must stay correct after the listener is closed, and for any port.
 #[test]
 fn the_end_that_opened_a_connection_is_told_in_both_families_and_at_any_time() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
@@ -29,7 +29,7 @@ fn the_end_that_opened_a_connection_is_told_in_both_families_and_at_any_time() {
         came.write_all(b"hi").unwrap();
         went.read_exact(&mut [0; 2]).unwrap();
         expect(Some(true), Some(false), "something said");
-        // More than is received, and more than is sent.
+        // Fills the queues: more is sent than received, and more is waiting than sent.
         for stream in [&mut went, &mut came] {
             stream.set_nonblocking(true).unwrap();
             while stream.write(&[0; 65536]).is_ok() {}
@@ -94,14 +94,14 @@ fn where_the_kernel_does_not_tell_rather_an_own_one_is_taken_for_anothers() {
     assert_eq!(own(Protocol::Udp), [true, true, true, false, false]);
 }
 
-/// A bare kernel said of its UDP sockets that there was "no such file or directory", and no more.
+/// A kernel without the module answered only "no such file or directory".
 #[test]
 fn a_kernel_that_cannot_tell_of_sockets_is_told_with_the_module_that_it_lacks() {
     const PROTOCOL: usize = 17;
     let asked = Asked { protocol: Protocol::Udp, states: StateFlags::all(), filter: &[] };
     let mut request = asked.request(AF_INET);
     assert_eq!(request[PROTOCOL], IPPROTO_UDP as u8);
-    // Of a protocol that nobody speaks no kernel tells.
+    // No kernel reports sockets of a protocol that does not exist.
     request[PROTOCOL] = 253;
     let error = exchange(&request, &mut Vec::new()).unwrap_err();
     let told = asked.explained(error).to_string();

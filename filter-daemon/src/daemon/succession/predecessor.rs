@@ -1,4 +1,4 @@
-//! The newcomer's part: the filterd whose place is to be taken.
+//! The part of the new filterd: talks to the filterd that it will replace.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,36 +21,37 @@ use crate::lock::Lock;
 use crate::text::Explanation;
 use crate::{memory, net_namespace};
 
-/// How long it may take to make way: it ends what it has begun first.
+/// How long the old one may take to make way. It first completes the work it has begun.
 const MAKES_WAY_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long until it has read our last word.
+/// How long the old one may take to read the last message.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Two sentences, with a path or two in them.
+/// The longest refusal: two sentences with one or two paths.
 const LONGEST_REFUSAL: u64 = 16 * 1024;
 
-/// The filterd whose place is to be taken. It was connected to by root, whatever we are by now.
+/// The filterd to replace. The connection was made as root, even if this process has another user now.
 pub struct Predecessor {
     client: Client,
     place: take_over::Reply,
 }
 
-/// It waits for us.
+/// An old filterd that has made way and waits.
 pub struct Made {
     stream: UnixStream,
-    /// Its socket, which is ours now.
+    /// Its socket, now of this process.
     pub server: Server,
-    /// Its state directory.
+    /// The lock of its state directory.
     pub state: Option<Lock>,
-    /// What it had to say of its interfaces.
+    /// The status of its interfaces.
     pub interfaces: Vec<status::Interface>,
-    /// From then on, in milliseconds of the machine's uptime, nothing may be touched any more.
+    /// The uptime of the machine, in milliseconds, from which nothing may be changed any more.
     pub too_late: u64,
 }
 
 impl Predecessor {
-    /// The filterd that listens at our socket; none if nobody does, or one that knows only how to end.
+    /// Finds the filterd that listens at the socket. Returns none if there is none, or if it only knows how
+    /// to end.
     pub fn find(run: &Run) -> Result<Option<Self>, SuccessionError> {
         let at = Endpoint { socket: run.socket.clone(), timeout: run.timeout };
         let asked = Client::connect(at).and_then(|mut client| {
@@ -83,19 +84,19 @@ impl Predecessor {
         Ok(self)
     }
 
-    /// What it has to say of its interfaces.
+    /// The status of its interfaces.
     pub fn interfaces(&mut self) -> Result<Vec<status::Interface>, SuccessionError> {
         Ok(self.client.call(&Status {}).map_err(SuccessionError::NotAsked)?.interfaces)
     }
 
-    /// How many entries are on each of its live lists.
+    /// The number of entries on each of its live lists.
     pub fn live_entries(&mut self) -> Result<HashMap<String, u64>, SuccessionError> {
         let lists = self.client.call(&Status {}).map_err(SuccessionError::NotAsked)?.lists;
         let live = lists.into_iter().filter(|list| list.kind == entry::LIVE);
         Ok(live.map(|list| (list.name, list.targets)).collect())
     }
 
-    /// Asks it to make way. From here on everybody waits for us.
+    /// Asks it to make way. From then on, all its clients wait for this process.
     pub fn make_way(mut self, run: &Run) -> Result<Made, SuccessionError> {
         let interfaces = self.interfaces()?;
         self.client.send(&GiveWay {}).map_err(SuccessionError::NotAsked)?;
@@ -117,7 +118,8 @@ impl Predecessor {
 }
 
 impl Made {
-    /// Everything is ours and at work. It ends when it has heard so; if it does not say so, it goes on, and we must not.
+    /// Reports that this filterd works. The old one ends when it has read that. If it does not confirm, it
+    /// continues, and this one must not.
     pub fn done(mut self) -> Result<(Server, Option<Lock>), SuccessionError> {
         let mut word = [0; 1];
         let said = self
@@ -136,7 +138,7 @@ impl Made {
     }
 }
 
-/// It may have found out only now that something would be lost.
+/// Handles a refusal: the old one may have found only now that entries would be lost.
 fn must_not_be_refused(
     (too_late, handed): (u64, Vec<OwnedFd>),
     stream: &UnixStream,
@@ -148,7 +150,7 @@ fn must_not_be_refused(
     Err(why.map_or_else(|error| SuccessionError::Broken(error.into()), SuccessionError::Refused))
 }
 
-/// As much again as the other one takes.
+/// Requires as much free memory as the old one uses.
 fn must_have_memory(needed: u64, available: Option<u64>) -> Result<(), SuccessionError> {
     let available = available.unwrap_or(u64::MAX);
     if needed <= available {
@@ -158,7 +160,7 @@ fn must_have_memory(needed: u64, available: Option<u64>) -> Result<(), Successio
     Err(SuccessionError::NoMemory { needed: mebibytes(needed), available: mebibytes(available) })
 }
 
-/// By whatever path it is reached.
+/// Requires that both paths, which may differ, lead to the same file.
 fn must_be_the_same(
     what: &'static str,
     flag: &'static str,

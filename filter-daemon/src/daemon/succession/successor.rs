@@ -1,4 +1,4 @@
-//! The old one's part: another filterd asks for our place.
+//! The part of the old filterd: passes its place to another one.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
@@ -13,14 +13,16 @@ use crate::control::{Handle, descriptors};
 use crate::lock::Lock;
 use crate::text::{Explain, Explanation};
 
-/// Lets go of everything, and waits whether the other one takes it. True if it has: then all that is left is to end. Nobody
-/// is served meanwhile: who connects waits for whoever has the socket then. Where something would be lost by it, the other
-/// one is told so instead.
+/// Releases everything, and waits whether the other filterd takes over. Returns true if it did, so that this
+/// one only has to end.
+///
+/// No request is served meanwhile; clients that connect wait for the next holder of the socket. If entries
+/// would be lost, the other filterd is refused instead.
 pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> bool {
     owner.settle();
     if let Some(why) = owner.would_lose() {
         warn!("another filterd does not get this one's place: {why}");
-        // If it does not hear why, it hears that the line is closed.
+        // If it cannot read the reason, it sees that the connection is closed.
         _ = refuse(stream, &why);
         return false;
     }
@@ -30,7 +32,7 @@ pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: 
     match talk(stream, socket, state) {
         Ok(()) => {
             socket.is_handed_over();
-            // Nothing that the broker still does may touch what is another's.
+            // Work that the broker still does must not touch what belongs to the other one.
             owner.give_way();
             true
         }
@@ -45,7 +47,7 @@ pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: 
     }
 }
 
-/// In place of a moment from which it will be too late, and descriptors: none, and why.
+/// Sends a refusal: zero in place of the time limit, no descriptors, and the reason.
 pub(super) fn refuse(mut stream: UnixStream, why: &Explanation) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -70,7 +72,7 @@ fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Re
     stream.write_all(&[BYE])
 }
 
-/// Whose patience is over says so, and not what the system calls it.
+/// Replaces the system's message for a timeout by a plain one.
 fn silence(error: io::Error) -> io::Error {
     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
         return io::Error::other(format!("nothing was heard from it for {} s", PATIENCE.as_secs()));

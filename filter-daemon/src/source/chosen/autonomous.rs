@@ -3,19 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A network that announces prefixes under one number.
+/// The number of a network that announces prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Autonomous(u32);
 
 impl Autonomous {
-    /// Zero is nobody's.
+    /// Makes a number, which must not be zero.
     #[must_use]
     pub fn new(number: u64) -> Option<Self> {
         u32::try_from(number).ok().filter(|number| *number > 0).map(Self)
     }
 }
 
-/// `AS64500`, in any case, or the number alone.
+/// Parses `AS64500` in any case, or the number alone.
 impl FromStr for Autonomous {
     type Err = NoAutonomous;
 
@@ -34,7 +34,7 @@ impl fmt::Display for Autonomous {
     }
 }
 
-/// A word that is no such number.
+/// The error for a word that is not such a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is no number of an autonomous system")]
 pub struct NoAutonomous;

@@ -1,4 +1,4 @@
-//! A country as operators and databases write it: two letters.
+//! Country codes, two letters each, as operators and databases write them.
 
 mod names;
 
@@ -7,11 +7,11 @@ use std::str::FromStr;
 
 use names::COUNTRIES;
 
-/// A code that some database may know.
+/// A code that some database may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Country([u8; 2]);
 
-/// What people write who mean another code.
+/// Words that people write by mistake for a code.
 const MEANT: [(&str, &str); 40] = [
     ("AUS", "AU"),
     ("AUT", "AT"),
@@ -56,14 +56,15 @@ const MEANT: [(&str, &str); 40] = [
 ];
 
 impl Country {
-    /// The code, if these bytes are one. Databases may know some that people are not expected to write.
+    /// The code, if these bytes are one. Databases may contain codes that operators are not expected to
+    /// write.
     #[must_use]
     pub fn of_bytes(code: &[u8]) -> Option<Self> {
         let code: [u8; 2] = code.try_into().ok()?;
         code.iter().all(u8::is_ascii_alphabetic).then(|| Self(code.map(|letter| letter.to_ascii_uppercase())))
     }
 
-    /// Its English name.
+    /// The English name of the country.
     #[must_use]
     pub fn name(self) -> &'static str {
         let found = COUNTRIES.iter().find(|(code, _)| code.as_bytes() == self.0);
@@ -86,7 +87,7 @@ impl fmt::Display for Country {
     }
 }
 
-/// A word that is no country's code.
+/// The error for a word that is not a country code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is no country's code")]
 pub struct CountryError {
@@ -94,7 +95,7 @@ pub struct CountryError {
 }
 
 impl CountryError {
-    /// What was probably meant.
+    /// The code that was probably meant.
     #[must_use]
     pub fn hint(&self) -> String {
         self.meant.map_or_else(

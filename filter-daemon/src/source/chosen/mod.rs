@@ -1,4 +1,4 @@
-//! What a list is chosen by out of a database: countries, or autonomous systems.
+//! The countries or autonomous systems that a list selects from a database.
 
 mod autonomous;
 mod country;
@@ -10,36 +10,35 @@ use std::time::Duration;
 pub use autonomous::{Autonomous, NoAutonomous};
 pub use country::{Country, CountryError};
 
-/// What is chosen, and where from.
+/// The databases of a list, and the selection from them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {
-    /// A database, or files of registries, or a folder of these.
+    /// Databases, registry files, or folders of registry files.
     pub paths: Vec<PathBuf>,
-    /// What of it.
     pub chosen: Chosen,
-    /// How often its files are looked at; only by reloads if none.
+    /// How often the files are checked for changes. If none, only reloads check them.
     pub refresh: Option<Duration>,
 }
 
 impl Database {
-    /// What it is known by: the first of its paths.
+    /// The first path, which identifies the database in messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.paths.first().map_or(Path::new(""), |path| path)
     }
 }
 
-/// Countries, or autonomous systems; one at least, and each once.
+/// Countries or autonomous systems: at least one, without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// The networks of these countries.
     Countries(Vec<Country>),
-    /// The networks that these announce.
+    /// The networks that these systems announce.
     Autonomous(Vec<Autonomous>),
 }
 
 impl Chosen {
-    /// Each, as it is written.
+    /// All selected codes or numbers in their written form.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         match self {
@@ -49,7 +48,7 @@ impl Chosen {
     }
 }
 
-/// As in the configuration.
+/// Formats the selection as the configuration writes it.
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = if matches!(self, Self::Countries(_)) { "country" } else { "asn" };

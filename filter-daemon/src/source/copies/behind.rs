@@ -1,8 +1,10 @@
-//! What stands behind the list in its copy where what it names has an end: since when and until when each entry is on it, and
-//! what is over. The file may be another one by the next start, and then nothing else tells.
+//! The times after the list in a copy, if its entries expire: when each entry was added and when it ends, and
+//! which entries are over. The list's file may have changed by the next start, so these times are stored
+//! nowhere else.
 //!
-//! Little-endian words: targets that are over, and then run after run, its beginning, its end (0 for none) and its targets. Those
-//! are three counts, of addresses, /64s and others, and as many of each.
+//! The format is little-endian words. The targets that are over come first, followed by runs. Each run has
+//! its beginning, its end (0 for none) and its targets. Targets are three counts (of addresses, /64s and
+//! others), followed by the targets themselves.
 
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -14,35 +16,36 @@ use super::{Copies, CopyError, open};
 use crate::blocklist::{Accepted, Run, Targets, Times, Timestamp};
 use crate::clock;
 
-/// A prefix: its family, its length and its address.
+/// A prefix takes one byte for its family, one for its length, and its address.
 const PREFIX: usize = 18;
 
-/// Bytes that are written at once.
+/// The number of bytes written at once.
 const BUFFER: usize = 64 << 10;
 
 impl Copies {
-    /// What the copy of this says of when its entries came, and end; none if it says nothing of that.
+    /// The times in the copy of this list. None if the copy has no times.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what was written.
+    /// If the copy cannot be read or is damaged.
     pub fn times(&self, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
         read_at(&self.path(accepted), accepted)
     }
 
-    /// The same for a start that goes on with a trial: what was on trial comes first.
+    /// The times for a start that continues a trial: the copy on trial takes precedence.
     ///
     /// # Errors
-    /// As above.
+    /// Those of [`times`](Self::times).
     pub fn times_on_trial(&self, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
         read_at(&self.tried(accepted), accepted).or_else(|_| self.times(accepted))
     }
 }
 
 impl Header {
-    /// The times that stand behind the list, in the time of whoever reads the header; none if it says that there are none.
+    /// The times after the list, converted to the reader's own time. None if the header says that there are
+    /// none.
     ///
     /// # Errors
-    /// When they are not what was written.
+    /// If the times are damaged.
     pub fn times(&self, behind: impl Read) -> Result<Option<Times>, CopyError> {
         let Some(Extent { bytes, checksum }) = self.times else { return Ok(None) };
         let mut section = Vec::new();
@@ -58,7 +61,7 @@ fn read_at(path: &Path, accepted: &Accepted) -> Result<Option<Times>, CopyError>
     read_from(open(path).map_err(system)?, accepted)
 }
 
-/// The same of a copy of this that is open.
+/// Reads the times from the open copy of this list.
 pub(super) fn read_from(mut file: impl Read + Seek, accepted: &Accepted) -> Result<Option<Times>, CopyError> {
     let header = header::read_all(&mut file, &clock::moment()).map_err(|_| CopyError::Damaged)?;
     if header.accepted != *accepted {
@@ -69,7 +72,7 @@ pub(super) fn read_from(mut file: impl Read + Seek, accepted: &Accepted) -> Resu
     header.times(file)
 }
 
-/// How many bytes these take.
+/// The number of bytes that these times take.
 pub fn length(times: &Times) -> u64 {
     let runs = times.runs.iter().map(|run| 8 + length_of(&run.targets));
     length_of(&times.spent) + runs.sum::<u64>()
@@ -80,9 +83,8 @@ fn length_of(targets: &Targets) -> u64 {
     (12 + 4 * addresses + 8 * nets64 + PREFIX * others) as u64
 }
 
-/// Writes these.
 pub fn write(times: &Times, into: impl Write) -> io::Result<Extent> {
-    // Summed up by whole buffers.
+    // Buffered, so that the checksum is computed over whole buffers.
     let mut out = BufWriter::with_capacity(BUFFER, Summed { into, sum: crc32fast::Hasher::new(), bytes: 0 });
     write_targets(&times.spent, &mut out)?;
     for Run { since, until, targets } in &times.runs {
@@ -100,7 +102,7 @@ fn word(time: Timestamp) -> u32 {
 
 fn write_targets(targets: &Targets, out: &mut impl Write) -> io::Result<()> {
     for count in targets.counts() {
-        // There are never so many: a list has tens of millions at most.
+        // The count always fits: a list has at most tens of millions of targets.
         out.write_all(&u32::try_from(count).map_err(io::Error::other)?.to_le_bytes())?;
     }
     targets.addresses.iter().try_for_each(|address| out.write_all(&address.to_le_bytes()))?;
@@ -119,7 +121,7 @@ fn bytes_of(target: Target) -> [u8; PREFIX] {
     bytes
 }
 
-/// Sums up what is written.
+/// Adds everything that is written to a checksum.
 struct Summed<W> {
     into: W,
     sum: crc32fast::Hasher,
@@ -139,7 +141,7 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-/// Reads what was written, if that is what it is.
+/// Reads times that `write` wrote. None if the bytes are invalid.
 pub fn parse(mut rest: &[u8]) -> Option<Times> {
     let spent = targets(&mut rest)?;
     let mut runs = Vec::new();
@@ -158,7 +160,7 @@ fn targets(rest: &mut &[u8]) -> Option<Targets> {
     let nets64 = items(rest, nets64, u64::from_le_bytes)?;
     let others = items(rest, others, target_of)?.into_iter().collect::<Option<Vec<_>>>()?;
     let mut targets = Targets { addresses, nets64, others };
-    // They were; whoever looks them up counts on it.
+    // They were written in order, but lookups depend on it.
     targets.sort();
     Some(targets)
 }

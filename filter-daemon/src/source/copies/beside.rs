@@ -1,18 +1,19 @@
-//! The bytes of a long list are written down by a thread of their own, beside whoever reads it: the one waits for the file
-//! system, the other has lines to understand.
+//! Writes the bytes of a long list in a separate thread while the list is read. The thread waits for the file
+//! system while the reader parses lines.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-/// A list of fewer bytes is written down sooner than a thread is there.
+/// A shorter list is written before a thread would have started.
 const LONG: usize = 1 << 20;
 
-/// So many buffers of whoever reads may wait to be written: a megabyte, and then he waits.
+/// The number of the reader's buffers that may wait to be written: a megabyte. Then the reader waits.
 const AHEAD: usize = 8;
 
-/// Reads, while what it hands over is written into `copy`. All of that is there when this returns.
+/// Calls `read`, and writes the bytes that it passes on into `copy`. All of them are written when this
+/// returns.
 pub fn beside<T>(copy: impl Write + Send, read: impl FnOnce(&mut (dyn Write + Send)) -> T) -> T {
     let copy = Mutex::new(copy);
     thread::scope(|scope| read(&mut Beside { scope, copy: &copy, length: 0, thread: Thread::Later }))
@@ -26,11 +27,11 @@ struct Beside<'scope, 'env, W> {
 }
 
 enum Thread {
-    /// It is not worth one yet.
+    /// The list is too short for a thread so far.
     Later,
-    /// It writes what comes here.
+    /// The thread writes the bytes that it receives here.
     Writes(SyncSender<Vec<u8>>),
-    /// There is none to be had.
+    /// No thread could be started.
     None,
 }
 
@@ -53,7 +54,7 @@ impl<W: Write + Send> Write for Beside<'_, '_, W> {
             self.thread = self.begin();
         }
         match &self.thread {
-            // It ends before us only if it has panicked, and then its scope does, too.
+            // The thread ends before us only if it panicked, in which case its scope panics as well.
             Thread::Writes(thread) => _ = thread.send(bytes.to_vec()),
             Thread::Later | Thread::None => write(self.copy, bytes)?,
         }
@@ -65,7 +66,8 @@ impl<W: Write + Send> Write for Beside<'_, '_, W> {
     }
 }
 
-/// A copy that refuses tells so when it is to be kept (`draft`), and keeps nobody from reading.
+/// A copy that cannot be written reports its error when it is to be kept (`draft`), and does not stop the
+/// reader.
 fn write_all(come: &Receiver<Vec<u8>>, copy: &Mutex<impl Write>) {
     come.iter().for_each(|bytes| _ = write(copy, &bytes));
 }
@@ -78,7 +80,7 @@ fn write(copy: &Mutex<impl Write>, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Somebody slow, so that whoever hands bytes over is ahead of him.
+    /// A slow writer, so that the reader gets ahead of it.
     #[derive(Default)]
     struct Slow(Vec<u8>, Vec<thread::ThreadId>);
 

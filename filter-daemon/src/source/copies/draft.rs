@@ -1,4 +1,5 @@
-//! A copy in the making: bytes are written down while a list is read, and become its copy if the list is believed.
+//! A copy in preparation. The bytes of a list are written down while it is read, and become its copy if the
+//! list is accepted.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,24 +15,26 @@ use super::{CopyError, UNFINISHED, behind, taken_in};
 use crate::blocklist::{Accepted, Times};
 use crate::clock;
 
-/// What takes a smaller part than one in so many of the room for all does not look how much is left of it: that is to look at
-/// every file, and for each of a thousand short lists it takes longer than all else. They are looked at when all are to be kept.
+/// A draft smaller than this fraction of the total limit does not check how much of the limit is left. That
+/// check looks at every file, and for each of a thousand short lists it would take longer than all other
+/// work. Small drafts are checked when all copies are kept.
 const SMALL: u64 = 1024;
 
-/// A file without a name of its own yet; removed when dropped.
+/// A file that does not have its final name yet. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
     file: Result<File, CopyError>,
     sum: crc32fast::Hasher,
     bytes: u64,
-    /// What the others leave it, once it has looked.
+    /// The space that other copies leave for it, once it was checked.
     room: Option<u64>,
     most: u64,
 }
 
 impl Draft {
-    /// One in this directory, if that is there, in which all together may have so many bytes.
+    /// Creates a draft in `directory`. `is_there` says whether that could be created, and `most` limits the
+    /// bytes of all files in it.
     pub(super) fn new(directory: &Path, is_there: io::Result<()>, most: u64) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let name = format!("{}-{}.{UNFINISHED}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
@@ -49,32 +52,32 @@ impl Draft {
         Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room: None, most }
     }
 
-    /// One of bytes that nobody wrote down.
+    /// A draft for bytes that were not written down.
     #[must_use]
     pub fn gone() -> Self {
         let (path, file) = (PathBuf::new(), Err(CopyError::Gone));
         Self { path, file, sum: crc32fast::Hasher::new(), bytes: 0, room: None, most: 0 }
     }
 
-    /// How many bytes were written, and their sum.
+    /// The number of bytes written, and their checksum.
     #[must_use]
     pub fn summary(&self) -> (u64, u32) {
         (self.bytes, self.sum.clone().finalize())
     }
 
-    /// How long its file is, if it has one.
+    /// The length of the file, or 0 if there is none.
     pub(super) fn length(&self) -> u64 {
         if self.file.is_ok() { self.bytes + LENGTH as u64 } else { 0 }
     }
 
-    /// Can its file be so many bytes longer than it is?
+    /// True if the file can grow by this many bytes.
     pub(super) fn has_room(&self, bytes: u64) -> bool {
         let length = (self.bytes + LENGTH as u64).saturating_add(bytes);
         let length = i64::try_from(length).unwrap_or(i64::MAX);
         self.file.as_ref().is_ok_and(|file| posix_fallocate(file, 0, length).is_ok())
     }
 
-    /// There is no room for it.
+    /// Discards the file because there is no room for it.
     pub(super) fn refuse(&mut self) {
         self.fail(CopyError::Full { most: self.most });
     }
@@ -82,7 +85,7 @@ impl Draft {
     fn fail(&mut self, error: CopyError) {
         if self.file.is_ok() {
             self.file = Err(error);
-            // What others may need is given back at once.
+            // Frees the space at once, because others may need it.
             _ = fs::remove_file(&self.path);
         }
     }
@@ -97,7 +100,8 @@ impl Draft {
         length > *self.room.get_or_insert_with(left)
     }
 
-    /// Writes down when its entries came and end, if that is to be told, and what it is of, which is to have this name.
+    /// Writes the times of the entries, if there are any, and the header. The copy is going to have this
+    /// name.
     pub(super) fn finish(
         mut self,
         accepted: &Accepted,
@@ -118,21 +122,21 @@ impl Draft {
     }
 }
 
-/// A draft in which everything stands.
+/// A draft with all its content.
 pub(super) struct Whole {
-    /// Removed when dropped, unless it has its name.
+    /// Dropping it removes the file, unless the file has its final name.
     draft: Draft,
     file: File,
     name: PathBuf,
 }
 
 impl Whole {
-    /// Brings it to disk.
+    /// Flushes the file to disk.
     pub(super) fn sync(&self) -> Result<(), CopyError> {
         self.file.sync_all().map_err(|source| self.failed(source))
     }
 
-    /// Gives it its name, which it is to have when it is on disk, and not before.
+    /// Renames the file to its final name. Call this only after the file is on disk.
     pub(super) fn take_name(self) -> Result<(), CopyError> {
         fs::rename(&self.draft.path, &self.name).map_err(|source| self.failed(source))
     }
@@ -142,7 +146,7 @@ impl Whole {
     }
 }
 
-/// A disk that refuses keeps nobody from reading: what became of it is told when the draft is to be kept.
+/// A disk error does not stop the reader. It is reported when the draft is to be kept.
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.sum.update(bytes);
@@ -163,7 +167,7 @@ impl Write for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // It has its own name by now, or is gone, or nobody wants it.
+        // The file has its final name by now, or is gone, or is not needed.
         _ = fs::remove_file(&self.path);
     }
 }

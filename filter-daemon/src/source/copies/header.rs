@@ -1,4 +1,4 @@
-//! What is known of a copy, at its beginning: lines that a person can read, too, and a sum over them.
+//! The header of a copy: lines that a person can read as well, and a checksum over them.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -9,36 +9,35 @@ use std::time::Duration;
 use crate::blocklist::{Accepted, Stamp, Term, Timestamp};
 use crate::clock::Moment;
 
-/// Bytes before the list's own: more than the longest path takes. What is not needed is zero.
+/// The bytes before the list: more than the longest path needs. Unused bytes are zero.
 pub const LENGTH: usize = 8192;
 
-/// The first line.
+/// The first line of every copy.
 pub const MAGIC: &str = "filterd copy of a list, 1";
 
-/// How much of a copy stands behind its list (`behind`), and the sum over it.
+/// The number of bytes after the list (`behind`), and their checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// So many bytes.
     pub bytes: u64,
-    /// Over these.
+    /// The CRC-32 of these bytes.
     pub checksum: u32,
 }
 
-/// All that a header says.
+/// The content of a header.
 #[derive(Debug)]
 pub struct Header {
-    /// What the copy is of, in the time of whoever reads it.
+    /// The list that the copy belongs to, with times converted to the reader's own.
     pub accepted: Accepted,
-    /// When it was written. An earlier filterd did not say it.
+    /// When it was written. Earlier versions of filterd did not record this.
     pub written: Option<Moment>,
-    /// What stands behind the list, if anything does.
+    /// The times after the list, if there are any.
     pub times: Option<Extent>,
-    /// By how many seconds what was written is later in the time of whoever reads it.
+    /// The number of seconds that were added to convert written times to the reader's own.
     pub shift: i64,
 }
 
-/// The header as it is written at this moment, in whose time it is; none where it is too long, which no path that can be
-/// opened makes it.
+/// The header for this moment, with times as the writer sees them. None if it is too long, which no path that
+/// can be opened causes.
 pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Option<Vec<u8>> {
     let Accepted {
         name,
@@ -65,7 +64,7 @@ pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Optio
     .into_bytes();
     said.extend(path);
     said.push(b'\n');
-    // An earlier filterd reads no farther than the path.
+    // Earlier versions of filterd read only up to the path.
     if let Some(Term { ttl, from }) = term {
         said.extend(format!("term {} {}\n", ttl.as_secs(), from.secs()).into_bytes());
     }
@@ -86,17 +85,17 @@ pub fn of(accepted: &Accepted, written: &Moment, times: Option<Extent>) -> Optio
     fits.then_some(header)
 }
 
-/// Reads the header, in the time of whoever is `here`; what follows is the list.
+/// Reads the header, and converts its times for a reader at the moment `here`. The list follows in `input`.
 pub fn read(input: &mut impl Read, here: &Moment) -> io::Result<Accepted> {
     read_all(input, here).map(|header| header.accepted)
 }
 
-/// The same with all that it says.
+/// Reads the header with all its content.
 pub fn read_all(input: &mut impl Read, here: &Moment) -> io::Result<Header> {
     let mut header = vec![0; LENGTH];
     input.read_exact(&mut header)?;
     let Header { accepted, written, times, .. } = parse(&header).ok_or(io::ErrorKind::InvalidData)?;
-    // Else its times are taken for those on the wall.
+    // Without the moment of writing, times count as wall-clock times.
     let shift = written.map_or(0, |written| written.shift_to(here).seconds);
     let term = accepted.term.map(|term| Term { from: term.from.later_by(shift), ..term });
     let (at, peaks) = (accepted.at.later_by(shift), accepted.peaks.later_by(shift));
@@ -104,7 +103,7 @@ pub fn read_all(input: &mut impl Read, here: &Moment) -> io::Result<Header> {
     Ok(Header { accepted, written, times, shift })
 }
 
-/// As it was written.
+/// Parses a header without converting its times.
 fn parse(header: &[u8]) -> Option<Header> {
     let mut rest = header.strip_prefix(MAGIC.as_bytes())?.strip_prefix(b"\n")?;
     let sum = value(&mut rest, "sum")?;
@@ -165,7 +164,7 @@ fn stamp(words: &str) -> Option<Option<Stamp>> {
     Some(Some(Stamp(words.try_into().ok()?)))
 }
 
-/// The value of the next line, which is to have this key.
+/// The value of the next line, which must begin with this key.
 fn value<'a>(rest: &mut &'a [u8], key: &str) -> Option<&'a str> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let value = std::str::from_utf8(&rest[..end]).ok()?.strip_prefix(key)?.strip_prefix(' ')?;

@@ -1,4 +1,4 @@
-//! A copy in hand: open, and so to be read whatever becomes of its name.
+//! An open copy. It can be read even if its name disappears.
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -8,7 +8,7 @@ use crate::blocklist::{Accepted, Times};
 use crate::clock;
 use crate::source::{How, ListFile};
 
-/// The copy of one list.
+/// The open copy of one list.
 #[derive(Debug)]
 pub struct Held {
     accepted: Accepted,
@@ -16,21 +16,21 @@ pub struct Held {
 }
 
 impl Copies {
-    /// Takes the copy of this in hand.
+    /// Opens the copy of this list.
     ///
     /// # Errors
-    /// When there is none, or it is not what was written.
+    /// If there is no copy or it is damaged.
     pub fn hold(&self, accepted: &Accepted) -> io::Result<Held> {
         let mut file = open(&self.path(accepted))?;
-        // What stands there may know of another stamp.
+        // The header may have another stamp than `accepted`.
         let accepted = header::read(&mut file, &clock::moment())?;
         Ok(Held { accepted, file })
     }
 
-    /// Makes that copy anew where it is gone.
+    /// Writes that copy again if its file is gone.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If it cannot be written.
     pub fn put_back(&self, held: &Held) -> Result<(), CopyError> {
         if self.path(&held.accepted).exists() {
             return Ok(());
@@ -46,16 +46,16 @@ impl Copies {
 }
 
 impl Held {
-    /// What it is of.
+    /// The list that the copy belongs to.
     #[must_use]
     pub fn accepted(&self) -> &Accepted {
         &self.accepted
     }
 
-    /// What it says.
+    /// Reads the list in the copy.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what was written.
+    /// If the copy cannot be read or is damaged.
     pub fn read(&self, how: &How) -> Result<ListFile, CopyError> {
         let mut file = &self.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;
@@ -63,10 +63,10 @@ impl Held {
         if found == self.accepted { Ok(list) } else { Err(CopyError::Damaged) }
     }
 
-    /// What it says of when its entries came, and end.
+    /// The times in the copy: when its entries were added, and when they end.
     ///
     /// # Errors
-    /// As above.
+    /// If the copy cannot be read or is damaged.
     pub fn times(&self) -> Result<Option<Times>, CopyError> {
         let mut file = &self.file;
         file.rewind().map_err(|_| CopyError::Damaged)?;

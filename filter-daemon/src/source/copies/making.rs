@@ -1,5 +1,6 @@
-//! Many copies are made together: written, brought to disk by several at once, given their names, and then the names are brought
-//! to disk at one stroke. One after the other, a thousand of them take many times as long: each waits for the disk twice.
+//! Makes many copies together: writes them, flushes several to disk at once, renames them, and then flushes
+//! the directory once. One after the other, a thousand copies would take many times as long, because each
+//! would wait for the disk twice.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -9,22 +10,23 @@ use super::draft::Whole;
 use super::{Bytes, Copies, CopyError, ToKeep, behind, taken_in};
 use crate::blocklist::{Accepted, Times};
 
-/// Files that are brought to disk at once: those who wait together share what the disk does. More made it no faster.
+/// The number of files that are flushed at the same time: they share the disk's work. More threads were not
+/// faster.
 const AT_ONCE: usize = 4;
 
-/// Copies that are made in one go: each is an open file.
+/// The number of copies made in one pass. Each of them is an open file.
 const TOGETHER: usize = 64;
 
-/// What needs nothing but its name.
+/// A copy that lacks only its final name.
 enum Unnamed {
-    /// It is written.
     Whole(Whole),
-    /// It is there, by this name, and is to have the other.
+    /// A file that exists by the first name and gets the second one.
     There(PathBuf, PathBuf),
 }
 
 impl Copies {
-    /// Makes these copies, each `at` its path. Where there can be no new one, that of before is `kept`. Tells what became of each.
+    /// Makes these copies, each at the path that `at` gives. If a new copy cannot be made, the earlier one is
+    /// added to `kept`. Returns one result for each copy.
     pub(super) fn make_all(
         &self,
         wanted: Vec<ToKeep>,
@@ -50,7 +52,7 @@ impl Copies {
         outcomes
     }
 
-    /// Makes the copies of these out of what is there of them, each `at` its path. Tells of which that failed.
+    /// Makes new copies from existing ones, each at the path that `at` gives. Returns the copies that failed.
     pub(super) fn make_anew(
         &self,
         copies: Vec<Accepted>,
@@ -68,7 +70,7 @@ impl Copies {
         all.filter_map(|(accepted, outcome)| Some((accepted, outcome.err()?))).collect()
     }
 
-    /// A name is on disk when its directory is: else none is that was given.
+    /// A name is on disk only when its directory is. If that fails, all successful results become errors.
     fn sync_names(&self, outcomes: &mut [Result<(), CopyError>]) {
         if outcomes.iter().all(Result::is_err) {
             return;
@@ -77,7 +79,7 @@ impl Copies {
         outcomes.iter_mut().filter(|outcome| outcome.is_ok()).for_each(|one| *one = Err(error.again()));
     }
 
-    /// Writes this copy, of which all files together have so many bytes before.
+    /// Writes this copy. `taken` is the total size of all files before.
     fn write(
         &self,
         accepted: &Accepted,
@@ -127,7 +129,7 @@ impl Unnamed {
 
 type Written = Result<Unnamed, CopyError>;
 
-/// Brings all of these to disk, several at once.
+/// Flushes all of these to disk, several at a time.
 fn to_disk(mut written: Vec<Written>) -> Vec<Written> {
     let left = Mutex::new(written.iter_mut());
     let next = || left.lock().ok()?.next();
@@ -141,7 +143,7 @@ fn to_disk(mut written: Vec<Written>) -> Vec<Written> {
     };
     thread::scope(|scope| {
         for _ in 1..AT_ONCE {
-            // Where there can be no other thread, this one does it all.
+            // If no other thread can be started, this thread does all the work.
             _ = thread::Builder::new().name("filterd-copies".to_owned()).spawn_scoped(scope, sync);
         }
         sync();

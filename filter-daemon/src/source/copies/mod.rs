@@ -1,8 +1,9 @@
-//! The last good copy of each list: the bytes that were believed, kept in the state directory, so that a list whose file is
-//! missing, empty or spoilt at the next start is what it was.
+//! The last good copy of each list: the accepted bytes, kept in the state directory. If the list's file is
+//! missing, empty or damaged at the next start, the copy is used.
 //!
-//! A copy is a file of its own, named by a hash of all that is known of it. So a new one never overwrites an old one: it
-//! is written beside, brought to disk, gets its name, and only then does the old one go.
+//! Each copy is a separate file, named by a hash of the list's name, path and content. A new copy therefore
+//! never overwrites an old one. It is written, flushed to disk and renamed, and only then is the old one
+//! removed.
 
 pub mod behind;
 mod beside;
@@ -30,10 +31,10 @@ pub use beside::beside;
 pub use draft::Draft;
 pub use held::Held;
 
-/// All copies together take no more than this.
+/// The limit for all copies together.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What ends the name of a file that is not a copy yet.
+/// The file extension of an unfinished copy.
 const UNFINISHED: &str = "new";
 
 /// The directory of the copies.
@@ -43,44 +44,43 @@ pub struct Copies {
     most: u64,
 }
 
-/// What was found in the directory.
+/// The result of looking through the directory.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What each copy is of; the newest first.
+    /// The list that each copy belongs to, the newest copy first.
     pub copies: Vec<Accepted>,
-    /// Files that are no copies any more.
+    /// Files that are not valid copies.
     pub damaged: Vec<PathBuf>,
-    /// There may be others: we are not to see them.
+    /// True if the directory may not be read, so there may be other copies.
     pub is_hidden: bool,
 }
 
-/// Why there is no copy, or none that can be used.
+/// The reason why there is no copy, or no usable one.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// It is not what was written.
+    /// The file does not match its checksum or its list.
     #[error("its copy is damaged")]
     Damaged,
     /// All copies together would be too large.
     #[error("the copies of all lists would take more than {} MiB", .most >> 20)]
     Full {
-        /// As many bytes are allowed.
+        /// The limit in bytes.
         most: u64,
     },
-    /// What it would be made of is gone.
+    /// The file that it would be made from is gone.
     #[error("it has to be read again")]
     Gone,
-    /// The system refuses.
+    /// A system call failed.
     #[error("{}: {source}", crate::text::printable::path(path))]
     System {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
 }
 
 impl CopyError {
-    /// The same, of another list.
+    /// An equal error for another list.
     fn again(&self) -> Self {
         match self {
             Self::Damaged => Self::Damaged,
@@ -95,32 +95,32 @@ impl CopyError {
     }
 }
 
-/// A list that is to have a copy.
+/// A list whose copy is to be made.
 #[derive(Debug)]
 pub struct ToKeep {
-    /// What is known of it.
+    /// The known facts about the list.
     pub accepted: Accepted,
-    /// Where its bytes are.
     pub bytes: Bytes,
-    /// Since when and until when each of its entries is there, where they end; if none, what a copy of before says stays.
+    /// When each entry was added and when it ends, if entries expire. If none, the times in the earlier copy
+    /// stay.
     pub times: Option<Times>,
-    /// What was known of it before; this copy stays if there can be no new one.
+    /// The list as it was accepted before. Its copy is kept if no new one can be made.
     pub before: Option<Accepted>,
 }
 
-/// Where the bytes of a copy come from.
+/// The source of a copy's bytes.
 #[derive(Debug)]
 pub enum Bytes {
-    /// They were written down as they were read.
+    /// They were written down while the list was read.
     Draft(Draft),
-    /// They are in the copy that was made when this was known of the list.
+    /// They are in the copy of this earlier version of the list.
     Before(Box<Accepted>),
-    /// They are in its own copy, which was on trial.
+    /// They are in the list's copy on trial.
     Tried,
 }
 
 impl Bytes {
-    /// Those in the copy of this.
+    /// The bytes in the copy of this list.
     #[must_use]
     pub fn before(accepted: Accepted) -> Self {
         Self::Before(Box::new(accepted))
@@ -134,13 +134,13 @@ impl Copies {
         Self { directory: state.join("lists"), most: MOST_BYTES }
     }
 
-    /// All there are, but for those of what is on trial.
+    /// Finds all copies except those on trial.
     #[must_use]
     pub fn find(&self) -> Found {
         self.find_at(|path| !is_unfinished(path) && !tried::has_its_name(path), Self::path)
     }
 
-    /// The copies that lie `at` a path of their own, among these files.
+    /// Reads the files that `is_one` accepts. A copy is valid if it is at the path that `at` gives for it.
     fn find_at(&self, is_one: fn(&Path) -> bool, at: fn(&Self, &Accepted) -> PathBuf) -> Found {
         let is_hidden =
             fs::read_dir(&self.directory).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
@@ -162,10 +162,10 @@ impl Copies {
         found
     }
 
-    /// What a copy says.
+    /// Reads the list in a copy.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what was written.
+    /// If the copy cannot be read or is damaged.
     pub fn read(&self, accepted: &Accepted, how: &How) -> Result<ListFile, CopyError> {
         let (path, tried) = (self.path(accepted), self.tried(accepted));
         let read = |path: &Path| {
@@ -174,43 +174,44 @@ impl Copies {
             if found == *accepted { Ok(list) } else { Err(CopyError::Damaged) }
         };
         match read(&path) {
-            // What is known of it on trial may be something else.
+            // The copy on trial may have other facts, which differ from `accepted`.
             Err(_) if tried.exists() => read(&tried),
             read => read,
         }
     }
 
-    /// A file to write down what is being read.
+    /// A new file for the bytes of a list that is being read.
     #[must_use]
     pub fn draft(&self) -> Draft {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
         Draft::new(&self.directory, made, self.most)
     }
 
-    /// Is there room on the disk for one more copy of so many bytes?
+    /// True if the disk has room for another copy of this many bytes.
     #[must_use]
     pub fn has_room(&self, bytes: u64) -> bool {
         self.draft().has_room(bytes)
     }
 
-    /// Makes these copies, keeps those that are `kept` already, and removes all others. Tells what became of each.
+    /// Makes these copies, keeps those in `kept`, and removes all others. Returns one result for each new
+    /// copy.
     pub fn keep(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
         let outcomes = self.make_all(wanted, &mut kept, Self::path);
         let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.path(accepted)).collect();
-        // What is gone from the configuration, or has a newer copy.
+        // Copies of lists that left the configuration or have a newer copy.
         let is_over = |path: &PathBuf| is_copy(path) && !kept.contains(path) && !is_unfinished(path);
         let over = self.files().into_iter().filter(is_over);
         over.for_each(|path| _ = fs::remove_file(path));
         outcomes
     }
 
-    /// Is there a copy of this?
+    /// True if this list has a copy.
     #[must_use]
     pub fn has(&self, accepted: &Accepted) -> bool {
         self.path(accepted).exists() || self.is_tried(accepted)
     }
 
-    /// The same, which says what it means to be on it, and how long what it names stays.
+    /// True if the copy of this list also records the same meaning and time to live.
     #[must_use]
     pub fn says(&self, accepted: &Accepted) -> bool {
         let header =
@@ -218,7 +219,7 @@ impl Copies {
         header.is_ok_and(|found| (found.term, found.meaning) == (accepted.term, accepted.meaning))
     }
 
-    /// Does the list in the copy of this end without the end of a line? None if there is no copy that tells.
+    /// True if the list in the copy does not end with a newline. None if there is no copy to check.
     #[must_use]
     pub fn has_open_end(&self, accepted: &Accepted) -> Option<bool> {
         let file = open(&self.path(accepted)).or_else(|_| open(&self.tried(accepted))).ok()?;
@@ -228,7 +229,7 @@ impl Copies {
         Some(list::is_open_end(byte[0]))
     }
 
-    /// Removes what an earlier filterd has not finished.
+    /// Removes files that an earlier filterd did not finish.
     pub fn clean(&self) {
         self.files()
             .into_iter()
@@ -236,19 +237,19 @@ impl Copies {
             .for_each(|path| _ = fs::remove_file(path));
     }
 
-    /// A name is on disk when its directory is.
+    /// A name is on disk only when its directory is.
     fn sync(&self) -> Result<(), CopyError> {
         let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
         synced.map_err(|source| CopyError::System { path: self.directory.clone(), source })
     }
 
-    /// The copy of what was `before`, to be kept as one of this.
+    /// A draft for this list with the content of the copy of `before`.
     fn draft_of(&self, before: &Accepted, accepted: &Accepted) -> Result<(Draft, Option<Times>), CopyError> {
         let file = open(&self.path(before)).or_else(|_| open(&self.tried(before)));
         self.draft_from(file.map_err(|_| CopyError::Gone)?, accepted)
     }
 
-    /// What stands in a copy behind its header, to be kept anew, and the times that it tells, where these are still so long.
+    /// A draft with the content of an open copy, and the times in it if the time to live has not changed.
     fn draft_from(
         &self,
         mut copy: impl Read,
@@ -259,7 +260,7 @@ impl Copies {
         let mut list = copy.by_ref().take(header.accepted.bytes);
         io::copy(&mut list, &mut draft).map_err(|_| CopyError::Gone)?;
         let ttl = |accepted: &Accepted| accepted.term.map(|term| term.ttl);
-        // Whoever began with them has told where they are damaged.
+        // Damaged times were reported by the start that tried to use them.
         let times = header.times(copy).ok().flatten();
         Ok((draft, times.filter(|_| ttl(accepted) == ttl(&header.accepted))))
     }
@@ -268,7 +269,7 @@ impl Copies {
         files_in(&self.directory)
     }
 
-    /// Where the copy of this is, if there is one.
+    /// The path of this list's copy, whether it exists or not.
     #[must_use]
     pub fn path(&self, accepted: &Accepted) -> PathBuf {
         let Accepted { name, path, bytes, checksum, is_missing, .. } = accepted;
@@ -284,36 +285,37 @@ fn files_in(directory: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// How many bytes all files in there have together.
+/// The total size of all files in this directory.
 fn taken_in(directory: &Path) -> u64 {
     files_in(directory).iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum()
 }
 
-/// What a copy is of, and what it says.
+/// Reads a whole copy: the list that it belongs to, and its content.
 ///
 /// # Errors
-/// When it is not what was written.
+/// If the copy is damaged.
 pub fn whole(mut input: impl Read, how: &How) -> Result<(Accepted, ListFile), CopyError> {
     let header::Header { accepted, times, .. } =
         header::read_all(&mut input, &clock::moment()).map_err(|_| CopyError::Damaged)?;
     let mut sum = crc32fast::Hasher::new();
     let mut bytes = 0;
-    // Where nothing is to stand behind it, nothing does.
+    // If the header announces no times, no byte may follow the list.
     let most = accepted.bytes.saturating_add(u64::from(times.is_none()));
     let input = Summed { input: input.take(most), sum: &mut sum, bytes: &mut bytes };
-    // As many as are in so many bytes: it was believed.
+    // No limit on entries besides the bytes, because the list was accepted.
     let list = list::parse(&accepted.path, input, u64::MAX, how).map_err(|_| CopyError::Damaged)?;
     let is_whole = bytes == accepted.bytes && sum.finalize() == accepted.checksum;
     if is_whole { Ok((accepted, list)) } else { Err(CopyError::Damaged) }
 }
 
-/// FNV-1a of 64 bits, <http://www.isthe.com/chongo/tech/comp/fnv/>: the same in every version of this program.
+/// 64-bit FNV-1a, <http://www.isthe.com/chongo/tech/comp/fnv/>. It must give the same result in every version
+/// of this program.
 pub(super) fn fnv(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-/// Is this the name of a copy? Somebody may have put another file beside them, which is not ours to remove.
+/// True if a copy could have this name. Other files in this directory are not ours to remove.
 fn is_copy(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
     stem.len() == 16 && stem.iter().all(u8::is_ascii_hexdigit)
@@ -323,13 +325,13 @@ fn is_unfinished(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == UNFINISHED)
 }
 
-/// Nothing that a link leads to is ours.
+/// Opens a file without following a link, because a link's target is not ours.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
-/// Sums up what passes.
+/// Adds everything that is read to a checksum.
 struct Summed<'a, R> {
     input: io::Take<R>,
     sum: &'a mut crc32fast::Hasher,

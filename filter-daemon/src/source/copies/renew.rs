@@ -1,6 +1,6 @@
-//! A copy of a list with an end says when it was written, in whose time, and what the clock on the wall said then: whoever
-//! starts in another boot counts from that moment. A clock that was set since, or a boot in between, would be lost on him, so the
-//! moment is said anew, as the journal gets a row then.
+//! Renews the moment of writing in copies of lists whose entries expire. A start in another boot converts
+//! times by that moment. The conversion would be wrong if the clock was set since, or another boot came in
+//! between. The moment is then written again, and the journal gets a new row as well.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crate::blocklist::Accepted;
 use crate::clock::{self, Moment};
 
 impl Copies {
-    /// Writes copies anew, those on trial, too, from whose moment others would not count as from this one. Tells of which lists
-    /// that failed.
+    /// Writes copies again, including those on trial, if their recorded moment would convert times
+    /// differently from now. Returns the lists that failed.
     #[must_use]
     pub fn renew(&self) -> Vec<(Accepted, CopyError)> {
         let here = clock::moment();
@@ -23,14 +23,15 @@ impl Copies {
         failed
     }
 
-    /// Writes these copies anew, which are of other files by now, with the same in them. Tells of which lists that failed.
+    /// Writes these copies again, whose lists now come from other files with the same content. Returns the
+    /// lists that failed.
     #[must_use]
     pub fn know_files(&self, lists: Vec<Accepted>) -> Vec<(Accepted, CopyError)> {
         self.make_anew(lists, Bytes::before, Self::path)
     }
 }
 
-/// Does whoever counts from when this copy was written come to the same as from here?
+/// True if times convert to the same values from the moment in this copy as from `here`.
 fn says_when(path: &Path, here: &Moment) -> bool {
     let read = open(path).and_then(|mut file| header::read_all(&mut file, here));
     read.is_ok_and(|header| header.written.is_some_and(|written| written.says_the_same_as(here)))

@@ -1,4 +1,4 @@
-//! Stories of copies: kept, replaced, renamed, damaged, too large.
+//! Tests of copies: kept, replaced, renamed, damaged, and too large.
 
 mod times;
 
@@ -11,7 +11,7 @@ use super::*;
 use crate::blocklist::{Peaks, Stamp, Term, Timestamp};
 use crate::clock::{Boot, Moment};
 
-/// When whoever writes begins.
+/// The first moment in the writer's time.
 const BEGUN: u32 = 1_795_296_480;
 
 fn at(seconds: u32) -> Timestamp {
@@ -50,7 +50,7 @@ impl Place {
         ToKeep { accepted, bytes: Bytes::Draft(draft), times: None, before: None }
     }
 
-    /// Keeps this, and nothing else.
+    /// Keeps this copy and no other.
     fn keep(&self, name: &str, text: &str) -> Accepted {
         let draft = self.draft(name, text);
         let accepted = draft.accepted.clone();
@@ -92,7 +92,7 @@ fn a_new_copy_takes_the_place_of_the_old_one_and_others_stay() {
     assert_eq!((place.names().len(), place.files()), (2, 2));
 }
 
-/// An operator put a list there, and filterd removed it without a word.
+/// An earlier version removed, without any message, a list that an operator had put there.
 #[test]
 fn files_of_others_stay_beside_copies() {
     let place = Place::new();
@@ -117,7 +117,7 @@ fn a_list_that_is_renamed_keeps_its_copy() {
     assert_eq!(place.copies.read(&accepted, &How::default()).unwrap().targets.len(), 1);
 }
 
-/// An earlier filterd, which knows neither, reads the rest of it.
+/// Earlier versions of filterd, which know neither field, read the rest of the header.
 #[test]
 fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts() {
     let term = Some(Term { ttl: Duration::from_secs(3600), from: Timestamp::from_secs(1_795_300_000) });
@@ -134,13 +134,13 @@ fn a_copy_tells_what_its_list_did_and_from_when_the_time_of_its_entries_counts()
     }
 }
 
-/// The time since boot goes on in its boot; from one boot to the next only the clock on the wall does.
+/// Within one boot the time since boot continues. From one boot to the next only the wall clock does.
 #[test]
 fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
     let term = Some(Term { ttl: Duration::from_secs(3600), from: at(7) });
     let peaks = Peaks::default().replaced(4000, 2001, at(3));
     let accepted = Accepted { at: at(5), term, peaks, ..Place::new().draft("drop", "").accepted };
-    // It has run for 100 s, and the clock was set forward by 60 s meanwhile.
+    // The machine has run for 100 s, and the clock was set forward by 60 s meanwhile.
     let ms = i64::from(BEGUN) * 1000;
     let written = Moment { boot: Boot([1; 16]), offset: ms, begun: at(0), own: at(100), wall: at(160) };
     let header = header::of(&accepted, &written, None).unwrap();
@@ -181,7 +181,7 @@ fn what_a_copy_says_of_times_is_in_the_time_of_whoever_reads_it() {
     );
 }
 
-/// It says what that of before says, and means another thing.
+/// The copy on trial has the same content as the earlier one, but another meaning.
 #[test]
 fn a_copy_on_trial_lies_beside_that_of_before_until_it_has_stood_its_trial_or_not() {
     let (place, how) = (Place::new(), How::default());
@@ -219,7 +219,7 @@ fn what_was_tried_and_has_no_copy_is_told_when_it_is_to_stay_and_that_of_before_
     assert_eq!(place.copies.find().copies, [before]);
 }
 
-/// Of two trials in a row, only the second one's.
+/// Only the copy of the second of two consecutive trials stays.
 #[test]
 fn what_another_trial_left_goes_and_what_is_on_trial_still_stays() {
     let place = Place::new();
@@ -233,7 +233,7 @@ fn what_another_trial_left_goes_and_what_is_on_trial_still_stays() {
     assert!(place.copies.find().copies.is_empty());
 }
 
-/// They are made together, and each is told of by itself.
+/// They are made together, and each one has its own result.
 #[test]
 fn of_many_copies_those_that_cannot_be_made_are_told_and_theirs_of_before_and_all_others_stay() {
     let place = Place::new();
@@ -280,7 +280,7 @@ fn a_damaged_copy_is_none_whatever_byte_it_is() {
         found.copies.is_empty() && found.damaged == [path.clone()]
             || matches!(place.copies.read(&accepted, &How::default()), Err(CopyError::Damaged))
     };
-    // The zeros that fill the header up say nothing.
+    // The zeros that fill the header are not checked.
     let said = whole.iter().position(|byte| *byte == 0).unwrap();
     for at in (0..said).chain(whole.len() - 24..whole.len()) {
         let mut bytes = whole.clone();
@@ -307,7 +307,7 @@ fn beyond_the_room_for_all_no_copy_is_made_and_the_old_one_stays() {
     assert_eq!(place.files(), 1);
 }
 
-/// Each is too short to have looked how much the others take.
+/// Each of them is too short to have checked the size of the others.
 #[test]
 fn beyond_the_room_for_all_many_short_ones_have_no_copy_either() {
     const ROOM: usize = 1024;
@@ -351,7 +351,7 @@ fn a_directory_that_cannot_be_written_is_told_and_reading_goes_on() {
 fn a_copy_in_hand_is_read_whatever_becomes_of_the_directory() {
     let place = Place::new();
     let accepted = place.keep("drop", "203.0.113.7\n198.51.100.0/24\n");
-    // What is known of its file may have changed since it was written.
+    // The stamp may have changed since the copy was written.
     let held = place.copies.hold(&Accepted { stamp: None, ..accepted.clone() }).unwrap();
     std::fs::remove_dir_all(place.state.path().join("lists")).unwrap();
     assert!(place.copies.read(&accepted, &How::default()).is_err());
@@ -362,7 +362,7 @@ fn a_copy_in_hand_is_read_whatever_becomes_of_the_directory() {
     assert!(place.copies.hold(&accepted).is_err());
 }
 
-/// A machine without a clock of its own: it is 1970 until somebody tells it the time, and 1970 again when it boots.
+/// A machine without a hardware clock: it is 1970 until the time is set, and 1970 again after each boot.
 #[test]
 fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_then() {
     let place = Place::new();
@@ -380,7 +380,7 @@ fn a_copy_says_anew_when_it_was_written_once_that_says_something_else_and_only_t
         (header.accepted, header.written)
     };
     let here = clock::moment();
-    // The clock has been set forward since, by an hour; the daemon has not, so what it knows is the same.
+    // The clock has been set forward by an hour since. The daemon has not, so its facts are unchanged.
     let old = Moment { wall: here.wall.later_by(-3600), ..here };
     for accepted in [&limited, &for_good] {
         let file = OpenOptions::new().write(true).open(place.copies.path(accepted)).unwrap();

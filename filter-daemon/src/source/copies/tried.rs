@@ -1,5 +1,5 @@
-//! Copies of what is on trial. They lie beside those of before, which stay what is put back; a start that goes on with the
-//! trial has them, and when it is confirmed they take the places of the others.
+//! Copies of lists on trial. They are kept next to the earlier copies, which a rollback restores. A start
+//! that continues the trial reads them, and a confirmation makes them replace the earlier ones.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 use super::{Bytes, Copies, CopyError, Found, ToKeep};
 use crate::blocklist::Accepted;
 
-/// What ends the name of such a copy.
+/// The file extension of a copy on trial.
 const TRIED: &str = "trial";
 
 impl Copies {
-    /// All there are of what is on trial.
+    /// Finds all copies on trial.
     #[must_use]
     pub fn find_tried(&self) -> Found {
         self.find_at(has_its_name, Self::tried)
     }
 
-    /// Is there one of this?
+    /// True if this list has a copy on trial.
     #[must_use]
     pub fn is_tried(&self, accepted: &Accepted) -> bool {
         self.tried(accepted).exists()
     }
 
-    /// Makes these copies, leaves those of before as they are, and removes what was on trial but for those `kept`. Tells what
-    /// became of each.
+    /// Makes these copies on trial, and leaves the earlier copies unchanged. Removes all other copies on
+    /// trial except those in `kept`. Returns one result for each new copy.
     pub fn try_out(&self, wanted: Vec<ToKeep>, mut kept: Vec<Accepted>) -> Vec<Result<(), CopyError>> {
         let outcomes = self.make_all(wanted, &mut kept, Self::tried);
         let kept: HashSet<PathBuf> = kept.iter().map(|accepted| self.tried(accepted)).collect();
@@ -34,13 +34,14 @@ impl Copies {
         outcomes
     }
 
-    /// All that was tried has come to stay, by a filterd that died before it had done so. Tells of which lists that failed.
+    /// Makes all copies on trial permanent, after a filterd that had confirmed the trial died before it did
+    /// so. Returns the lists that failed.
     #[must_use]
     pub fn take_all_tried(&self) -> Vec<(Accepted, CopyError)> {
         self.make_anew(self.find_tried().copies, |_| Bytes::Tried, Self::path)
     }
 
-    /// Where the copy of this is, if it is on trial.
+    /// The path of this list's copy on trial, whether it exists or not.
     pub(super) fn tried(&self, accepted: &Accepted) -> PathBuf {
         self.path(accepted).with_extension(TRIED)
     }

@@ -1,9 +1,9 @@
-//! What of a database is on a list, and what of that has come.
+//! Decides which networks of a database belong to a list, and records which selected codes were found.
 
 use super::mmdb::Record;
 use crate::source::chosen::{Autonomous, Chosen, Country};
 
-/// What is chosen, and which of it has come.
+/// The selection of a list, and which of it was found.
 pub struct Choosing<'a> {
     chosen: &'a Chosen,
     has_come: Vec<bool>,
@@ -22,7 +22,7 @@ impl<'a> Choosing<'a> {
         matches!(self.chosen, Chosen::Countries(_))
     }
 
-    /// Does a record say what is asked for, whatever it says?
+    /// True if the record has a field of the selected kind.
     pub fn knows(&self, record: &Record) -> bool {
         match self.chosen {
             Chosen::Countries(_) => record.country.is_some(),
@@ -30,7 +30,7 @@ impl<'a> Choosing<'a> {
         }
     }
 
-    /// Is what is known of a network chosen? If so, it has come.
+    /// True if a network with these fields is selected. Records that its code or number was found.
     pub fn wants(&mut self, country: Option<Country>, autonomous: Option<Autonomous>) -> bool {
         let at = match self.chosen {
             Chosen::Countries(countries) => country.and_then(|country| place(countries, country)),
@@ -40,7 +40,7 @@ impl<'a> Choosing<'a> {
         at.is_some()
     }
 
-    /// What a database must tell, and one that does.
+    /// The kind of field that the database needs, and the name of a database that has it.
     pub fn needed(&self) -> (&'static str, &'static str) {
         match self.chosen {
             Chosen::Countries(_) => ("countries", "GeoLite2-Country.mmdb"),
@@ -48,7 +48,7 @@ impl<'a> Choosing<'a> {
         }
     }
 
-    /// What was chosen and has not come, as it is written.
+    /// The selected codes or numbers that were not found, in their written form.
     pub fn absent(&self) -> Vec<String> {
         let absent = self.chosen.words().into_iter().zip(&self.has_come);
         absent.filter(|(_, has_come)| !**has_come).map(|(word, _)| word).collect()

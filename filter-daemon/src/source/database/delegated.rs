@@ -1,5 +1,6 @@
-//! What the registries of internet addresses publish: `delegated-*-latest` and `delegated-*-extended-latest`, a line for each
-//! allocation, as in `apnic|CN|ipv4|1.0.1.0|256|20110414|allocated`.
+//! Reads the files that regional internet registries publish: `delegated-*-latest` and
+//! `delegated-*-extended-latest`. They have one line for each allocation, as in
+//! `apnic|CN|ipv4|1.0.1.0|256|20110414|allocated`.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -14,20 +15,21 @@ use crate::text::lines::{Content, Lines};
 /// One file of a registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delegated {
-    /// Whose it is.
+    /// The name of the registry.
     pub registry: String,
-    /// Up to which day it tells, as in 20261120.
+    /// The last day that the file covers, as in 20261120.
     pub day: Option<u32>,
-    /// How many lines of networks it says that it has.
+    /// The number of network lines that the file announces.
     told: u64,
-    /// How many it has.
+    /// The number of network lines in the file.
     found: u64,
 }
 
-/// Of a hundred lines that are told so many must be there: registries have miscounted by a few.
+/// The share of announced lines, in percent, that must be there. Registries have miscounted by a few.
 const ENOUGH: u64 = 99;
 
-/// Does a file that begins like this come from a registry? The first line that is no comment has the version of the format.
+/// True if a file with this beginning comes from a registry. The first line that is not a comment has the
+/// version of the format.
 #[must_use]
 pub fn is_one(beginning: &[u8]) -> bool {
     let lines = beginning.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
@@ -35,10 +37,10 @@ pub fn is_one(beginning: &[u8]) -> bool {
     first.and_then(header).is_some()
 }
 
-/// Reads a file, and hands on the networks of the countries that are wanted.
+/// Reads a file, and adds the networks of the wanted countries to `spans`.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the file cannot be read.
 pub fn read(
     input: impl Read,
     mut is_wanted: impl FnMut(Country) -> bool,
@@ -63,7 +65,7 @@ pub fn read(
             continue;
         }
         file.found += 1;
-        // What is available or reserved is in no country, whatever stands there.
+        // An available or reserved network belongs to no country, even if the country field has a code.
         let is_given = status == b"allocated" || status == b"assigned";
         let Some(country) = Country::of_bytes(country).filter(|_| is_given) else { continue };
         if is_wanted(country) {
@@ -77,13 +79,13 @@ pub fn read(
 }
 
 impl Delegated {
-    /// The day up to which it tells, in seconds since 1970.
+    /// The last day that the file covers, in seconds since 1970.
     pub fn built(&self) -> Option<u64> {
         let day = self.day?;
         date::midnight(day / 10_000, day / 100 % 100, day % 100)
     }
 
-    /// Does it have far fewer lines than it says?
+    /// If the file has far fewer lines than it announces: the lines found and the lines announced.
     #[must_use]
     pub fn is_truncated(&self) -> Option<(u64, u64)> {
         let has_enough = self.found.saturating_mul(100) >= self.told.saturating_mul(ENOUGH);
@@ -91,7 +93,8 @@ impl Delegated {
     }
 }
 
-/// `2|apnic|20261120|76543|19830613|20261120|+1000`: version, registry, serial, lines, first and last day, zone.
+/// `2|apnic|20261120|76543|19830613|20261120|+1000`: version, registry, serial, lines, first and last day,
+/// zone.
 fn header(line: &[u8]) -> Option<Delegated> {
     let fields: Vec<&[u8]> = line.split(|byte| *byte == b'|').collect();
     let [version, registry, serial, _, _, last, ..] = fields[..] else { return None };
@@ -103,8 +106,8 @@ fn header(line: &[u8]) -> Option<Delegated> {
     (is_version && is_name).then_some(Delegated { registry, day, ..Delegated::default() })
 }
 
-/// A row of addresses, as many as are told, which need be no power of two; of IPv6 the length of a prefix. What is neither
-/// is passed over.
+/// Adds a range of IPv4 addresses, whose count need not be a power of two, or an IPv6 prefix of this length.
+/// Invalid lines are skipped.
 fn take(kind: &[u8], first: &[u8], count: &[u8], spans: &mut Spans) {
     let (Ok(first), Some(count)) = (str::from_utf8(first), number(count)) else { return };
     if kind == b"ipv4" {

@@ -1,4 +1,4 @@
-//! Which files a database is, and what identifies all of them together.
+//! Finds the files of a database, and computes a stamp that identifies all of them.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -9,19 +9,19 @@ use crate::blocklist::Stamp;
 use crate::source::chosen::Database;
 use crate::source::file::FileError;
 
-/// The names of registries' files begin so, in every mirror of theirs.
+/// The prefix of the registries' file names, in every mirror.
 const DELEGATED: &str = "delegated-";
 
-/// What lies beside them: sums and signatures.
+/// The extensions of checksum and signature files, which are not read.
 const BESIDE: [&str; 3] = ["md5", "asc", "sig"];
 
-/// More are in no folder: five registries, each in two forms.
+/// The most files in a folder. Five registries publish two forms each.
 const MOST_FILES: usize = 64;
 
-/// The files at these paths, those of a folder in the order of their names.
+/// The files at these paths. Those of a folder are sorted by name.
 ///
 /// # Errors
-/// When a folder cannot be read, or has none.
+/// If a folder cannot be read or contains no such file.
 pub fn of(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
     let mut files = Vec::new();
     for path in paths {
@@ -54,8 +54,8 @@ fn is_delegated(path: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(DELEGATED)) && !is_beside
 }
 
-/// What identifies what is chosen out of these files, without reading them: none where one of them is not there. The first
-/// word is that of what is chosen, so that whoever compares can tell another choice from other files.
+/// The stamp of the selection from these files, computed without reading them. None if a file is missing. The
+/// first word identifies the selection, so that a comparison can tell another selection from changed files.
 #[must_use]
 pub fn stamp(database: &Database) -> Option<Stamp> {
     let files = of(&database.paths).ok()?;
@@ -72,7 +72,7 @@ pub fn stamp(database: &Database) -> Option<Stamp> {
     Some(Stamp([chosen(database), identity, size, modified, modified_nanos, changed, changed_nanos]))
 }
 
-/// Was something else chosen when this stamp was taken, whatever the files were?
+/// True if something else was selected when this stamp was taken, regardless of the files.
 #[must_use]
 pub fn is_of_another_choice(stamp: Stamp, database: &Database) -> bool {
     stamp.0[0] != chosen(database)
@@ -82,7 +82,7 @@ fn chosen(database: &Database) -> u64 {
     hash(database.chosen.to_string().into_bytes())
 }
 
-/// FNV-1a of 64 bits: the same in every version of this program.
+/// 64-bit FNV-1a, which must give the same result in every version of this program.
 fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
     let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, mix)

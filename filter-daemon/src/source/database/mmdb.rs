@@ -1,8 +1,8 @@
-//! MaxMind's database format, version 2, <https://maxmind.github.io/MaxMind-DB/>: a tree of bits whose leaves name records in
-//! a data section, and a description of both at the end of the file.
+//! Reads MaxMind's database format, version 2, <https://maxmind.github.io/MaxMind-DB/>. A binary tree has
+//! leaves that name records in a data section. A description of both is at the end of the file.
 //!
-//! A reader of one's own, because whatever a file says must end: that of the crate `maxminddb` follows pointers while it skips
-//! values, and finds no end where these branch. The tests hold this one to what that one reads.
+//! filterd has its own reader because reading any file must end. The crate `maxminddb` follows pointers while
+//! it skips values, and does not end in reasonable time if they branch. The tests compare both readers.
 
 mod record;
 mod tree;
@@ -16,16 +16,17 @@ use tree::Tree;
 pub use value::Damage;
 use value::Values;
 
-/// Stands before the description.
+/// The marker before the description.
 pub const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
 
-/// The description lies in so many bytes at the end.
+/// The description is within this many bytes of the end.
 const DESCRIPTION: usize = 128 * 1024;
 
-/// Zeros between tree and data.
+/// The zero bytes between tree and data.
 const GAP: usize = 16;
 
-/// So many records are remembered: a database of countries has hundreds, and of networks a hundred thousand.
+/// The number of records to remember: a country database has hundreds, and a network database a hundred
+/// thousand.
 const REMEMBERED: usize = 1 << 18;
 
 /// A database in memory.
@@ -33,13 +34,13 @@ const REMEMBERED: usize = 1 << 18;
 pub struct Mmdb<'a> {
     tree: Tree<'a>,
     data: &'a [u8],
-    /// What it says that it is, as in `GeoLite2-Country`.
+    /// The type that the file states, as in `GeoLite2-Country`.
     pub kind: String,
     /// When it was built, in seconds since 1970.
     pub built: Option<u64>,
 }
 
-/// Does a file that ends like this have a description?
+/// True if the end of the file has the marker of a description.
 #[must_use]
 pub fn is_one(bytes: &[u8]) -> bool {
     marker(bytes).is_some()
@@ -54,7 +55,7 @@ impl<'a> Mmdb<'a> {
     /// Reads the description.
     ///
     /// # Errors
-    /// When there is none, or it fits the file nowhere.
+    /// If there is none, or it does not fit the file.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
         let at = marker(bytes).ok_or(Damage("it has no description at its end"))?;
         let mut described = Values::new(&bytes[at + MARKER.len()..]);
@@ -76,10 +77,11 @@ impl<'a> Mmdb<'a> {
         Ok(Self { tree, data, kind: kind.to_owned(), built: built.filter(|built| *built > 0) })
     }
 
-    /// Every network once, in ascending order of the tree, with what is known of it.
+    /// Calls `take` with every network and its record once, in ascending order of the tree, until `take`
+    /// returns false.
     ///
     /// # Errors
-    /// When the tree or a record makes no sense.
+    /// If the tree or a record is invalid.
     pub fn each(&self, mut take: impl FnMut(Leaf, Record) -> bool) -> Result<(), Damage> {
         let mut known: HashMap<usize, Record> = HashMap::new();
         let mut values = Values::new(self.data);

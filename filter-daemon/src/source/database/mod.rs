@@ -1,8 +1,8 @@
-//! Lists that are chosen out of a database: the networks of countries, or of autonomous systems.
+//! Lists selected from a database: the networks of countries or of autonomous systems.
 //!
-//! What is chosen becomes plain lines, each network once and joined with its neighbours, and from there on it is a list like
-//! any other: these lines are what limits judge and copies keep. The database is read whole, or, where it is the registries'
-//! files, line by line; what stays of it in memory are the ranges that were chosen.
+//! The selection is converted to plain lines, with each network once and adjacent networks joined. From there
+//! on it is a list like any other: limits apply to these lines, and copies contain them. A database is read
+//! as a whole, while registry files are read line by line. Only the selected ranges stay in memory.
 
 mod choosing;
 pub mod delegated;
@@ -27,38 +27,39 @@ pub use files::{is_of_another_choice, stamp};
 use mmdb::{Leaf, Mmdb};
 use spans::Spans;
 
-/// Larger ones are of cities, or of firms.
+/// Larger databases contain cities or companies.
 const MOST_BYTES: u64 = 128 << 20;
 
-/// More of what is not there is not told one by one.
+/// The most missing codes that a warning lists.
 const MOST_TOLD: usize = 10;
 
-/// So much of a file shows what it is.
+/// The number of bytes that are enough to recognise a file.
 const BEGINNING: usize = 4096;
 
-/// What was chosen.
+/// The networks that were selected.
 #[derive(Debug)]
 pub struct Networks {
     spans: Spans,
-    /// What it was taken from, as that calls itself.
+    /// The names of the databases they come from.
     pub from: String,
-    /// When that was made, in seconds since 1970; of several files, the oldest.
+    /// When the database was made, in seconds since 1970. For several files, the oldest time.
     pub built: Option<u64>,
-    /// What was chosen and is not in it.
+    /// The selected codes or numbers that are not in the database.
     pub absent: Vec<String>,
 }
 
 impl Networks {
-    /// The plain lines.
+    /// The networks as plain lines.
     pub fn lines(&self) -> impl Read {
         self.spans.lines()
     }
 }
 
-/// The list that is chosen: what would stand in its file is also written to `copy`.
+/// Reads the selected list. Its plain lines are also written to `copy`.
 ///
 /// # Errors
-/// When a file of the database cannot be read, is none, is damaged, or does not tell what is asked of it.
+/// If a file of the database cannot be read, is not a database, is damaged, or lacks data of the selected
+/// kind.
 pub fn list(
     database: &Database,
     limits: &Limits,
@@ -68,7 +69,7 @@ pub fn list(
 ) -> Result<ListFile, FileError> {
     let path = database.path();
     let networks = read(database, limits.max_entries, progress)?;
-    // What comes now, sorting for one, needs no file.
+    // The remaining work, such as sorting, does not read the files.
     progress.end();
     let file = match copy {
         Some(copy) => list::parse(path, Copied { lines: networks.lines(), copy }, limits.max_entries, how)?,
@@ -78,10 +79,9 @@ pub fn list(
     Ok(ListFile { remarks, ..file })
 }
 
-/// Reads what is chosen: not many more than `most` ranges.
+/// Reads the selected networks: not many more than `most` ranges.
 ///
-/// # Errors
-/// As above.
+/// # Errors Those of [`list()`].
 pub fn read(database: &Database, most: u64, progress: &Progress) -> Result<Networks, FileError> {
     let (choosing, spans) = (Choosing::new(&database.chosen), Spans::new(most));
     let mut reading = Reading { choosing, spans, from: Vec::new(), built: None };
@@ -93,7 +93,7 @@ pub fn read(database: &Database, most: u64, progress: &Progress) -> Result<Netwo
     Ok(Networks { spans, from: from.join(", "), built, absent: choosing.absent() })
 }
 
-/// What was chosen and is not there may be a slip, or belong to nobody.
+/// A missing code may be a mistake, or may have no networks.
 fn absent(networks: &Networks) -> Option<String> {
     let Networks { from, absent, .. } = networks;
     let (told, more) = absent.split_at(absent.len().min(MOST_TOLD));
@@ -188,7 +188,7 @@ fn unusable(path: &Path, why: &str, remedy: &str) -> FileError {
     FileError::Unusable { path: path.into(), why: why.to_owned(), remedy: remedy.to_owned() }
 }
 
-/// What a file is that is no database.
+/// The kind of a file that is not a database, and a remedy.
 fn looks(bytes: &[u8]) -> (&'static str, &'static str) {
     match bytes {
         [] => ("the file is empty", "download it again"),
@@ -204,7 +204,7 @@ fn looks(bytes: &[u8]) -> (&'static str, &'static str) {
     }
 }
 
-/// Tells whenever bytes have come.
+/// Reports progress whenever bytes are read.
 struct Told<'a> {
     file: File,
     progress: &'a Progress,
@@ -217,7 +217,7 @@ impl Read for Told<'_> {
     }
 }
 
-/// Also writes what is read into a copy.
+/// Also writes everything that is read into a copy.
 struct Copied<'a, R> {
     lines: R,
     copy: &'a mut dyn Write,

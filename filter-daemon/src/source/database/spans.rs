@@ -1,27 +1,29 @@
-//! Networks on their way out of a database: joined where they lie side by side, and written as plain lines.
+//! Networks selected from a database: adjacent ones are joined, and the result is written as plain lines.
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
 
 use filter_common::target::{Address, Prefix, Prefix6, Span, Target};
 
-/// No line is wider than these, which every list may have: what is joined is a slip of nobody's.
+/// The prefix lengths that limit lines. Every list accepts prefixes of these lengths, so joining never makes
+/// a line that looks like a mistake.
 const WIDEST_LINE: (u8, u8) = (8, 16);
 
-/// A single record that is wider than these is no country's, and its line is left to whoever doubts wide ones.
+/// A single record wider than these prefixes is not a country's. Its line stays whole, so that the check for
+/// wide prefixes sees it.
 const WIDEST_RECORD: (u8, u8) = (6, 12);
 
-/// What was chosen, both families.
+/// The selected ranges of both families.
 #[derive(Debug)]
 pub struct Spans {
     four: Joined<u32>,
     six: Joined<u128>,
     wide: Vec<Span>,
-    /// As many ranges may be kept.
+    /// The most ranges to keep.
     most: usize,
 }
 
-/// Ranges with both ends in them.
+/// Ranges that include both ends.
 #[derive(Debug)]
 struct Joined<A> {
     ranges: Vec<(A, A)>,
@@ -29,14 +31,14 @@ struct Joined<A> {
 }
 
 impl Spans {
-    /// None yet, and never many more than so many ranges.
+    /// An empty collection that never holds many more than `most` ranges.
     #[must_use]
     pub fn new(most: u64) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Self { four: Joined::new(), six: Joined::new(), wide: Vec::new(), most }
     }
 
-    /// IPv4 addresses, both ends included.
+    /// Adds IPv4 addresses, including both ends.
     pub fn push4(&mut self, first: u32, last: u32) {
         if u64::from(last - first) < 1 << (32 - WIDEST_RECORD.0) {
             self.four.push(first, last);
@@ -45,7 +47,8 @@ impl Spans {
         }
     }
 
-    /// An IPv6 prefix. What lies below ::/16 is nobody's, and IPv4 in many disguises.
+    /// Adds an IPv6 prefix. Addresses below ::/16 are skipped: they are assigned to no one, and include
+    /// several forms of IPv4 addresses.
     pub fn push6(&mut self, prefix: Prefix6) {
         if prefix.length() < WIDEST_RECORD.1 {
             self.wide.push(Target::V6(prefix).into());
@@ -54,7 +57,7 @@ impl Spans {
         }
     }
 
-    /// Are there more than there may be? What can be joined is joined before.
+    /// True if there are more ranges than allowed, even after joining.
     pub fn is_full(&mut self) -> bool {
         if self.len() <= self.most.saturating_add(self.most / 4) {
             return false;
@@ -63,13 +66,13 @@ impl Spans {
         self.len() > self.most
     }
 
-    /// Sorts what has come in no order, and joins what meets.
+    /// Sorts the ranges, and joins adjacent and overlapping ones.
     pub fn join(&mut self) {
         self.four.join();
         self.six.join();
     }
 
-    /// The plain lines, made while they are read.
+    /// The plain lines, generated while they are read.
     pub fn lines(&self) -> impl Read {
         let (four, six) = WIDEST_LINE;
         let lines4 = self.four.ranges.iter().flat_map(move |range| cut(*range, four));
@@ -83,7 +86,7 @@ impl Spans {
     }
 }
 
-/// A range in pieces none of which reaches beyond a prefix of this length.
+/// Divides a range so that no piece extends beyond a prefix of this length.
 fn cut<A: Address>((first, last): (A, A), length: u8) -> impl Iterator<Item = Span> {
     let mut begin = Some(first);
     std::iter::from_fn(move || {
@@ -102,7 +105,7 @@ impl<A: Address + Ord> Joined<A> {
         Self { ranges: Vec::new(), is_sorted: true }
     }
 
-    /// Most come in order, and many lie side by side.
+    /// Most ranges arrive in order, and many are adjacent.
     fn push(&mut self, first: A, last: A) {
         if let Some((_, before)) = self.ranges.last_mut() {
             if before.next() == Some(first) {
@@ -130,7 +133,7 @@ impl<A: Address + Ord> Joined<A> {
     }
 }
 
-/// Writes a line when one is asked for.
+/// Generates lines as they are read.
 struct Lines<I> {
     spans: I,
     line: String,

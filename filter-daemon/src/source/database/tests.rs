@@ -1,4 +1,4 @@
-//! Stories of databases as operators have them: of the wrong kind, in folders, compressed, damaged, old.
+//! Tests with databases as operators have them: of the wrong kind, in folders, compressed, damaged, old.
 
 use std::fs;
 use std::path::PathBuf;
@@ -192,7 +192,7 @@ fn a_stamp_is_that_of_the_files_and_of_what_is_chosen() {
     assert_eq!(stamp(&cn), None);
 }
 
-/// As many as the country with the most has, and as many of its neighbour's between them.
+/// As many networks as the largest country has, with as many of its neighbour's between them.
 #[test]
 fn a_country_of_seventy_four_thousand_networks_is_read_whole_and_nothing_beside_it() {
     let mut sample = Sample::new("GeoLite2-Country");

@@ -1,5 +1,5 @@
-//! A table: fields between commas (or semicolons, tabs, bars), some in quotes, and one column of targets. Comments begin with `#`,
-//! and so may the line that says what the columns are called, as abuse.ch has it.
+//! Reads tables: fields separated by commas (or semicolons, tabs or bars), possibly quoted, with one column
+//! of targets. Comments begin with `#`, and so may the line with the column names, as in abuse.ch's files.
 
 use super::{Column, How, Rows, allowing, head};
 use crate::source::line::{self, Said};
@@ -7,43 +7,43 @@ use crate::source::rejected::Reason;
 use crate::text::lines::Line;
 use crate::text::printable;
 
-/// What may stand between fields; where several could, the first.
+/// The possible delimiters. If several fit, the first one is used.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// What a column of sources is called, where several columns hold addresses.
+/// Names of the column to use if several columns contain addresses.
 const KNOWN: [&str; 9] =
     ["ip", "dst_ip", "src_ip", "ip_address", "ipaddress", "cidr", "network", "prefix", "indicator"];
 
-/// More lines than these are not looked at to find the column.
+/// The number of lines that are examined to find the column.
 const MOST_ASKED: usize = 500;
 
-/// More columns than these no table has.
+/// The number of columns that are examined.
 const MOST_COLUMNS: usize = 64;
 
-/// Rows of a table.
+/// The rows of a table.
 pub struct Csv {
     delimiter: u8,
-    /// Counted from zero; none where it is not known which it is.
+    /// Counted from zero. None if the column is unknown.
     column: Option<usize>,
     has_begun: bool,
-    /// Are rows meant that say that they allow?
+    /// True if the list is meant to allow, so that rows that say so are accepted.
     allows: bool,
-    /// Does a column say what to do with its row?
+    /// True if a column says what to do with its row.
     has_verdict: bool,
     /// The column that says whether its row allows.
     switch: Option<usize>,
-    /// What is there, where the column that was named is not.
+    /// Describes the table if the configured column is missing.
     looks: Option<String>,
 }
 
-/// More of what columns are called tells nobody more.
+/// The most column names to show in a message.
 const MOST_TOLD: usize = 12;
 
 impl Csv {
-    /// Of a table that begins like this.
+    /// Prepares for a table that begins with `head`.
     pub fn new(head: &[u8], how: &How) -> Self {
         let rows = |delimiter| data(head).filter(|row| has_target(row, delimiter)).count();
-        // Of those that do as well, the first: the last of the greatest, backwards.
+        // `max_by_key` returns the last maximum, so the order is reversed to get the first one.
         let delimiter = DELIMITERS.into_iter().rev().max_by_key(|delimiter| rows(*delimiter)).unwrap_or(b',');
         let column = match &how.column {
             Some(Column::Number(number)) => usize::from(*number).checked_sub(1),
@@ -103,9 +103,9 @@ impl Rows for Csv {
     }
 }
 
-/// Could it be a row with a target?
+/// True if this may be a row with a target.
 pub fn could_be(line: &[u8]) -> bool {
-    // What tabs part may be a hosts file.
+    // Tab-separated words are excluded, because they may be a hosts file.
     [b',', b';'].into_iter().any(|delimiter| has_target(line, delimiter))
 }
 
@@ -113,17 +113,17 @@ fn has_target(row: &[u8], delimiter: u8) -> bool {
     row.contains(&delimiter) && fields(row, delimiter).flatten().any(|field| line::target(field).is_ok())
 }
 
-/// Lines that are no comments.
+/// The lines that are not comments.
 fn data(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head::lines(head).filter(|line| !line.starts_with(b"#")).take(MOST_ASKED)
 }
 
-/// The column that has one of these names, in the line that says what columns are called.
+/// The column with one of these names, according to the header line.
 fn named(head: &[u8], delimiter: u8, names: &[&str]) -> Option<usize> {
     place(head, delimiter, |field| names.iter().any(|name| field.eq_ignore_ascii_case(name.as_bytes())))
 }
 
-/// The only column whose name is one of those, in the line that says what columns are called.
+/// The only column whose name `is_it` accepts, according to the header line.
 fn place(head: &[u8], delimiter: u8, is_it: impl Fn(&[u8]) -> bool) -> Option<usize> {
     let places = headers(head, delimiter).filter_map(|line| {
         let mut places = fields(line, delimiter)
@@ -135,7 +135,7 @@ fn place(head: &[u8], delimiter: u8, is_it: impl Fn(&[u8]) -> bool) -> Option<us
     places.last()
 }
 
-/// Lines before the first target that may say what columns are called.
+/// The lines before the first target that may contain the column names.
 fn headers(head: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     let lines = head::lines(head).take(MOST_ASKED).map(|line| {
         let begin = line.iter().position(|byte| !matches!(byte, b'#' | b' ')).unwrap_or(line.len());
@@ -145,7 +145,7 @@ fn headers(head: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     before.filter(move |line| line.contains(&delimiter))
 }
 
-/// What its columns are called, to follow the rest of a sentence.
+/// The column names, written to follow the beginning of a sentence.
 fn called(head: &[u8], delimiter: u8) -> String {
     let Some(header) = headers(head, delimiter).last() else {
         return ", and no line that names columns".to_owned();
@@ -155,7 +155,7 @@ fn called(head: &[u8], delimiter: u8) -> String {
     format!(", its columns are {}", names.join(", "))
 }
 
-/// The column in which most rows have a target; where there are several, the only one with a name that tells.
+/// The column in which most rows have a target. If there are several, the only one with a known name.
 fn guess(head: &[u8], delimiter: u8) -> Option<usize> {
     let mut counts = [0_usize; MOST_COLUMNS];
     let mut rows = 0;
@@ -170,7 +170,7 @@ fn guess(head: &[u8], delimiter: u8) -> Option<usize> {
     match (full.next(), full.next()) {
         (Some(only), None) => Some(only),
         (Some(_), Some(_)) => {
-            // The line that names columns may name more than any row has.
+            // The header may have more columns than any row.
             let is_full = |column: &usize| counts.get(*column).is_some_and(|count| 2 * count >= rows);
             named(head, delimiter, &KNOWN).filter(is_full)
         }
@@ -178,11 +178,11 @@ fn guess(head: &[u8], delimiter: u8) -> Option<usize> {
     }
 }
 
-/// Quotes that do not close.
+/// An opening quote without a closing one.
 #[derive(Clone, Copy, Debug)]
 struct Open;
 
-/// What stands between delimiters, without quotes and blanks around it.
+/// The text between delimiters, without quotes and surrounding blanks.
 fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Result<&[u8], Open>> {
     let mut rest = Some(row);
     std::iter::from_fn(move || {
@@ -204,7 +204,7 @@ fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Result<&[u8], Open>
     })
 }
 
-/// Where quotes close; two of them stand for one.
+/// The position of the closing quote. Two quotes stand for one in the text.
 fn closing(quoted: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

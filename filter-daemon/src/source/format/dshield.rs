@@ -1,4 +1,5 @@
-//! First address, last address and mask, tabs or blanks between them, and anything behind, as DShield's block.txt has it.
+//! Reads lines with first address, last address and mask, separated by tabs or blanks, followed by anything,
+//! as in DShield's block.txt.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -9,7 +10,6 @@ use crate::source::line::Said;
 use crate::source::rejected::Reason;
 use crate::text::lines::{Content, Line};
 
-/// Lines with ends and a mask.
 pub struct Dshield;
 
 impl Rows for Dshield {
@@ -19,18 +19,18 @@ impl Rows for Dshield {
             Content::TooLong(content) => return Some((content, Err(Reason::TooLong))),
             Content::Says(content) => content,
         };
-        // What the columns are called is the only line that begins so.
+        // Only the line with the column names begins with this word.
         let is_header = content.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"start"));
         (!is_header).then(|| (content, block(content).unwrap_or(Err(Reason::Form))))
     }
 }
 
-/// Could it be such a line?
+/// True if this may be such a line.
 pub fn could_be(line: &[u8]) -> bool {
     matches!(block(line), Some(Ok(_)))
 }
 
-/// The range, if it is one and its mask says the same.
+/// The range of the line, if it is one. An error if its mask contradicts its ends.
 fn block(content: &[u8]) -> Option<Result<Span, Reason>> {
     let mut words = std::str::from_utf8(content).ok()?.split_ascii_whitespace();
     let [first, last]: [Ipv4Addr; 2] = [words.next()?.parse().ok()?, words.next()?.parse().ok()?];
@@ -42,7 +42,7 @@ fn block(content: &[u8]) -> Option<Result<Span, Reason>> {
     Some(Span::new(IpAddr::V4(first), IpAddr::V4(last)).map_err(Reason::NoTarget))
 }
 
-/// `24`, or `255.255.255.0`.
+/// Parses `24` or `255.255.255.0`.
 fn length(mask: &str) -> Option<u8> {
     if let Ok(length) = mask.parse::<u8>() {
         return (length <= 32).then_some(length);

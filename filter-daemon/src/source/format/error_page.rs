@@ -1,4 +1,4 @@
-//! What servers send in place of a list: a web page, or one JSON object that reports an error.
+//! Recognises replies that are not lists: web pages, and JSON objects that report an error.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,29 +10,29 @@ use super::head;
 use crate::source::Targets;
 use crate::source::line;
 
-/// A page may begin with warnings of the program that made it.
+/// A page may begin with warnings of the program that generated it.
 const LINES_LOOKED_AT: usize = 5;
 
-/// What web pages begin with, in small letters.
+/// The beginnings of web pages, in lower case.
 const TAGS: [&[u8]; 6] = [b"<!doctype", b"<html", b"<head", b"<body", b"<title", b"<form"];
 
-/// Content types of what is a page, whatever else it looks like.
+/// Content types that always mean a web page.
 const PAGE_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
-/// A page names no more addresses of whoever asks.
+/// The most addresses of the requesting host that a page may name.
 const MOST_OWN: usize = 8;
 
-/// Keys that entries of lists have, and errors have not.
+/// Keys that list entries have and error reports do not have.
 const LIST_KEYS: [&str; 6] = ["nftables", "cidr", "network", "prefix", "range", "sblid"];
 
-/// Keys that say what went wrong.
+/// Keys that describe an error.
 const ERROR_KEYS: [&str; 8] =
     ["error", "errors", "err", "error_code", "errorcode", "error_message", "exception", "fault"];
 
-/// Keys that say whether it went well.
+/// Keys that say whether a request succeeded.
 const STATUS_KEYS: [&str; 6] = ["status", "code", "statuscode", "status_code", "result", "state"];
 
-/// What those say where it did not, in small letters.
+/// The values of these keys that mean failure, in lower case.
 const FAILURES: [&str; 10] = [
     "error",
     "fail",
@@ -46,30 +46,30 @@ const FAILURES: [&str; 10] = [
     "nok",
 ];
 
-/// Keys of a sentence for people.
+/// Keys whose value is a sentence for people.
 const MESSAGE_KEYS: [&str; 4] = ["message", "msg", "detail", "title"];
 
-/// What was sent in place of a list.
+/// The kind of reply that is not a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPage {
-    /// HTML or XML.
+    /// An HTML or XML page.
     Markup,
-    /// One JSON fields that reports an error.
+    /// A single JSON object that reports an error.
     Object,
-    /// Nothing but this host's own addresses, the first of which is this: pages often name whoever asks.
+    /// The reply has only this host's own addresses, of which this is the first. Pages often name the
+    /// requesting host.
     OwnAddress(IpAddr),
-    /// Its server calls it a web page, and it has one target at most.
+    /// The server states that it is a web page, and it has at most one target.
     DeclaredPage,
 }
 
 impl ErrorPage {
-    /// What a file that begins so is, if that is no list.
+    /// Recognises a file by its beginning. None if it may be a list.
     pub fn recognise(head: &[u8]) -> Option<Self> {
         if is_markup(head) { Some(Self::Markup) } else { reports_error(head).then_some(Self::Object) }
     }
 
-    /// What these targets are when a server sent them, by its own word as something of this type, to the host that has the
-    /// addresses `own`.
+    /// Checks the targets that a server sent with this content type, to a host with the addresses `own`.
     pub fn of_fetched(
         targets: &Targets,
         content_type: Option<&str>,
@@ -84,13 +84,13 @@ impl ErrorPage {
         }
     }
 
-    /// May the operator say that it is the list? Markup never is.
+    /// True if the operator may declare that it is the list after all. Markup never is.
     pub const fn may_be_meant(self) -> bool {
         !matches!(self, Self::Markup)
     }
 }
 
-/// Follows "it is no list: ".
+/// Written to follow "it is no list: ".
 impl fmt::Display for ErrorPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -105,9 +105,9 @@ impl fmt::Display for ErrorPage {
 }
 
 fn is_markup(head: &[u8]) -> bool {
-    // All of it may stand on one line.
+    // The whole page may be on one line.
     let begins = without_mark(head).trim_ascii_start().starts_with(b"<");
-    // Behind a target it is a slip in a list.
+    // After a target, markup is only an invalid line of a list.
     let lines = head::lines(head).filter(|line| !head::is_comment(line));
     let mut lines = lines.take_while(|line| line::target(line).is_err()).take(LINES_LOOKED_AT);
     begins || lines.any(|line| TAGS.iter().any(|tag| begins_with(line, tag)))
@@ -117,7 +117,7 @@ fn begins_with(line: &[u8], tag: &[u8]) -> bool {
     line.get(..tag.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(tag))
 }
 
-/// Is all of it one JSON object that says that something went wrong?
+/// True if the whole file is one JSON object that reports an error.
 fn reports_error(head: &[u8]) -> bool {
     let text = without_mark(head).trim_ascii();
     if !text.starts_with(b"{") {

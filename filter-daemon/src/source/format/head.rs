@@ -1,18 +1,18 @@
-//! How a list begins: enough of it to see what it is.
+//! Reads the beginning of a list, which is enough to recognise its format.
 
 use std::io::{self, Read};
 
-/// So much is looked at before anything is read as this or that.
+/// The number of bytes that are examined before the format is chosen.
 const LENGTH: u64 = 64 * 1024;
 
-/// The beginning of `input`.
+/// The first bytes of `input`.
 pub fn read(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     input.take(LENGTH).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// Its lines without blanks around them, the last one only if it is whole.
+/// The lines without surrounding blanks. The last one is included only if it is complete.
 pub fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     let is_whole = (head.len() as u64) < LENGTH - 3;
@@ -20,7 +20,7 @@ pub fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head[..end].split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty())
 }
 
-/// Does nothing but a comment stand on it?
+/// True if the line is only a comment.
 pub fn is_comment(line: &[u8]) -> bool {
     matches!(line.first(), Some(b'#' | b';'))
 }

@@ -1,4 +1,4 @@
-//! How a list is to be read: what its configuration says of it beside where it is and how much it may change.
+//! How a list is to be read: the settings of its configuration other than its location and limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,53 +6,53 @@ use std::sync::Arc;
 use super::Format;
 use crate::source::{Database, Special};
 
-/// How a list is to be read. The default is how most are: recognised, as a whole, without what no list means.
+/// The settings for reading a list. By default its format is recognised, and special ranges are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct How {
-    /// What it is; recognised where nobody has said it.
+    /// The format. Recognised from the content if not set.
     pub format: Option<Format>,
-    /// Which column of a table holds the targets; found where nobody has said it.
+    /// The column of a table that holds the targets. Searched for if not set.
     pub column: Option<Column>,
-    /// Lines with a lower score are left out; none is where nobody has said it.
+    /// Lines with a lower score are left out. No line is left out if not set.
     pub min_score: Option<u32>,
-    /// The database that it is chosen out of; what is read is the list itself where there is none.
+    /// The database that the list is selected from. If not set, the file is the list itself.
     pub database: Option<Arc<Database>>,
-    /// Does it mean private, loopback and other special ranges, or half the internet?
+    /// Whether private, loopback and other special ranges, or very wide prefixes, are meant.
     pub special: Special,
-    /// Does the list allow? Then entries that say so are meant.
+    /// Whether the list allows, so that entries which say so are accepted.
     pub allows: bool,
 }
 
 /// A column of a table, or a key of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Counted from one.
+    /// The number of the column, counted from one.
     Number(u16),
-    /// As its header calls it.
+    /// The name in the header.
     Name(Arc<str>),
 }
 
 impl How {
-    /// A plain list, which is not to be recognised.
+    /// Settings for a plain list, whose format is not to be recognised.
     #[must_use]
     pub fn plain(special: Special) -> Self {
         Self { format: Some(Format::Plain), ..Self::recognised(special) }
     }
 
-    /// Does anything of it say what the form is?
+    /// True if any setting concerns the format.
     #[must_use]
     pub fn is_about_form(&self) -> bool {
         self.format.is_some() || self.column.is_some() || self.min_score.is_some()
     }
 
-    /// A list of any form.
+    /// Settings for a list of any format.
     #[must_use]
     pub fn recognised(special: Special) -> Self {
         Self { special, ..Self::default() }
     }
 }
 
-/// In a few words, the same for what is read alike and for nothing else; none where nothing is said.
+/// A short description, equal exactly for settings that read a list in the same way. Empty for the defaults.
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { format, column, min_score, database, special, allows: _ } = self;

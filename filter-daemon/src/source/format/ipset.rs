@@ -1,5 +1,6 @@
-//! What `ipset save` writes: sets are created, and entries added, with a timeout or a comment perhaps. `nomatch` makes an
-//! exception; entries with a port, an interface or a mark are more than addresses, and rejected.
+//! Reads the output of `ipset save`: commands that create sets and add entries, possibly with a timeout or a
+//! comment. `nomatch` makes an exception. Entries with a port, an interface or a mark are more than
+//! addresses, and are rejected.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -11,68 +12,67 @@ use crate::source::line::{self, Said};
 use crate::source::rejected::Reason;
 use crate::text::lines::Line;
 
-/// More sets than anybody saves in one file.
+/// The most sets in one file.
 const MOST_SETS: usize = 4096;
 
-/// Each is looked for around every entry.
+/// The most exceptions. Each one is compared with every entry.
 const MOST_EXCEPTIONS: usize = 256;
 
-/// Lines of `ipset save`.
+/// The lines of `ipset save`.
 #[derive(Default)]
 pub struct Ipset {
     sets: HashMap<Box<[u8]>, Set>,
     exceptions: Vec<Target>,
-    /// Are sets meant whose name says that they allow?
+    /// True if the list is meant to allow, so that sets whose names say so are accepted.
     allows: bool,
 }
 
-/// An entry of a set. What is read as a list is asked for its span alone.
+/// An entry of a set. If it is read as part of a list, only its span is used.
 pub struct Entry<'a> {
-    /// The set's name.
     pub set: &'a [u8],
-    /// What it names.
+    /// The addresses that the entry names.
     pub span: Span,
-    /// Is that to be taken out of what others name?
+    /// True if these addresses are to be excluded from other entries.
     pub is_exception: bool,
-    /// Seconds that are left, by its own word or by its set's; zero where it stays.
+    /// The seconds that are left, stated by the entry or its set. Zero if the entry stays.
     pub timeout: u64,
-    /// Without the quotes around it.
+    /// The comment without its quotes.
     pub comment: Option<&'a [u8]>,
 }
 
 #[derive(Clone, Copy)]
 struct Set {
     kind: Kind,
-    /// Of entries that do not say another.
+    /// The timeout of entries that do not state one.
     timeout: u64,
 }
 
-/// What a set holds.
+/// The type of a set's entries.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Addresses or networks; each address stands for the network of this length around it.
+    /// Addresses or networks. Each address stands for the network of this length that contains it.
     Addresses(Option<u8>),
-    /// More than that.
+    /// Entries with ports, interfaces or marks.
     More,
 }
 
 impl Ipset {
-    /// As `how` says.
+    /// Prepares to read as `how` says.
     pub fn new(how: &How) -> Self {
         Self { allows: how.allows, ..Self::default() }
     }
 
-    /// What is to be taken out of what was named; of whichever set, since they are read as one list.
+    /// The exceptions of all sets, because all sets are read as one list.
     pub fn exceptions(&self) -> &[Target] {
         &self.exceptions
     }
 
-    /// Do the entries of this set have ports, interfaces or marks?
+    /// True if the entries of this set have ports, interfaces or marks.
     pub fn holds_more(&self, set: &[u8]) -> bool {
         self.sets.get(set).is_some_and(|set| matches!(set.kind, Kind::More))
     }
 
-    /// The entry that this line adds, or what is wrong with it; none if it says nothing.
+    /// The entry that this line adds, or its error. None if the line adds nothing.
     pub fn entry<'a>(&mut self, line: &Line<'a>) -> Option<(&'a [u8], Result<Entry<'a>, Reason>)> {
         let mark = if line.number == 1 { line.bytes.strip_prefix("\u{feff}".as_bytes()) } else { None };
         let content = mark.unwrap_or(line.bytes).trim_ascii();
@@ -85,7 +85,7 @@ impl Ipset {
         let mut words = words(content).filter(|word| !matches!(*word, b"-!" | b"-exist" | b"-q"));
         let entry = match words.next().unwrap_or_default() {
             b"add" | b"-A" => self.added(words),
-            // All the rest of a file whose lines end in CR alone would be options.
+            // In a file whose lines end in CR alone, the rest of the file would look like options.
             b"create" | b"-N" if content.contains(&b'\r') => Err(Reason::Form),
             b"create" | b"-N" => return self.create(words).err().map(|reason| (content, Err(reason))),
             b"flush" | b"destroy" | b"COMMIT" => return None,
@@ -128,7 +128,7 @@ impl Ipset {
         Ok(())
     }
 
-    /// Notes it, if it is one, and gives back what is listed.
+    /// Records the entry if it is an exception. Otherwise returns its span.
     fn listed(&mut self, entry: Entry<'_>) -> Option<Result<Span, Reason>> {
         if !entry.is_exception {
             return Some(Ok(entry.span));
@@ -153,7 +153,7 @@ impl Rows for Ipset {
     }
 }
 
-/// What its options make of an entry; none where one of them may mean anything.
+/// Applies the options of an entry. None if an option is unknown, because it may have any meaning.
 fn with_options<'a>(mut entry: Entry<'a>, mut words: impl Iterator<Item = &'a [u8]>) -> Option<Entry<'a>> {
     while let Some(word) = words.next() {
         match word {
@@ -182,13 +182,13 @@ pub fn set_of<'a>(line: &Line<'a>) -> Option<&'a [u8]> {
     matches!(words.next(), Some(b"add" | b"create" | b"-A" | b"-N")).then(|| words.next())?
 }
 
-/// Could it be a line of `ipset save`?
+/// True if this may be a line of `ipset save`.
 pub fn could_be(line: &[u8]) -> bool {
     let mut words = words(line).filter(|word| !matches!(*word, b"-!" | b"-exist"));
     matches!(words.next(), Some(b"add" | b"create" | b"-A" | b"-N")) && words.nth(1).is_some()
 }
 
-/// What blanks part; what is in quotes is one word.
+/// The words of a line, separated by blanks. Quoted text is one word.
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -203,7 +203,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The network of this length around an address.
+/// The network of this length that contains an address.
 fn widened(span: Span, length: Option<u8>) -> Span {
     let mut pieces = span.into_iter();
     match (pieces.next(), pieces.next(), length) {

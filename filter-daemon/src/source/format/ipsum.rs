@@ -1,19 +1,18 @@
-//! A target and its score a line, a tab or blanks between them, as stamparm/ipsum has it: the score is the number of lists that
-//! name the target.
+//! Reads lines with a target and its score, separated by a tab or blanks, as in stamparm/ipsum. The score is
+//! the number of lists that contain the target.
 
 use super::{How, Rows};
 use crate::source::line::{self, Said};
 use crate::source::rejected::Reason;
 use crate::text::lines::{Content, Line};
 
-/// Lines with scores.
 pub struct Ipsum {
-    /// Lower ones are left out.
+    /// Lines with lower scores are left out.
     least: Option<u32>,
 }
 
 impl Ipsum {
-    /// As `how` says.
+    /// Prepares to read as `how` says.
     pub fn new(how: &How) -> Self {
         Self { least: how.min_score }
     }
@@ -42,7 +41,7 @@ impl Rows for Ipsum {
     }
 }
 
-/// Could it be a line with a score?
+/// True if this may be a line with a score.
 pub fn could_be(line: &[u8]) -> bool {
     let (target, score) = parted(line);
     number(score).is_some() && line::target(target).is_ok()

@@ -1,4 +1,5 @@
-//! An object of JSON a line. Spamhaus DROP ends with one that tells how many there are: a list that was cut off lacks it.
+//! Reads lines with one JSON object each. Spamhaus DROP ends with an object that counts the others, so a
+//! truncated list is detected.
 
 use std::fmt;
 
@@ -11,31 +12,30 @@ use crate::source::line::{self, Said};
 use crate::source::rejected::Reason;
 use crate::text::lines::Line;
 
-/// What the key of a target is called, where nobody has said it.
+/// The possible keys of a target, if none is configured.
 const KEYS: [&str; 8] = ["cidr", "ip", "network", "prefix", "address", "ip_address", "range", "value"];
 
-/// A number that only Spamhaus gives.
+/// A key that only Spamhaus uses.
 const NUMBER: &str = "sblid";
 
-/// Lines of JSON.
 pub struct Json {
     key: Option<Column>,
-    /// Since the last count.
+    /// The number of records since the last count.
     records: u64,
-    /// Does it end with a count?
+    /// True if the list should end with a count.
     is_counted: bool,
-    /// Are objects meant that say that they allow?
+    /// True if the list is meant to allow, so that objects which say so are accepted.
     allows: bool,
     lack: Option<Lack>,
 }
 
 impl Json {
-    /// As `how` says.
+    /// Prepares to read as `how` says.
     pub fn new(how: &How) -> Self {
         Self { key: how.column.clone(), records: 0, is_counted: false, allows: how.allows, lack: None }
     }
 
-    /// A list may be several, one behind the other.
+    /// Compares the count with the records before it. A file may contain several lists with a count each.
     fn count(&mut self, said: Option<u64>) {
         let has = std::mem::take(&mut self.records);
         let wrong = said.filter(|said| *said != has).map(|said| Lack::Records { said, has });
@@ -78,7 +78,7 @@ impl Rows for Json {
     }
 }
 
-/// What matters of an object.
+/// The relevant fields of an object.
 #[derive(Default)]
 struct Record {
     target: Option<String>,
@@ -97,7 +97,7 @@ fn record(line: &[u8], key: Option<&Column>) -> Option<Record> {
 struct Keys<'a>(Option<&'a Column>);
 
 impl Keys<'_> {
-    /// How good a key is this for a target: the lower the better.
+    /// The preference for this key as the target: lower numbers win.
     fn rank(&self, key: &str, place: usize) -> Option<usize> {
         match self.0 {
             None => KEYS.iter().position(|known| *known == key),
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Keys<'_> {
     }
 }
 
-/// A value that is of use.
+/// A value of a type that can be used.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
 enum Scalar {

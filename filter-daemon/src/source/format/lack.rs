@@ -1,29 +1,28 @@
-//! What is missing of a list by its own words: it breaks off, or has not as many entries as it says.
+//! The ways in which a list shows that it is incomplete: it breaks off, or has fewer entries than it states.
 
 use std::fmt;
 
-/// What is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// Its last line says that it has so many entries, and it has so many.
+    /// The last line states a wrong number of entries.
     Records {
-        /// What it says.
+        /// The number that it states.
         said: u64,
-        /// What it has.
+        /// The number of entries in the list.
         has: u64,
     },
-    /// The line that tells how many entries there are.
+    /// The line that counts the entries is missing.
     Count,
-    /// The end of its document.
+    /// The end of the document is missing.
     End,
-    /// What follows this line can be nothing of the kind.
+    /// The text after this line is not valid.
     Broken {
-        /// Counted from one.
+        /// The line number, counted from one.
         line: u64,
     },
 }
 
-/// Follows the name of the file.
+/// Written to follow the name of the file.
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

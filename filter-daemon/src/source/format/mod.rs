@@ -1,5 +1,5 @@
-//! The forms that lists come in: what a list is, by what it begins with, and how its lines are read. Every form gives the same:
-//! a target, or what is wrong with this line.
+//! The formats of lists: recognises a format by its beginning, and reads its lines. Every format gives a
+//! target or an error for each line.
 
 pub mod allowing;
 mod csv;
@@ -28,52 +28,52 @@ pub use json::Json;
 pub use lack::Lack;
 pub use recognise::of;
 
-/// The form of a list.
+/// The format of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// An address, prefix or range a line; `#` and `;` begin comments.
+    /// An address, prefix or range on each line. `#` and `;` begin comments.
     #[default]
     Plain,
-    /// FireHOL's `.ipset` and `.netset`: plain, with much to read at its beginning.
+    /// FireHOL's `.ipset` and `.netset`: plain, with long comments at the beginning.
     Firehol,
-    /// Spamhaus DROP as text: plain, with a number behind each prefix.
+    /// Spamhaus DROP as text: plain, with a number after each prefix.
     Spamhaus,
-    /// Plain, and most of it ranges.
+    /// A plain list that consists mostly of ranges.
     Ranges,
-    /// CSF's `csf.deny` and `csf.allow`: plain, with lines that mean some ports, and lines that name files.
+    /// CSF's `csf.deny` and `csf.allow`: plain, with lines that refer to ports or to other files.
     Csf,
-    /// A target and its score, as in ipsum.
+    /// A target and its score on each line, as in ipsum.
     Ipsum,
     /// A table with commas, and one column of targets.
     Csv,
-    /// First address, last address and mask.
+    /// First address, last address and mask, as in DShield's lists.
     Dshield,
-    /// A JSON object a line, as Spamhaus DROP has it now.
+    /// A JSON object on each line, as in Spamhaus DROP today.
     Json,
-    /// What `ipset save` writes.
+    /// The output of `ipset save`.
     Ipset,
-    /// What `nft -j list set` writes.
+    /// The output of `nft -j list set`.
     Nft,
 }
 
-/// Who reads a form line by line.
+/// Reads one format line by line.
 pub trait Rows {
-    /// What this line says.
+    /// The meaning of this line.
     fn read<'a>(&mut self, line: &Line<'a>) -> Said<'a>;
 
-    /// What is missing, now that there are no more lines.
+    /// The missing part of the list, after its last line.
     fn lack(&self) -> Option<Lack> {
         None
     }
 
-    /// Why it cannot be read as it is meant to be; to follow the rest of a sentence.
+    /// The reason why the list cannot be read as configured, written to follow the beginning of a sentence.
     fn looks(&self) -> Option<&str> {
         None
     }
 }
 
 impl Format {
-    /// All there are.
+    /// All formats that filterd knows.
     pub const ALL: [Self; 11] = [
         Self::Plain,
         Self::Firehol,
@@ -88,7 +88,7 @@ impl Format {
         Self::Nft,
     ];
 
-    /// As it is written.
+    /// The name of the format in the configuration.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -106,13 +106,14 @@ impl Format {
         }
     }
 
-    /// Is a line of it a target, and nothing else?
+    /// True if each line has a target and nothing else.
     #[must_use]
     pub const fn is_plain(self) -> bool {
         matches!(self, Self::Plain | Self::Firehol | Self::Spamhaus | Self::Ranges | Self::Csf)
     }
 
-    /// Where much of a list was not understood, it may be something else; to follow the rest of a sentence.
+    /// A hint that a list with many invalid lines may have another format, written to follow the beginning of
+    /// a sentence.
     #[must_use]
     pub const fn taken_for(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
-//! What `nft -j list` writes: one document, whose sets have elements that are addresses, prefixes or ranges, perhaps with a
-//! timeout or a comment. It is read as it comes: a set of any size takes no more room than its longest word.
+//! Reads the output of `nft -j list`: one document with sets, whose elements are addresses, prefixes or
+//! ranges, possibly with a timeout or a comment. It is read as a stream, so a set of any size needs no more
+//! memory than its longest word.
 
 mod document;
 
@@ -12,33 +13,31 @@ use super::Lack;
 use crate::source::line;
 use crate::source::rejected::Reason;
 
-/// An element within an element, or a command within a command: nft writes one.
+/// The deepest nesting of elements or commands. nft writes one level.
 const DEEPEST: u8 = 4;
 
-/// An element of a set. What is read as a list is asked for its span alone.
+/// An element of a set. If it is read as part of a list, only its span is used.
 pub struct Element<'a> {
-    /// The line that it ends on, counted from one.
+    /// The line on which it ends, counted from one.
     pub line: u64,
-    /// What is shown of it.
+    /// The text that is shown for it.
     pub shown: &'a str,
-    /// What it names, or what is wrong with that.
+    /// The addresses that it names, or the error in it.
     pub span: Result<Span, Reason>,
-    /// The set that it is of.
+    /// The set that it belongs to.
     pub set: &'a Set,
-    /// Seconds that are left, by its own word or by its set's.
+    /// The seconds that are left, stated by the element or its set.
     pub left: Option<u64>,
-    /// What somebody wrote beside it.
+    /// The comment that an operator wrote.
     pub comment: Option<&'a str>,
 }
 
-/// A set, as far as it is known when its elements come: nft writes them last.
+/// A set, with the facts known before its elements: nft writes those last.
 #[derive(Default)]
 pub struct Set {
-    /// Its name.
     pub name: String,
-    /// The family and the name of its table.
+    /// The table that contains the set.
     pub table: Table,
-    /// What it holds.
     pub holds: Holds,
     timeout: Option<u64>,
 }
@@ -46,20 +45,19 @@ pub struct Set {
 /// The table of a set or a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Table {
-    /// As in `inet`.
+    /// The address family, as in `inet`.
     pub family: String,
-    /// Its name.
     pub name: String,
 }
 
 impl Table {
-    /// Family and name, as `nft` takes them.
+    /// Family and name, in the form that `nft` accepts.
     pub fn words(&self) -> String {
         format!("{} {}", self.family, self.name).trim().to_owned()
     }
 }
 
-/// What a set holds.
+/// The type of a set's entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holds {
     /// Addresses, prefixes or ranges.
@@ -67,54 +65,52 @@ pub enum Holds {
     Addresses,
     /// Addresses together with ports, interfaces or marks.
     Concatenations,
-    /// Addresses, each with a value: the set is a map.
+    /// Addresses that each have a value: the set is a map.
     Mappings,
-    /// Ports, interfaces and the like.
+    /// Ports, interfaces and other types.
     Other,
 }
 
 /// A rule, as far as it matches packets against sets.
 #[derive(Debug, Default)]
 pub struct Rule {
-    /// Where it stands.
     pub table: Table,
-    /// The sets it matches against.
+    /// The sets that the rule matches against.
     pub sets: Vec<String>,
-    /// Does it match packets that are not in the set (`!=`)?
+    /// Whether it matches packets that are not in the set (`!=`).
     pub is_negated: bool,
-    /// Does it match anything but a source address in one set, or do anything but count, log and decide?
+    /// Whether it matches anything other than a source address in one set, or has other statements than
+    /// counters, logs and verdicts.
     pub is_conditional: bool,
-    /// The sets that it adds to or removes from.
+    /// The sets to which it adds or from which it removes elements.
     pub filled: Vec<String>,
-    /// What it does with the packet, if it decides that.
+    /// Its verdict, if it has one.
     pub verdict: Option<Verdict>,
 }
 
-/// A verdict of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// `accept`
+    /// The verdict `accept`, which lets packets pass.
     Accept,
-    /// `drop` or `reject`
+    /// The verdicts `drop` and `reject`.
     Drop,
-    /// `return`, `jump` and others: later rules decide.
+    /// `return`, `jump` and others, after which later rules decide.
     Other,
 }
 
 /// A part of a document.
 pub enum Part<'a> {
-    /// An element of a set.
     Element(Element<'a>),
-    /// A set, after its elements.
+    /// A set, reported after its elements.
     Set(&'a Set),
-    /// A rule.
     Rule(&'a Rule),
 }
 
-/// Reads a document to its end and hands each part to `tell`, which returns true to stop. Returns what is missing.
+/// Reads a document to its end and passes each part to `tell`, which returns true to stop. Returns the
+/// missing part of an incomplete document.
 ///
 /// # Errors
-/// When the input fails.
+/// If the input cannot be read.
 pub fn read(input: impl Read, tell: impl FnMut(Part<'_>) -> bool) -> io::Result<Option<Lack>> {
     let mut reading = Reading { document: Document::new(input), tell };
     match reading.root() {
@@ -125,7 +121,8 @@ pub fn read(input: impl Read, tell: impl FnMut(Part<'_>) -> bool) -> io::Result<
     }
 }
 
-/// What an element says: an address, prefix or range, as it would stand in a list, if it is no more than that.
+/// The content of an element. `word` is an address, prefix or range in the form of a plain list, if the
+/// element is no more than that.
 #[derive(Default)]
 struct Said {
     word: Option<String>,
@@ -160,7 +157,7 @@ impl<R: Read, T: FnMut(Part<'_>) -> bool> Reading<R, T> {
         Ok(())
     }
 
-    /// A set, elements of one, or the command to add either.
+    /// Reads a set, the elements of one, or the command that adds either.
     fn item(&mut self, depth: u8) -> Result<(), Fault> {
         if depth > DEEPEST || self.document.kind()? != Kind::Object {
             return self.document.skip();
@@ -271,7 +268,7 @@ impl<R: Read, T: FnMut(Part<'_>) -> bool> Reading<R, T> {
         Ok(())
     }
 
-    /// Is the left side of a match the source address?
+    /// True if the left side of a match is the source address.
     fn is_source(&mut self) -> Result<bool, Fault> {
         let mut is_source = false;
         self.document.open(b'{')?;
@@ -292,7 +289,7 @@ impl<R: Read, T: FnMut(Part<'_>) -> bool> Reading<R, T> {
         Ok(is_source)
     }
 
-    /// Reads a statement that changes a set, as `update @seen { ip saddr }`.
+    /// Reads a statement that changes a set, such as `update @seen { ip saddr }`.
     fn filling(&mut self, rule: &mut Rule) -> Result<(), Fault> {
         self.document.open(b'{')?;
         while let Some(key) = self.document.key()? {

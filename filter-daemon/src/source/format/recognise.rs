@@ -1,12 +1,13 @@
-//! What a list is, by its beginning: each line there is asked what it could be a line of, and most of them decide.
+//! Recognises the format of a list by its beginning: each line votes for a format that it may have, and the
+//! majority decides.
 
 use super::{Format, How, csv, dshield, head, ipset, ipsum};
 use crate::source::line;
 
-/// More lines than these change nobody's mind.
+/// The number of lines that vote.
 const MOST_ASKED: usize = 500;
 
-/// What a list that begins like this is, unless somebody has said it.
+/// The format of a list that begins with `head`, unless it is configured.
 pub fn of(head: &[u8], how: &How) -> Format {
     if let Some(format) = how.format {
         return format;
@@ -26,7 +27,7 @@ fn recognised(head: &[u8]) -> Format {
     let votes = head::lines(head).filter(|line| !head::is_comment(line)).take(MOST_ASKED).filter_map(vote);
     let mut counts = [0; Format::ALL.len()];
     votes.for_each(|format| counts[format as usize] += 1);
-    // Of those with as many votes, the simplest.
+    // If several formats have equally many votes, the simplest one wins.
     let most = counts.iter().copied().max().unwrap_or_default();
     let winner = Format::ALL.into_iter().find(|format| counts[*format as usize] == most).unwrap_or_default();
     if most > 0 && winner != Format::Plain {
@@ -35,7 +36,7 @@ fn recognised(head: &[u8]) -> Format {
     if most > 0 && counts[Format::Csf as usize] > 0 { Format::Csf } else { by_comments(head) }
 }
 
-/// What one line could be a line of.
+/// The format that one line may have.
 fn vote(line: &[u8]) -> Option<Format> {
     let content = line.split(|byte| matches!(byte, b'#' | b';')).next().unwrap_or_default().trim_ascii();
     if line::target(content).is_ok() {
@@ -47,7 +48,7 @@ fn vote(line: &[u8]) -> Option<Format> {
         (Format::Ipset, ipset::could_be),
         (Format::Ipsum, ipsum::could_be),
         (Format::Dshield, dshield::could_be),
-        // A list in brackets is JSON, of which only objects are taken.
+        // A list in brackets is JSON, of which only objects are accepted.
         (Format::Csv, |line| !line.starts_with(b"[") && csv::could_be(line)),
     ];
     could_be.into_iter().find(|(_, could_be)| could_be(line)).map(|(format, _)| format)
@@ -57,14 +58,14 @@ fn is_csf(line: &[u8]) -> bool {
     [&b"Include "[..], b"tcp|", b"udp|", b"icmp|"].into_iter().any(|beginning| line.starts_with(beginning))
 }
 
-/// All of it may stand on one line.
+/// Recognises nft documents. The whole document may be on one line.
 fn is_nft(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     let document = head.trim_ascii_start().strip_prefix(b"{");
     document.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\"nftables\""))
 }
 
-/// Who has written a plain list tells so.
+/// Distinguishes plain formats by the publisher's comments.
 fn by_comments(head: &[u8]) -> Format {
     let says = |words: &[&str]| {
         let comments = head::lines(head).filter(|line| line.iter().any(|byte| matches!(byte, b'#' | b';')));

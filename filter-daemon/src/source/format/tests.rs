@@ -1,4 +1,5 @@
-//! Samples in the forms of those who publish lists, whole and spoilt: what becomes of each stands in `outcomes.txt`, to be read.
+//! Tests with samples in the publishers' formats, both whole and damaged. `outcomes.txt` has the result of
+//! each, for people to read.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,7 +20,7 @@ const SAMPLES: [(&str, &str); 14] = samples! {
 
 const HTML: &str = "<!DOCTYPE html>\n<html><head><title>504 Gateway Time-out</title></head>\n<body>\n<h1>504</h1>\n</body></html>\n";
 
-/// How a list is spoilt.
+/// The ways to damage a list.
 fn spoilt(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     let middle = text[..text.len() / 2].rfind('\n').map_or(0, |at| at + 1);
     let (before, after) = text.split_at(middle);
@@ -110,15 +111,15 @@ fn sample(name: &str) -> &'static str {
     SAMPLES.iter().find(|(known, _)| *known == name).expect("it is one of them").1
 }
 
-/// Does what the one blocks contain all that the other does?
+/// Fails if `part` blocks an address that `whole` does not.
 fn is_within(part: &list::ListFile, whole: &list::ListFile) -> Result<(), String> {
     let all: Vec<_> = whole.targets.iter().collect();
     let outside = part.targets.iter().find(|target| !all.iter().any(|wide| wide.covers(target)));
     outside.map_or(Ok(()), |target| Err(target.to_string()))
 }
 
-/// Half a line may be somebody else's address, which is why the last one is taken only of what is whole (`growing`, and what
-/// a server says of its length); all before it says what it always said.
+/// Half a line may be another address. The last line is therefore used only if it is known to be complete (by
+/// `growing`, or by the length that a server states). All lines before it keep their meaning.
 #[test]
 fn of_a_list_that_is_cut_anywhere_no_line_blocks_somebody_else() {
     for (name, text) in SAMPLES {
@@ -130,7 +131,8 @@ fn of_a_list_that_is_cut_anywhere_no_line_blocks_somebody_else() {
             read(cut);
             let lines = cut.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             let part = read(&cut[..lines]);
-            // What an exception is taken out of stands before it: of that there is no telling.
+            // The entries that an exception applies to are before it, so a truncated list cannot show the
+            // exception.
             if name != "ipset.save" && part.lack.is_none() {
                 is_within(&part, &whole).unwrap_or_else(|target| panic!("{name} up to {end}: {target}"));
             }
@@ -138,7 +140,8 @@ fn of_a_list_that_is_cut_anywhere_no_line_blocks_somebody_else() {
     }
 }
 
-/// As they once ended on Macs: one line, which is told as that, or lines of a form that minds no blanks.
+/// Line ends of old Macs: the file is a single line, which is reported as such, or has a format that allows
+/// any blanks.
 #[test]
 fn a_list_whose_lines_end_in_cr_alone_blocks_nobody_else() {
     for (name, text) in SAMPLES {

@@ -1,4 +1,4 @@
-//! What comes together while a list is read: targets, and what was not understood, in no more room than it may take.
+//! Collects targets and rejected lines while a list is read, within a memory limit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::source::rejected::{Reason, Rejected};
 use crate::source::special::{self, Special};
 use crate::text::printable;
 
-/// How many of the lines that were not understood are kept, to be shown to somebody.
+/// The number of rejected lines that are kept to be shown.
 pub const KEPT: usize = 100;
 
-/// More bytes of its beginning than these are not shown.
+/// The most bytes of a file's beginning that are shown.
 const MOST_QUOTED: usize = 400;
 
-/// What a list ends with that was not cut within a line; an object or a document, too.
+/// The last byte of a list that was not truncated within a line, an object or a document.
 const ENDS: [u8; 4] = *b"\n\r}]";
 
-/// Was a list that ends with this byte cut within a line, or does its last line lack an end?
+/// True if a list with this last byte was truncated within a line or lacks its last line end.
 #[must_use]
 pub fn is_open_end(last: u8) -> bool {
     !ENDS.contains(&last)
@@ -32,21 +32,21 @@ pub struct Gathering {
     path: Arc<Path>,
     list: ListFile,
     understood: u64,
-    /// As many targets as it may have.
+    /// The most targets of the list.
     most: usize,
-    /// So many may be in memory, repetitions among them.
+    /// The most targets in memory, including repetitions.
     room: usize,
     special: Special,
-    // The first line that was not understood, to guess what the file is.
+    // The beginning of the first rejected line, from which the kind of file is guessed.
     beginning: Vec<u8>,
-    // Was reading stopped before the end?
+    // True if reading stopped before the end.
     is_stopped: bool,
-    // Is there something in the middle of it that ends lines elsewhere?
+    // True if the line contains a carriage return, which ends lines on other systems.
     has_return: bool,
 }
 
 impl Gathering {
-    /// Of what is called `path`, of at most so many targets.
+    /// Prepares for a list called `path` with at most `most` targets.
     pub fn new(path: &Path, most: u64, special: Special) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Self {
@@ -62,7 +62,7 @@ impl Gathering {
         }
     }
 
-    /// The number of targets, repetitions included, that may be in memory.
+    /// The number of targets, including repetitions, that may be in memory.
     pub const fn room(&self) -> usize {
         self.room
     }
@@ -73,26 +73,26 @@ impl Gathering {
         self.list.targets.len()
     }
 
-    /// Notes that reading stops before the end, if it does.
+    /// Records whether reading stopped before the end.
     pub fn cut_if(&mut self, is_stopped: bool) {
         self.is_stopped |= is_stopped;
     }
 
-    /// Rejects all targets of this part. `content` is shown of each of the first ones.
+    /// Rejects all targets of this part. `content` is shown for each of the first ones.
     pub fn reject_all(&mut self, content: &[u8], reason: Reason) {
         let count = self.understood;
         (self.understood, self.list.targets) = (0, Targets::default());
-        // `nft -j` writes one line.
+        // The output of `nft -j` has only one line.
         (0..count).for_each(|_| self.reject(1, content, reason));
     }
 
-    /// What follows is called so, and has this form.
+    /// Begins a file with this name and format.
     pub fn begin(&mut self, path: Arc<Path>, format: Format) {
         self.path = path;
         self.list.format = format;
     }
 
-    /// Notes how the file begins.
+    /// Records the beginning of the file.
     pub fn note_beginning(&mut self, head: &[u8]) {
         let text = String::from_utf8_lossy(&head[..head.len().min(MOST_QUOTED)]);
         let words: Vec<_> = text.split_whitespace().collect();
@@ -101,26 +101,26 @@ impl Gathering {
         self.list.page = ErrorPage::recognise(head);
     }
 
-    /// Notes its last byte.
+    /// Records the last byte of the file.
     pub fn note_end(&mut self, last: u8) {
         self.list.has_open_end = is_open_end(last);
     }
 
-    /// It names this address, which needs no more thought.
+    /// Adds a single IPv4 address, which needs no further checks.
     #[inline]
     pub fn address(&mut self, address: u32) {
         self.list.targets.addresses.push(address);
         self.understood += 1;
     }
 
-    /// It names this /64.
+    /// Adds a /64, which needs no further checks.
     #[inline]
     pub fn net64(&mut self, net: u64) {
         self.list.targets.nets64.push(net);
         self.understood += 1;
     }
 
-    /// This line names this, or was not understood. `content` is shown of it.
+    /// Adds the addresses that a line names, or rejects the line. `content` is shown for a rejected line.
     pub fn take(&mut self, line: u64, content: &[u8], said: Result<Span, Reason>) {
         match said {
             Ok(span) if span.into_iter().any(|target| self.special.doubts(target)) => {
@@ -146,20 +146,20 @@ impl Gathering {
         }
     }
 
-    /// This is missing of it; the first of several counts.
+    /// Records a missing part. The first of several counts.
     pub fn lacks(&mut self, lack: Option<Lack>) {
         self.list.lack = self.list.lack.or(lack);
     }
 
-    /// It cannot be read as it is meant to be, and why.
+    /// Records why the list cannot be read as configured.
     pub fn looks(&mut self, why: Option<&str>) {
         if let Some(why) = why {
             self.list.looks = why.to_owned().into();
         }
     }
 
-    /// Are there more targets than there may be? What is said twice counts once, so it is looked at closely, and that not
-    /// more often than every time a quarter of all has come.
+    /// True if there are more targets than allowed. Repetitions count once, so the targets are sorted, but at
+    /// most each time a quarter of the limit was added.
     pub fn is_full(&mut self) -> bool {
         if self.list.targets.len() <= self.room {
             return false;
@@ -168,7 +168,7 @@ impl Gathering {
         self.list.targets.len() > self.most
     }
 
-    /// A part of it, to be gathered beside and joined.
+    /// An empty part, which is filled separately and joined later.
     pub fn part(&self) -> Self {
         let (path, list) = (self.path.clone(), ListFile { format: self.list.format, ..ListFile::default() });
         Self {
@@ -182,7 +182,7 @@ impl Gathering {
         }
     }
 
-    /// A part, without these.
+    /// Adds a part, without these exceptions.
     pub fn join(&mut self, mut part: Self, exceptions: &[Target]) {
         part.list.targets.sort();
         special::except(&mut part.list.targets, exceptions);
@@ -198,7 +198,7 @@ impl Gathering {
         self.lacks(part.list.lack);
     }
 
-    /// All of it.
+    /// Sorts the targets and completes the list.
     pub fn finish(self) -> ListFile {
         let mut list = self.list;
         list.lines = self.understood + list.rejected_count;
@@ -223,10 +223,10 @@ impl Gathering {
     }
 }
 
-/// Of a file that is one line to everybody but whoever wrote it.
+/// The message for a file whose line ends only its writer recognises.
 const RETURNS: &str = ": its lines seem to end in CR alone, as they once did on Macs, so save it with LF";
 
-/// What a file is that begins like this and holds no target.
+/// A guess at the kind of a file that begins like this and has no target.
 fn looks(beginning: &[u8]) -> &'static str {
     match beginning {
         [b'<', ..] => ": it looks like HTML, so the download has probably failed",

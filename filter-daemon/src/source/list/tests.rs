@@ -1,4 +1,4 @@
-//! Stories of list files as they are found in the wild.
+//! Tests with list files as they occur in practice.
 
 use std::io;
 
@@ -40,7 +40,8 @@ fn private_and_other_special_ranges_are_left_out_unless_they_are_meant() {
     );
 }
 
-/// A list that names half the internet is a slip, or somebody's prank; what is special as a whole is neither.
+/// A line that covers half the internet is a mistake or an attack. A range that is special as a whole is
+/// neither.
 #[test]
 fn a_line_that_names_a_good_part_of_the_internet_is_not_taken_unless_it_is_meant() {
     let text = "203.0.113.7\n0.0.0.0/0\n::/0\n6.0.0.0/7\n1.0.0.0-9.0.0.0\n224.0.0.0/3\nfc00::/7\n8.0.0.0/8\n2001::/16\n";
@@ -174,7 +175,7 @@ fn what_is_beyond_the_limit_is_not_read_and_repetitions_do_not_count() {
 
 #[test]
 fn ranges_that_make_many_targets_take_no_more_room_than_the_limit() {
-    // Each line makes 254 targets out of 80 bytes.
+    // Each line of 80 bytes makes 254 targets.
     let line = |block: u32| format!("2001:db8:{block:x}::1-2001:db8:{block:x}:ffff:ffff:ffff:ffff:fffe\n");
     let bomb: String = (0..1000).map(line).collect();
     let list =
@@ -208,7 +209,7 @@ fn a_file_is_read_from_disk() {
     );
 }
 
-/// What is left of a line without its comment.
+/// The content of a line without its comment.
 fn content(line: &str) -> &str {
     line.split(['#', ';']).next().unwrap_or("").trim()
 }
@@ -253,7 +254,7 @@ fn lines_that_end_as_they_once_did_are_told_as_that_and_so_is_utf_16() {
     assert!(looks(&utf16[2..]).contains("UTF-16"), "{}", looks(&utf16[2..]));
 }
 
-/// Found by `soak fuzz`: reading it panicked.
+/// Found by `soak fuzz`: reading this panicked.
 #[test]
 fn a_table_may_name_a_column_that_no_row_has() {
     let text = format!("{}dst_ip\n192.0.2.1,192.0.2.2\n192.0.2.3,192.0.2.4\n", "other,".repeat(99));

@@ -1,4 +1,4 @@
-//! What is in force on one address with the ends of all of it, looked at plainly: whatever is not over is in force.
+//! A plain model of one address: every entry that has not ended is in force.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use filter_common::target::Target;
 
 use crate::blocklist::{Blocklist, Polarity, Timestamp};
 
-/// When what blocks it ends, and what allows it; nothing of what has no end.
+/// When the entries that block the address end, and those that allow it; none for entries without an end.
 #[derive(Debug)]
 pub(super) struct Ends {
     blocks: Vec<Option<Timestamp>>,
@@ -22,7 +22,7 @@ impl Ends {
         Self { blocks, allows }
     }
 
-    /// Does it pass now, and is it dropped one day, when without the reload it would not be?
+    /// Whether it passes now, but is dropped at some moment when without the reload it would pass.
     pub(super) fn are_cut_later_than(&self, now: Timestamp, without: &Self) -> bool {
         let all = self.blocks.iter().chain(&self.allows).flatten();
         let mut moments: Vec<_> = all.copied().filter(|moment| *moment > now).collect();

@@ -1,4 +1,4 @@
-//! What a host may be and its lists may name: much of the same few addresses, so that they meet.
+//! Random host states and lists. They use few addresses, so that they overlap.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::config::Config;
 use crate::host::What;
 use crate::source::{How, Limits, Remarks, Special};
 
-/// Half of all, or all. What is so wide takes time to enter, and is enough in a few.
+/// Half of all addresses, or all. Adding them takes time, so only a few stories have them.
 const WIDE: [&[&str]; 3] = [&["0.0.0.0/0"], &["::/0"], &["128.0.0.0/1", "2000::/3"]];
 
-/// What a configuration says.
+/// The content of a configuration.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     block: Targets,
@@ -26,17 +26,17 @@ pub(super) struct Plan {
     lists: Vec<Named>,
 }
 
-/// A list of it: its name, how long what it names stays on it, and that.
+/// The name of a list, how long its entries stay after it no longer names them, and its targets.
 type Named = (&'static str, Option<Duration>, Targets);
 
 impl Plan {
-    /// Nothing is on its lists but what is very wide.
+    /// Whether the lists hold nothing but very wide targets.
     pub(super) fn is_bare(&self) -> bool {
         self.lists.is_empty() && !self.block.is_empty() && self.block.iter().all(|target| target.is_wide())
     }
 }
 
-/// What a host may be: addresses of its own, gateways, sessions and name servers, in the middle of what is listed.
+/// Random facts of a host: own addresses, gateways, sessions and name servers, in the range that lists use.
 pub(super) fn facts(random: &mut Random) -> (Vec<Fact>, Vec<Fact>) {
     let mut some = |most: usize, what: &What| -> Vec<Fact> {
         let count = random.below(most + 1);
@@ -46,7 +46,7 @@ pub(super) fn facts(random: &mut Random) -> (Vec<Fact>, Vec<Fact>) {
     (links, [some(2, &What::Session("root".into())), some(2, &What::NameServer)].concat())
 }
 
-/// What a configuration may say next: some lists let what they name stay as long as before, and name more.
+/// The next random configuration. Some lists keep their time and get more targets.
 pub(super) fn plan(random: &mut Random, before: &Plan) -> Plan {
     let few = |random: &mut Random, most| {
         let count = random.below(most);
@@ -74,7 +74,7 @@ pub(super) fn plan(random: &mut Random, before: &Plan) -> Plan {
     Plan { block, allow, lists }
 }
 
-/// As the thread that reads finds it.
+/// The plan as the reading thread would return it.
 pub(super) fn loaded(plan: &Plan, blocklist: &Blocklist) -> Loaded {
     let lists = plan.lists.iter().map(|(name, ttl, targets)| {
         let (name, path): (Arc<str>, _) = ((*name).into(), format!("/lists/{name}").into());
@@ -134,7 +134,7 @@ pub(super) fn targets(random: &mut Random, count: usize) -> Targets {
     (0..count).map(|_| target(random)).collect()
 }
 
-/// Whatever may be on a list.
+/// Any target that a list may contain.
 fn target(random: &mut Random) -> Target {
     let address = address(random);
     match (address, random.below(40)) {
@@ -150,7 +150,7 @@ fn target(random: &mut Random) -> Target {
     }
 }
 
-/// One of not many.
+/// One of a few addresses.
 pub(super) fn address(random: &mut Random) -> IpAddr {
     let [net, host] = [random.below(3), random.below(24)];
     match random.below(3) {
@@ -166,7 +166,7 @@ pub(super) fn source(address: IpAddr) -> Source {
     }
 }
 
-/// The same numbers for the same seed (splitmix64).
+/// Returns the same numbers for the same seed (splitmix64).
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

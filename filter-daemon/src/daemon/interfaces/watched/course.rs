@@ -1,4 +1,5 @@
-//! What becomes of an interface: renamed, moved, gone, or the filter taken off it by somebody, and attached to again.
+//! Follows an interface that is renamed, moved or removed, or from which others detach the filter, and
+//! attaches to it again.
 
 use std::time::{Duration, Instant};
 
@@ -11,17 +12,17 @@ use crate::config::Mode;
 use crate::kernel::{Attached, Filter, Interface, KernelError, Tampering};
 use crate::text::{Explain, Explanation};
 
-/// How often within an hour the filter is put back at once that somebody has taken off.
+/// How many times within an hour a filter that someone detached is attached again at once.
 const MOST_RETURNS: usize = 3;
 
-/// For so long it is remembered that somebody has taken it off.
+/// How long each detaching is remembered.
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// How often it is put back after that.
+/// The delay between attempts after that.
 const SELDOM: Duration = Duration::from_secs(10 * 60);
 
 impl Watched {
-    /// Is what was attached still filtered? Tells what somebody has done to its link, if so.
+    /// Checks that the attached filter is still in place. Returns what others did to its link, if anything.
     pub(in crate::daemon::interfaces) fn compare(
         &mut self,
         reality: &Reality,
@@ -62,7 +63,7 @@ impl Watched {
             None => {
                 let index = attached.index;
                 self.has_gone(here, filter);
-                // The one that had this name has another, is filtered, and keeps what became of it.
+                // Its earlier interface has another name now, is still filtered, and keeps the counts.
                 if reality.links.iter().any(|link| link.index == index) {
                     (self.gaps, self.unprotected) = (0, Duration::ZERO);
                 }
@@ -71,7 +72,7 @@ impl Watched {
         None
     }
 
-    /// One that was asked for just now may have been filtered long ago, and have another name or place since.
+    /// A newly requested interface may have been filtered for long, and renamed or moved since.
     pub(super) fn find_left(&mut self, reality: &Reality) {
         let is_new = matches!(&self.state, State::Waiting(Waiting { why: None, .. }));
         if let Some(link) = reality.link(&self.name)
@@ -123,7 +124,7 @@ impl Watched {
         self.gaps += 1;
     }
 
-    /// If it waits, is there and is not held back.
+    /// Attaches if it waits, exists, and is not delayed.
     pub(in crate::daemon::interfaces) fn try_to_attach(
         &mut self,
         reality: &Reality,
@@ -191,15 +192,15 @@ impl Watched {
     }
 }
 
-/// An interface does not take the filter.
+/// An interface that refused the filter.
 pub struct Refused {
     error: KernelError,
-    /// It was told before.
+    /// The same error was logged before.
     is_known: bool,
 }
 
 impl Refused {
-    /// Tells it, if it is news.
+    /// Logs the error unless it was logged before.
     pub fn told(self) -> KernelError {
         if !self.is_known {
             error!("{}", self.error.explain());
@@ -207,7 +208,7 @@ impl Refused {
         self.error
     }
 
-    /// For somebody who tells it.
+    /// Returns the error without logging, for a caller that reports it.
     pub fn untold(self) -> KernelError {
         self.error
     }

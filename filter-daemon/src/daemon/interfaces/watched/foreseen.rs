@@ -1,4 +1,4 @@
-//! What a reload would make of an interface, told by what is there, and without touching anything.
+//! Predicts what a reload would do to an interface, without changing anything.
 
 use super::{State, Watched, Where};
 use crate::config::Mode;
@@ -8,8 +8,9 @@ use crate::kernel::{Attached, Interface};
 use crate::text::Explanation;
 
 impl Watched {
-    /// As it would be. Who refuses now would refuse then, too, if he is asked the same; but for whom somebody takes the filter
-    /// off again and again: that one waits for a reload.
+    /// Becomes what it would be after the reload. An interface that refuses now would refuse again in the
+    /// same mode. One that was delayed because the filter was detached repeatedly would be tried by the
+    /// reload.
     pub(in crate::daemon::interfaces) fn foresee(
         &mut self,
         reality: &Reality,
@@ -47,28 +48,28 @@ impl Watched {
         }
     }
 
-    /// Was it put off because somebody takes the filter off it again and again?
+    /// Whether attempts were delayed because someone detaches the filter repeatedly.
     pub(in crate::daemon::interfaces) fn is_put_off(&self) -> bool {
         matches!(&self.state, State::Waiting(waiting) if waiting.held_back.is_some())
     }
 }
 
-/// How interfaces are attached to.
+/// How filterd attaches to interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Modes {
-    /// Until the reload.
+    /// The mode before the reload.
     pub now: Mode,
-    /// From then on.
+    /// The mode after the reload.
     pub then: Mode,
 }
 
 impl Modes {
-    /// Would somebody refuse who refuses now? He is asked at least every ten seconds.
+    /// Whether an interface that refuses now would refuse again. It is tried at least every ten seconds.
     pub fn are_the_same(self) -> bool {
         self.now == self.then
     }
 
-    /// Why this one would refuse, as far as the kernel says it without being asked to attach.
+    /// Why this interface would refuse, as far as the kernel reports that without an attempt.
     pub fn refusal_of(self, interface: &Interface) -> Option<Explanation> {
         let is_refused = self.then == Mode::Native && doctor::runs_programs(interface.index) == Some(false);
         is_refused.then(|| {

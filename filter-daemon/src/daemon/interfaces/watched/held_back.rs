@@ -1,5 +1,5 @@
-//! What the configuration no longer names: **held back, not let go** as long as anything that it does name is not filtered.
-//! A name that is misspelt must not take the filter off the interface that was meant.
+//! Keeps filtering interfaces that the configuration no longer names, while any interface that it does name
+//! is not filtered. A misspelt name must not detach the filter from the interface that was meant.
 
 use tracing::warn;
 
@@ -10,21 +10,20 @@ use crate::kernel::{Attached, Link};
 use crate::source::trouble::Mood;
 use crate::text::Explanation;
 
-/// An interface that is named and not filtered, for whose sake others are held back.
+/// A named interface that is not filtered, because of which others are held back.
 #[derive(Clone, Copy)]
 pub struct Missed<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Is it not even there?
+    /// It does not even exist.
     pub is_absent: bool,
-    /// Is it the only one?
+    /// It is the only such interface.
     pub is_alone: bool,
-    /// Is anything filtered that is named?
+    /// At least one named interface is filtered.
     pub protects: bool,
 }
 
 impl Missed<'_> {
-    /// What to do about it, and when `other` is let go.
+    /// The remedy, which says when `other` is released.
     fn remedy(&self, other: &str) -> String {
         let Self { name, is_absent, is_alone, protects } = *self;
         let then = match (protects, is_alone) {
@@ -43,7 +42,7 @@ impl Missed<'_> {
                 "{other} is let go as soon as everything that the configuration names is filtered, or not there and \
                  accepted by `filterd reload --accept`"
             ),
-            // Without it nothing might be named any more, which no reload takes.
+            // Without that interface the configuration might name none, which a reload refuses.
             (false, _) => format!(
                 "{other} is let go as soon as everything that the configuration names is there and filtered"
             ),
@@ -59,7 +58,7 @@ impl Unnamed {
 }
 
 impl State {
-    /// As an earlier filterd has left it.
+    /// The state that an earlier filterd left.
     pub(super) fn found(link: &Link) -> Self {
         let Link { index, program, .. } = *link;
         Self::Attached(Attached { index, mode: None, program }, Where::Here)
@@ -67,19 +66,19 @@ impl State {
 }
 
 impl Watched {
-    /// The configuration names it no longer.
+    /// Records that the configuration no longer names it.
     pub fn is_no_longer_named(&mut self) {
         if !matches!(self.unnamed, Some(Unnamed::HeldBack { .. })) {
             self.unnamed = Some(Unnamed::held_back());
         }
     }
 
-    /// Is it filtered, though the configuration was read and does not name it?
+    /// Whether it is filtered although the configuration does not name it.
     pub fn is_held_back(&self) -> bool {
         matches!(self.unnamed, Some(Unnamed::HeldBack { .. })) && self.attached().is_some()
     }
 
-    /// That it is filtered though the configuration does not name it, because `missed` is not.
+    /// The fault that it is still filtered because `missed` is not filtered.
     pub fn held_back_for(&self, missed: Missed, mood: Mood) -> Option<Fault> {
         let (Some(Unnamed::HeldBack { since, .. }), State::Attached(_, place)) = (&self.unnamed, &self.state)
         else {
@@ -109,7 +108,7 @@ impl Watched {
         })
     }
 
-    /// The same for the log, once.
+    /// Logs that fault once.
     pub fn tell_held_back_for(&mut self, missed: Missed) {
         let fault = self.held_back_for(missed, Mood::Is);
         if let (Some(Unnamed::HeldBack { is_told, .. }), Some(fault)) = (&mut self.unnamed, fault)

@@ -1,4 +1,4 @@
-//! What is told of entries that are lost, and for how long.
+//! Tests which losses are reported, and for how long.
 
 use super::*;
 
@@ -65,7 +65,7 @@ fn the_same_rows_are_noted_once_and_other_losses_beside_them() {
     assert_eq!(both.faults().map(|fault| fault.since).collect::<Vec<_>>(), [THEN.secs(), LATER.secs()]);
 }
 
-/// The sign of it may stay where the disk is read-only.
+/// On a read-only disk, the mark of the loss may stay.
 #[test]
 fn what_was_behind_is_noted_once_however_often_it_is_found() {
     let place = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What was exported comes back by an import, and importing it again changes nothing: of any blocklist, in every format that
-//! carries everything; and of the others all that they can carry.
+//! Tests that exported entries are restored by an import, and that a second import changes nothing. This
+//! holds for any blocklist in every complete format, and for the content that each other format supports.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -16,7 +16,7 @@ use crate::command::exchange::sets::SetChoice;
 use crate::control::wire::lists::List;
 use crate::control::wire::{Entry, Import, Method};
 
-/// What somebody wants: target, list, whether that allows, end and note.
+/// A wanted entry: target, list, whether it allows, end and note.
 type Wish = (String, usize, bool, Option<u64>, Option<String>);
 
 const LISTS: [&str; 4] = ["manual", "ssh", "9-digits", "a_list_whose_name_is_32_long_4_6"];
@@ -29,7 +29,7 @@ fn target() -> impl Strategy<Value = String> {
     let six = (any::<u128>(), length(16)).prop_map(|(address, length)| {
         Target::V6(filter_common::target::Prefix::covering(address, length)).to_string()
     });
-    // Few addresses, so that some meet.
+    // Few addresses, so that some overlap.
     let near = (0_u8..4).prop_map(|last| format!("192.0.2.{last}"));
     prop_oneof![near, four, six]
 }
@@ -57,7 +57,7 @@ fn blocklist(wishes: &[Wish], now: u64) -> Blocklist {
     blocklist
 }
 
-/// All entries, what blocks first, those of a target in the order of their lists.
+/// All entries, blocking ones first, and those of a target in the order of their lists.
 fn entries(blocklist: &Blocklist) -> Vec<(Entry, bool)> {
     let all =
         [(Polarity::Block, false), (Polarity::Allow, true)].into_iter().flat_map(|(polarity, allow)| {
@@ -95,7 +95,7 @@ fn read(text: &[u8]) -> Vec<Item> {
     items
 }
 
-/// Does what an import does, as far as the wire and the blocklist go. Tells how many entries were changed.
+/// Imports like the command, on the level of protocol and blocklist. Returns the number of changed entries.
 fn import(into: &mut Blocklist, items: Vec<Item>) -> u64 {
     let mut messages: BTreeMap<(String, bool), Import> = BTreeMap::new();
     for Item { span, list, own, allow, .. } in items {
@@ -154,13 +154,13 @@ proptest! {
         for (entry, allow) in entries(&before) {
             let mut covered = Vec::new();
             let whole: Target = entry.target.parse().unwrap();
-            // What has no bit of its own comes as two halves.
+            // A prefix of length zero is written as two halves.
             for _ in 0..if entry.target.ends_with("/0") { 2 } else { 1 } {
                 let item = read.next().expect("it is there");
                 prop_assert!(item.span.into_iter().all(|part| whole.covers(&part)));
                 prop_assert_eq!(item.allow, allow);
                 let left = |until: Option<u64>| until.map(|until| until.saturating_sub(now).min(2_147_483));
-                // Read a moment later, what is left ends a moment later.
+                // The file is read a moment later, so that ends differ slightly.
                 let (read, written) = (left(item.own.until), left(entry.until));
                 prop_assert_eq!(read.is_some(), written.is_some());
                 prop_assert!(read.unwrap_or(0).abs_diff(written.unwrap_or(0)) <= 30);

@@ -1,7 +1,7 @@
-//! The countries' codes of ISO 3166-1, and those that databases have beside them: `XK`, and `AP` and `EU` for what the
-//! registries gave to no single country.
+//! The country codes of ISO 3166-1, and `XK`, `AP` and `EU`, which databases use as well. The last two are
+//! for networks that the registries assigned to no single country.
 
-/// Code and English name, by code.
+/// Each code with its English name, sorted by code.
 pub const COUNTRIES: [(&str, &str); 252] = [
     ("AD", "Andorra"),
     ("AE", "United Arab Emirates"),

@@ -1,4 +1,4 @@
-//! What copies tell of when entries came and end: as long as it is true, and as long as it is whole.
+//! Tests of the times in copies: they are used as long as they are valid and undamaged.
 
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ fn targets(words: &[&str]) -> Targets {
     words.iter().map(|word| word.parse().unwrap()).collect()
 }
 
-/// Two came at different times, and one is over.
+/// Two entries with different times, and one that is over.
 fn times() -> Times {
     let run =
         |since, word| Run { since: at(since), until: Some(at(since + 3600)), targets: targets(&[word]) };
@@ -24,7 +24,7 @@ fn lasting(seconds: u64) -> Option<Term> {
 }
 
 impl Place {
-    /// Keeps a copy that tells these times, and nothing else.
+    /// Keeps a copy with these times and no other.
     fn keep_timed(&self) -> Accepted {
         let draft = self.draft("seen", LIST);
         let accepted = Accepted { term: lasting(3600), ..draft.accepted };
@@ -33,7 +33,7 @@ impl Place {
         accepted
     }
 
-    /// What was `before` goes on as this.
+    /// Keeps the copy of `before` as the copy of this list.
     fn goes_on(&self, before: Accepted, accepted: &Accepted, times: Option<Times>) {
         let wanted = ToKeep { accepted: accepted.clone(), bytes: Bytes::before(before), times, before: None };
         self.copies.keep(vec![wanted], Vec::new()).remove(0).unwrap();
@@ -117,13 +117,14 @@ fn damaged_times_are_none_and_the_list_is_there_whatever_byte_it_is() {
     }
     assert!(is_damaged(&[&whole[..], b"9"].concat()));
     assert!(!is_damaged(&whole));
-    // Whoever makes it anew cannot know better, and the list goes on.
+    // The copy that is made from it cannot recover the times, but the list remains.
     fs::write(&path, &whole[..whole.len() - 1]).unwrap();
     place.goes_on(seen.clone(), &seen, None);
     assert_eq!(place.times(&seen), None);
 }
 
-/// As all times of a copy are: in another boot by the clock on the wall, and what was left then is left where it lies behind.
+/// Like all times in a copy, they are converted by the wall clock in another boot. The remaining time is kept
+/// even if that clock is behind.
 #[test]
 fn times_are_found_in_the_time_of_whoever_reads_them() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Files in the registries' form, written for the purpose.
+//! Tests with files in the registries' format, written for this purpose.
 
 use super::*;
 

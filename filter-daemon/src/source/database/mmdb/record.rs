@@ -1,27 +1,27 @@
-//! What a record says of a network, in the shapes of those who publish databases.
+//! Reads the record of a network, in the layouts of several database publishers.
 
 use super::value::{Damage, Values};
 use crate::source::chosen::{Autonomous, Country};
 
-/// What is known of a network.
+/// The facts about a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Where it is, or, if nobody knows, where it is registered.
+    /// The country of its location, or else of its registration.
     pub country: Option<Country>,
-    /// Who announces it.
+    /// The autonomous system that announces it.
     pub autonomous: Option<Autonomous>,
 }
 
-/// Where the country's code is: `MaxMind` and DB-IP, then `IPinfo` and others.
+/// The places of the country code: first those of `MaxMind` and DB-IP, then those of `IPinfo` and others.
 const COUNTRY: [&[&str]; 4] =
     [&["country", "iso_code"], &["country_code"], &["country"], &["registered_country", "iso_code"]];
 
-/// Where the number is: `MaxMind` and DB-IP, then `IPinfo`.
+/// The places of the number: first those of `MaxMind` and DB-IP, then those of `IPinfo`.
 const AUTONOMOUS: [&[&str]; 3] =
     [&["autonomous_system_number"], &["asn"], &["traits", "autonomous_system_number"]];
 
 impl Record {
-    /// The record that begins there.
+    /// Reads the record that begins at this offset.
     pub fn read(values: &mut Values<'_>, at: usize) -> Result<Self, Damage> {
         let mut record = Self::default();
         for path in COUNTRY {

@@ -1,4 +1,4 @@
-//! Databases written for the purpose, and what the crate of those who publish them reads in the same bytes.
+//! Tests with databases written for this purpose, and comparison with the publisher's own crate.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use super::*;
 use crate::source::chosen::Autonomous;
 use crate::source::database::samples::{Mmdb as Sample, Value, autonomous, country, map, text};
 
-/// Every network with its record, as `1.0.0.0/8 CN`.
+/// Every network with its record, as in `1.0.0.0/8 CN`.
 fn read(bytes: &[u8]) -> Result<Vec<String>, Damage> {
     let mut read = Vec::new();
     Mmdb::new(bytes)?.each(|leaf, record| {
@@ -31,7 +31,7 @@ fn target(leaf: Leaf) -> Target {
     }
 }
 
-/// The same, as the crate reads it.
+/// The networks and records as the crate reads them.
 fn read_by_crate(bytes: &[u8]) -> Vec<String> {
     let reader = Reader::from_source(bytes).expect("it reads what we wrote");
     let path = [PathElement::Key("country"), PathElement::Key("iso_code")];
@@ -116,7 +116,7 @@ fn whoever_has_enough_is_given_no_more() {
     assert_eq!((taking, taken), (Ok(()), 1));
 }
 
-/// A database whose tree has these records of 24 bits, and whose data are these.
+/// A database with these 24-bit tree records and this data.
 fn made(version: u8, records: &[[u32; 2]], data: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in records.iter().flatten() {
@@ -141,7 +141,8 @@ fn made(version: u8, records: &[[u32; 2]], data: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_tree_that_leads_back_to_itself_has_an_end() {
-    // Each of these nodes leads to the next one twice: two hundred doublings, of nothing and of something.
+    // Each of these nodes leads to the next one twice: two hundred doublings, with and without a record at
+    // the end.
     for last in [[200, 200], [216, 216]] {
         let mut records: Vec<_> = (1..200).map(|next| [next, next]).collect();
         records.push(last);
@@ -160,7 +161,7 @@ fn a_tree_that_leads_back_to_itself_has_an_end() {
 #[test]
 fn a_leaf_that_names_no_data_and_data_that_have_no_end_are_damage() {
     let told = |records: &[[u32; 2]], data: &[u8]| read(&made(4, records, data)).unwrap_err().to_string();
-    // Records up to 16 behind the tree lie in the gap.
+    // Records up to 16 beyond the tree are in the gap.
     assert_eq!(told(&[[2, 1]], b"\xe0"), "a leaf of its tree names no data");
     assert_eq!(told(&[[17 + 1, 1]], b"\xe0"), "it ends in the middle of a value");
     assert_eq!(told(&[[17, 1]], b"\xe1"), "it ends in the middle of a value");
@@ -168,7 +169,8 @@ fn a_leaf_that_names_no_data_and_data_that_have_no_end_are_damage() {
     assert_eq!(told(&[[17, 1]], b"\x00\x05"), "it has values of an unknown kind");
 }
 
-/// Arrays that point to arrays, each twice: who follows pointers to skip a value looks at 2^30 of them.
+/// Arrays that point to arrays, each twice: a reader that follows pointers to skip a value would look at 2^30
+/// of them.
 #[test]
 fn values_that_branch_without_end_are_passed_over() {
     let mut data = Vec::new();
@@ -188,7 +190,7 @@ fn whatever_is_cut_off_is_damage_and_not_a_shorter_list() {
     for end in 0..bytes.len() {
         assert!(read(&bytes[..end]).is_err(), "cut at {end}");
     }
-    // A description that stayed behind a tree that lost a piece.
+    // The description is undamaged, but the tree lost a piece.
     let gone = [&bytes[..60], &bytes[120..]].concat();
     assert!(read(&gone).is_err() || read(&gone).unwrap() != read(&bytes).unwrap());
 }
@@ -211,7 +213,7 @@ proptest! {
     #[test]
     fn what_is_read_is_what_the_crate_reads(networks in networks(), size in 0_usize..3, has_aliases: bool) {
         let mut sample = Sample { record_bits: [24, 28, 32][size], has_aliases, ..Sample::new("x") };
-        // The wider first, so that none goes under.
+        // The wider ones first, so that they do not overwrite narrower ones.
         let mut sorted: Vec<_> = networks.iter().collect();
         let length = |prefix: &str| prefix.split_once('/').unwrap().1.parse::<u8>().unwrap();
         sorted.sort_by_key(|(prefix, _)| length(prefix));

@@ -1,10 +1,11 @@
-//! The tree of bits. Each node has two records: for addresses that go on with 0, and with 1.
+//! The binary tree of a database. Each node has two records: one for addresses whose next bit is 0, one for
+//! those with 1.
 
 use filter_common::target::{Prefix, Prefix4, Prefix6};
 
 use super::value::Damage;
 
-/// The tree of a file.
+/// The tree of one file.
 #[derive(Debug)]
 pub struct Tree<'a> {
     nodes: &'a [u8],
@@ -16,13 +17,13 @@ pub struct Tree<'a> {
 /// A network that has a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaf {
-    /// IPv4, wherever in the tree it lies.
+    /// An IPv4 network, wherever it is in the tree.
     V4(Prefix4),
-    /// IPv6.
+    /// An IPv6 network, outside the IPv4 ranges.
     V6(Prefix6),
 }
 
-/// A place on the way down.
+/// A record to visit, and the address bits that lead to it.
 #[derive(Clone, Copy)]
 struct Place {
     record: usize,
@@ -30,12 +31,12 @@ struct Place {
     depth: u8,
 }
 
-/// Where IPv4 lies in a tree of IPv6: below `::/96`, and, in some, below `::ffff:0:0/96`.
+/// The place of IPv4 in an IPv6 tree: below `::/96`, and in some trees below `::ffff:0:0/96`.
 const FOUR: u8 = 96;
 const MAPPED: u128 = 0xffff;
 
 impl<'a> Tree<'a> {
-    /// The tree at the beginning of the file, and how many bytes it has.
+    /// The tree at the beginning of the file, and its length in bytes.
     pub fn new(
         bytes: &'a [u8],
         count: Option<u64>,
@@ -61,11 +62,12 @@ impl<'a> Tree<'a> {
         Ok((Self { nodes, count, record_bits, is_four }, nodes.len()))
     }
 
-    /// Every network once, with its record, counted from the end of the tree; until `found` has enough.
+    /// Calls `found` for every network once, with the offset of its record from the end of the tree, until
+    /// `found` returns false.
     pub fn walk(&self, mut found: impl FnMut(Leaf, usize) -> Result<bool, Damage>) -> Result<(), Damage> {
         let longest = if self.is_four { 32 } else { 128 };
         let four = self.four();
-        // Every node but the one of IPv4 has one way that leads to it.
+        // Only one path leads to every node, except to the node of IPv4.
         let mut visits = self.count.saturating_mul(2).saturating_add(256);
         let mut ahead = vec![Place { record: 0, address: 0, depth: 0 }];
         while let Some(place) = ahead.pop() {
@@ -91,7 +93,8 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// The node of IPv4 in a tree of IPv6. Others lead there, too: 6to4 and Teredo, which hold the same networks again.
+    /// The IPv4 node of an IPv6 tree. Other paths lead to it as well: 6to4 and Teredo, which repeat the same
+    /// networks.
     fn four(&self) -> Option<usize> {
         let mut record = 0;
         for _ in 0..FOUR {
@@ -115,13 +118,13 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Both records of a node that there is.
+    /// Both records of a node, which must exist.
     fn records(&self, node: usize) -> [usize; 2] {
         let length = self.record_bits / 4;
         let bytes = &self.nodes[node * length..][..length];
         let word = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | usize::from(*byte));
         match self.record_bits {
-            // The byte in the middle has the highest bits of both.
+            // The middle byte has the highest bits of both records.
             28 => {
                 let middle = usize::from(bytes[3]);
                 [(middle >> 4) << 24 | word(&bytes[..3]), (middle & 0xf) << 24 | word(&bytes[4..])]

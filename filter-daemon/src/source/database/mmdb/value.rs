@@ -1,31 +1,32 @@
-//! Values of the data section: only as much of them as is asked for, each step within the section, and no more steps than
-//! an honest file takes.
+//! Reads values of the data section, and only those that are needed. Every step stays inside the section, and
+//! the number of steps is limited to what a valid file needs.
 
-/// What is wrong with a database.
+/// The reason why a database is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Damage(pub &'static str);
 
-/// A section of values.
+/// A section of values, and the steps left for reading it.
 #[derive(Debug)]
 pub struct Values<'a> {
     section: &'a [u8],
-    /// So many values may still be looked at: a record that points to others is told in fewer than these for each byte.
+    /// The number of values that may still be read. A record that points to others needs fewer steps than
+    /// this limit allows.
     steps: usize,
 }
 
-/// Values looked at for each byte of the section: a pointer to a record of some thirty values has two bytes.
+/// Steps for each byte of the section: a pointer to a record of some thirty values has two bytes.
 const STEPS_A_BYTE: usize = 32;
 
-/// Whatever the section has.
+/// The steps allowed for a section of any size.
 const LEAST_STEPS: usize = 4096;
 
-/// A value without what is in it.
+/// The head of a value, without its content.
 struct Value {
     kind: Kind,
-    /// Bytes, or how many values are in it.
+    /// The number of bytes, or of contained values.
     size: usize,
-    /// Where that begins.
+    /// The offset at which the content begins.
     content: usize,
 }
 
@@ -36,18 +37,19 @@ enum Kind {
     Number,
     Map,
     Array,
-    /// Of so many bytes as its size says.
+    /// Another kind, whose size is its number of bytes.
     Other,
 }
 
 impl<'a> Values<'a> {
-    /// The values of this section.
+    /// The values in this section.
     pub fn new(section: &'a [u8]) -> Self {
         let steps = section.len().saturating_mul(STEPS_A_BYTE).saturating_add(LEAST_STEPS);
         Self { section, steps }
     }
 
-    /// Where the value of this name begins in the map at `at`; none if that is no map, or has none of that name.
+    /// The offset of the value with this name in the map at `at`. None if that is not a map or has no such
+    /// name.
     pub fn field(&mut self, at: usize, name: &str) -> Result<Option<usize>, Damage> {
         let map = self.resolved(at)?;
         if map.kind != Kind::Map {
@@ -65,7 +67,7 @@ impl<'a> Values<'a> {
         Ok(None)
     }
 
-    /// The text at `at`, if that is one.
+    /// The text at `at`, if the value is a text.
     pub fn text(&mut self, at: usize) -> Result<Option<&'a str>, Damage> {
         let text = self.resolved(at)?;
         if text.kind != Kind::Text {
@@ -74,7 +76,7 @@ impl<'a> Values<'a> {
         Ok(std::str::from_utf8(self.bytes(&text)?).ok())
     }
 
-    /// The number at `at`, if that is one that is not negative.
+    /// The number at `at`, if the value is a number that is not negative.
     pub fn number(&mut self, at: usize) -> Result<Option<u64>, Damage> {
         let number = self.resolved(at)?;
         if number.kind != Kind::Number || number.size > 8 {
@@ -83,7 +85,7 @@ impl<'a> Values<'a> {
         Ok(Some(self.bytes(&number)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))))
     }
 
-    /// The value at `at`, or the one that it points to, which is no pointer.
+    /// The value at `at`, or the one that it points to. The result is never a pointer.
     fn resolved(&mut self, at: usize) -> Result<Value, Damage> {
         let value = self.value(at)?;
         if value.kind != Kind::Pointer {
@@ -93,7 +95,7 @@ impl<'a> Values<'a> {
         if value.kind == Kind::Pointer { Err(Damage("a pointer leads to a pointer")) } else { Ok(value) }
     }
 
-    /// Where what follows begins. Whatever nests is counted, and nothing that is pointed to is looked at.
+    /// The offset of the next value. Nested values are counted, and pointers are not followed.
     fn skip(&mut self, mut at: usize) -> Result<usize, Damage> {
         let mut left: usize = 1;
         while left > 0 {
@@ -119,13 +121,13 @@ impl<'a> Values<'a> {
         end.and_then(|end| self.section.get(at..end)).ok_or(Damage("it ends in the middle of a value"))
     }
 
-    /// A number of so many bytes, and what follows it.
+    /// A number of `length` bytes, and the offset after it.
     fn word(&self, at: usize, length: usize) -> Result<(usize, usize), Damage> {
         let bytes = self.slice(at, length)?;
         Ok((bytes.iter().fold(0, |word, byte| word << 8 | usize::from(*byte)), at + length))
     }
 
-    /// The control bytes at `at`.
+    /// The value whose control bytes begin at `at`.
     fn value(&mut self, at: usize) -> Result<Value, Damage> {
         self.steps = self.steps.checked_sub(1).ok_or(Damage("its records have no end"))?;
         let (control, at) = self.word(at, 1)?;
@@ -146,7 +148,7 @@ impl<'a> Values<'a> {
             5 | 6 | 9 => value(Kind::Number, size),
             7 => value(Kind::Map, size),
             11 => value(Kind::Array, size),
-            // True and false are in the size, and take no bytes.
+            // The size field holds true or false, and no bytes follow.
             14 => value(Kind::Other, 0),
             3 | 4 | 8 | 10 | 15 => value(Kind::Other, size),
             _ => Err(Damage("it has values of an unknown kind")),
@@ -157,7 +159,7 @@ impl<'a> Values<'a> {
         self.word(at, 1).map(|(kind, at)| (kind + 7, at))
     }
 
-    /// Its size is where it leads.
+    /// A pointer, whose size field holds the target offset.
     fn pointer(&self, bits: usize, at: usize) -> Result<Value, Damage> {
         let (length, beyond) = [(1, 0), (2, 2048), (3, 526_336), (4, 0)][bits >> 3];
         let (low, content) = self.word(at, length)?;

@@ -1,4 +1,4 @@
-//! Ranges of every kind, and the lines that become of them.
+//! Tests of ranges of every kind, and of the lines that they become.
 
 use proptest::prelude::*;
 
@@ -71,7 +71,7 @@ fn there_are_never_many_more_than_there_may_be() {
         !spans.is_full()
     });
     assert_eq!(pushed.count(), 5);
-    // What can be joined does not count: it came in no order.
+    // Ranges that can be joined do not count, even if they arrived out of order.
     let mut spans = Spans::new(4);
     for at in (0..1000).rev() {
         spans.push4(at, at);

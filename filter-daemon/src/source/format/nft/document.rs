@@ -1,8 +1,9 @@
-//! A JSON document as it comes, word by word: nothing of it is kept but the word in hand.
+//! Reads a JSON document as a stream of words. Only the current word is kept in memory.
 
 use std::io::{self, BufReader, Read};
 
-/// Longer words are cut: no address has so many characters, and no comment of nft's so many bytes, escaped or not.
+/// Longer words are truncated. No address has so many characters, and no comment of nft so many bytes,
+/// escaped or not.
 const LONGEST: usize = 1024;
 
 /// A document that is being read.
@@ -10,24 +11,24 @@ pub struct Document<R> {
     bytes: io::Bytes<BufReader<R>>,
     ahead: Option<u8>,
     line: u64,
-    /// Has a value just ended? Then a comma or a bracket follows.
+    /// True after a value, when a comma or a closing bracket must follow.
     is_behind: bool,
 }
 
-/// Why reading ends before the document does.
+/// The reason why reading stops before the end of the document.
 #[derive(Debug)]
 pub enum Fault {
-    /// There is nothing more.
+    /// The input ends too early.
     End,
-    /// It is no JSON.
+    /// The input is not valid JSON.
     Broken,
-    /// There is no room for more.
+    /// The caller wants no more.
     Full,
-    /// It cannot be read.
+    /// The input cannot be read.
     Input(io::Error),
 }
 
-/// What comes next.
+/// The kind of the next value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -51,7 +52,7 @@ impl<R: Read> Document<R> {
         self.line
     }
 
-    /// What kind of value is this?
+    /// The kind of the next value, without reading it.
     pub fn kind(&mut self) -> Result<Kind, Fault> {
         Ok(match self.next()? {
             b'"' => Kind::Text,
@@ -68,7 +69,7 @@ impl<R: Read> Document<R> {
         Ok(())
     }
 
-    /// Some editors put a mark before everything.
+    /// Skips the byte order mark that some editors write at the beginning.
     pub fn skip_mark(&mut self) -> Result<(), Fault> {
         for byte in "\u{feff}".bytes() {
             if self.peek()? == byte {
@@ -78,7 +79,7 @@ impl<R: Read> Document<R> {
         Ok(())
     }
 
-    /// The next key of an object that was begun; none at its end.
+    /// The next key of the open object. None at its end.
     pub fn key(&mut self) -> Result<Option<String>, Fault> {
         if self.is_over(b'}')? {
             return Ok(None);
@@ -89,12 +90,12 @@ impl<R: Read> Document<R> {
         Ok(Some(key))
     }
 
-    /// Is there another item in an array that was begun?
+    /// True if the open array has another item.
     pub fn has_item(&mut self) -> Result<bool, Fault> {
         Ok(!self.is_over(b']')?)
     }
 
-    /// A text, as far as it matters.
+    /// Reads a text, truncated to the longest useful length.
     pub fn text(&mut self) -> Result<String, Fault> {
         self.expect(b'"')?;
         let (mut text, mut is_escaped) = (Vec::new(), false);
@@ -114,7 +115,7 @@ impl<R: Read> Document<R> {
         Ok(plain.unwrap_or_else(|| String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// A number, or a word without quotes.
+    /// Reads a number, or a word without quotes.
     pub fn scalar(&mut self) -> Result<String, Fault> {
         let mut scalar = String::new();
         while matches!(self.peek()?, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.') {
@@ -127,7 +128,7 @@ impl<R: Read> Document<R> {
         if scalar.is_empty() { Err(Fault::Broken) } else { Ok(scalar) }
     }
 
-    /// Reads over a value, however deep.
+    /// Skips a value of any depth.
     pub fn skip(&mut self) -> Result<(), Fault> {
         let mut open: u64 = 0;
         loop {
@@ -151,7 +152,7 @@ impl<R: Read> Document<R> {
         }
     }
 
-    /// Nothing may follow.
+    /// Requires that nothing follows.
     pub fn must_end(&mut self) -> Result<(), Fault> {
         match self.next() {
             Err(Fault::End) => Ok(()),
@@ -180,7 +181,7 @@ impl<R: Read> Document<R> {
         self.take().map(|_| ())
     }
 
-    /// The next byte that is no blank, which stays.
+    /// The next byte that is not a blank, without consuming it.
     fn next(&mut self) -> Result<u8, Fault> {
         while self.peek()?.is_ascii_whitespace() {
             self.take()?;
@@ -203,7 +204,7 @@ impl<R: Read> Document<R> {
     }
 }
 
-/// What is between quotes, as it is meant.
+/// The text between quotes with its escapes decoded.
 fn unescaped(text: &[u8]) -> Option<String> {
     serde_json::from_slice(&[b"\"", text, b"\""].concat()).ok()
 }
