@@ -91,7 +91,7 @@ fn explained(told: &str) -> Explanation {
         ["Usage:", "For more information", "`filterd help`"].iter().any(|begins| line.starts_with(begins))
     };
     let end = lines.iter().position(advice).unwrap_or(lines.len());
-    let remedy = "`filterd help` tells how commands are written, `filterd help COMMAND` how that one is";
+    let remedy = "`filterd help` shows all commands, and `filterd help COMMAND` explains one";
     Explanation::new(lines[..end].join("\n"), remedy)
 }
 
