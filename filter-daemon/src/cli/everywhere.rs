@@ -8,23 +8,24 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::help::GLOBAL_HEADING;
 use crate::text::quantity;
 
 // The flags.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct Everywhere {
-    /// Print JSON: one object, or one a line for lists
-    #[arg(long, help_heading = "Everywhere")]
+    /// Print JSON: one object, or one per line for lists
+    #[arg(long, help_heading = GLOBAL_HEADING)]
     pub json: bool,
-    /// Print nothing but errors; `run` logs warnings, too
-    #[arg(short, long, help_heading = "Everywhere")]
+    /// Print only errors. `filterd run` logs only warnings and errors
+    #[arg(short, long, help_heading = GLOBAL_HEADING)]
     pub quiet: bool,
-    /// The control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
-    #[arg(long, value_name = "PATH", help_heading = "Everywhere")]
+    /// Control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
+    #[arg(long, value_name = "PATH", help_heading = GLOBAL_HEADING)]
     pub socket: Option<PathBuf>,
-    /// How long filterd may be silent before it is given up; 0 waits for ever [default: 5s]
-    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = "Everywhere")]
+    /// Give up when filterd was silent for this long. 0 waits forever [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = GLOBAL_HEADING)]
     pub timeout: Option<Duration>,
 }
 

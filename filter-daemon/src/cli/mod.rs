@@ -2,7 +2,7 @@
 
 mod completion;
 mod everywhere;
-mod flowing;
+mod help;
 mod other_words;
 pub mod places;
 mod refusal;
@@ -93,13 +93,10 @@ pub struct Client {
     pub verb: Verb,
 }
 
-/// Drops packets by source address at the earliest point the kernel has
-///
-/// filterd attaches an XDP program to network interfaces and drops what comes from listed addresses before the
-/// kernel's network stack sees it. Without a command it runs in the foreground; the commands talk to it.
+/// Drop packets from listed IP addresses before the Linux network stack sees them
 #[derive(Debug, Parser)]
-#[command(name = "filterd", version, long_version = LONG_VERSION.as_str(), after_help = EXAMPLES)]
-#[command(subcommand_help_heading = "Commands", override_usage = USAGE, disable_help_subcommand = true)]
+#[command(name = "filterd", version, long_version = LONG_VERSION.as_str())]
+#[command(override_usage = USAGE, disable_help_subcommand = true)]
 struct Arguments {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -112,17 +109,13 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
-    /// Run in the foreground, as `filterd --iface eth0` does
+    /// Run filterd in the foreground
     Run(With<RunArguments>),
-    /// Take out of the kernel what a filterd left there that was killed, or kept its filter on exit
-    ///
-    /// Tell it that filterd's `--socket`, too, if it had one: beside it stands that this was meant, or its next start takes it for
-    /// somebody else's doing.
+    /// Remove the filter that a stopped filterd left in the kernel
     Detach(With<DetachArguments>),
-    /// Tell what filterd does, or one of its commands
+    /// Print help for filterd or a command
     Help(HelpArguments),
-    /// Print what makes a shell complete commands, interfaces, lists and entries
-    #[command(after_help = WHERE_COMPLETIONS_GO)]
+    /// Print the completion script of a shell
     Completions(CompletionsArguments),
     #[command(name = process::VERB, hide = true)]
     Keep {
@@ -145,21 +138,21 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct DetachArguments {
-    /// Where its pins are [default: /sys/fs/bpf/filterd]
+    /// Directory of pins [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 struct HelpArguments {
-    /// The command
+    /// Command to explain [default: filterd itself]
     #[arg(value_name = "COMMAND", num_args = 0..=2)]
     command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 struct CompletionsArguments {
-    /// The shell that is to read it
+    /// bash, zsh or fish
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
@@ -183,52 +176,17 @@ impl Command {
 const USAGE: &str =
     "filterd [run] --iface <IF>... [--config <FILE>] [OPTIONS]\n       filterd <COMMAND> [OPTIONS]";
 
-const EXAMPLES: &str = "\
-Examples:
-  sudo filterd --iface eth0               filter eth0, in the foreground
-  sudo filterd add 203.0.113.7 --ttl 2h   block an address for two hours
-  sudo filterd add - < blocklist.txt      block what a file lists
-  filterd test 203.0.113.7                is it dropped, and why
-  filterd status                          what filterd does at the moment
-
-`filterd help COMMAND` tells more of one.
-
-Environment:
-  FILTERD_SOCKET  the control socket
-  FILTERD_LOG     what is logged: off, error, warn, info (unless said), debug, trace
-  NO_COLOR        no colours
-
-Exit codes:
-  0 done, or yes
-  1 no
-  2 usage, bad target
-  3 configuration invalid
-  4 nothing changed (--strict)
-  5 refused
-  6 daemon does not answer, or not permitted
-  7 partly applied, or the answer could not be written
-  8 refused by the kernel";
-
-const WHERE_COMPLETIONS_GO: &str = "\
-The package of a distribution has put it in its place already. Else:
-  filterd completions bash | sudo tee /usr/share/bash-completion/completions/filterd
-  filterd completions zsh | sudo tee /usr/local/share/zsh/site-functions/_filterd
-  filterd completions fish | sudo tee /usr/share/fish/vendor_completions.d/filterd.fish
-
-Lists and entries are asked for from the filterd that runs, so whoever may not ask it (neither root nor in its group) is
-offered none.";
-
 const WHAT_TO_TYPE: &str = "\
-filterd drops packets by source address before the kernel's network stack sees them.
+filterd drops packets from listed addresses before the network stack sees them.
 
   sudo filterd --iface eth0       filter eth0, in the foreground
   sudo filterd add 203.0.113.7    block an address, while that runs
-  filterd test 203.0.113.7        is it dropped, and why
-  filterd status                  what filterd does at the moment
+  sudo filterd test 203.0.113.7   is it dropped, and why?
+  sudo filterd status             what filterd does now
 
-`filterd --help` tells the rest.";
+`filterd --help` shows all commands.";
 
-/// Whoever has a configuration has done the first step already.
+/// How to begin. With a configuration the first step is done already.
 fn what_to_type(usual: &Path) -> String {
     if !usual.exists() {
         return WHAT_TO_TYPE.to_owned();
@@ -280,7 +238,7 @@ fn read(
             let socket = endpoint.socket;
             return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
-        Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
+        Some(Command::Help(HelpArguments { command })) => return Err(help_of(command)),
         Some(Command::Completions(CompletionsArguments { shell })) => {
             return Ok(Invocation::Completions(shell));
         }
@@ -302,8 +260,9 @@ fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::
     let words: Vec<OsString> = words.into_iter().collect();
     let is_behind_allow = words.iter().any(|word| word == "allow");
     Arguments::try_parse_from(words.clone()).map_err(|error| {
-        if error.kind() == ErrorKind::DisplayHelp {
-            let tree = flowing::paragraphs(Arguments::command());
+        let is_help = [ErrorKind::DisplayHelp, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
+        if is_help.contains(&error.kind()) {
+            let tree = help::with_pages(Arguments::command());
             return tree.try_get_matches_from(words).err().unwrap_or(error);
         }
         let word = match error.get(ContextKind::InvalidSubcommand) {
@@ -326,10 +285,10 @@ fn verbs() -> Vec<String> {
     shown.map(|verb| verb.get_name().to_owned()).collect()
 }
 
-/// The help of a command, which clap tells as an error.
-fn help(command: Vec<String>) -> clap::Error {
+/// The help of a command, which clap returns as an error.
+fn help_of(command: Vec<String>) -> clap::Error {
     let words = ["filterd".to_owned()].into_iter().chain(command).chain(["--help".to_owned()]);
-    parsed(words.map(OsString::from)).expect_err("whoever asks for help gets nothing else")
+    parsed(words.map(OsString::from)).expect_err("--help has no other result")
 }
 
 #[cfg(test)]

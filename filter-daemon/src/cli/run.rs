@@ -18,35 +18,34 @@ use crate::text::printable;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Running")]
 pub struct RunArguments {
-    /// Filter this interface; may be given several times
+    /// Filter this interface. Repeatable [default: those of the configuration]
     #[arg(short, long = "iface", value_name = "IF", value_parser = interface_name)]
     interfaces: Vec<String>,
-    /// Read this configuration [default: /etc/filterd/filterd.yaml, if it is there]
+    /// Read this configuration [default: /etc/filterd/filterd.yaml, if it exists]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Read no configuration, and forget the copy of the last one
+    /// Read no configuration, and discard the copy of the last one
     #[arg(long)]
     no_config: bool,
-    /// How to attach; over the configuration's `mode`
+    /// How to attach [default: `mode` of the configuration, else auto]
     #[arg(short, long, value_parser = mode, value_name = "auto|native|generic")]
     mode: Option<Mode>,
-    /// What must survive a restart [default: /var/lib/filterd]
+    /// Directory for what survives a restart [default: /var/lib/filterd]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
+    /// Directory of pins, on a BPF file system [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
-    /// Be this user once everything is open [default for root: filterd, or a number that nobody has]
+    /// Become this user after the start [default: as root filterd, or else user 65525]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
-    /// What becomes of the filter when this ends; over the configuration's `on_exit`
+    /// Remove or keep the filter on exit [default: `on_exit` of the configuration, else detach]
     #[arg(long, value_parser = on_exit, value_name = "detach|keep")]
     on_exit: Option<OnExit>,
-    /// What the log looks like; journald gets priorities, everybody else the time [default: text]
+    /// Format of the log [default: text, or json with --json]
     #[arg(long, value_parser = log_format, value_name = "text|json")]
     log_format: Option<LogFormat>,
-    /// Take the place of a filterd that runs with the same socket, without a gap: entries stay, and counters by reason and
-    /// interface go on, those of lists begin anew; it goes on if anything is wrong with this one
+    /// Replace the filterd that runs at the same socket, without a gap
     #[arg(long)]
     take_over: bool,
 }
