@@ -56,5 +56,5 @@ impl Everywhere {
 
 fn timeout(word: &str) -> Result<Duration, String> {
     quantity::duration(word)
-        .map_err(|_| "write seconds, or a time as in 2s or 1min; 0 waits for ever".to_owned())
+        .map_err(|_| "write seconds, or a time such as 2s or 1min, or 0 to wait forever".to_owned())
 }

@@ -168,7 +168,7 @@ impl RunArguments {
         ];
         match given.iter().find(|(given, _)| *given) {
             Some((_, flag)) => {
-                Err(format!("{flag} is for running filterd, and cannot go with another command"))
+                Err(format!("{flag} is an option of `filterd run`, and cannot be used with another command"))
             }
             None => Ok(()),
         }
@@ -205,7 +205,7 @@ impl RunArguments {
         if self.interfaces.is_empty() && !may_be_read {
             let there = if config == ConfigFile::None { String::new() } else { none_at(usual) };
             return Err(format!(
-                "nothing to filter: say where with `--iface eth0`, or give a configuration with --config{there}"
+                "no interface to filter: name one with `--iface eth0`, or name a configuration with --config{there}"
             ));
         }
         // One that takes over is who the one before was, within whose reach the state is to stay.

@@ -115,7 +115,7 @@ fn a_silent_daemon_is_borne_for_as_long_as_is_said() {
     assert_eq!(timeout("filterd ping --timeout 2s"), Some(Duration::from_secs(2)));
     assert_eq!(timeout("filterd --timeout 1min ping"), Some(Duration::from_secs(60)));
     assert_eq!(timeout("filterd ping --timeout 0"), None);
-    assert!(error("filterd ping --timeout soon").contains("0 waits for ever"));
+    assert!(error("filterd ping --timeout soon").contains("0 to wait forever"));
 }
 
 #[test]
@@ -152,13 +152,15 @@ fn the_bare_word_tells_how_to_run_with_the_configuration_that_is_there() {
 
 #[test]
 fn what_is_wrong_is_told() {
-    assert!(error("filterd --iface eth0 add 203.0.113.7").contains("--iface is for running filterd"));
+    assert!(error("filterd --iface eth0 add 203.0.113.7").contains("--iface is an option of `filterd run`"));
     assert!(error("filterd --iface eth/0").contains("'eth/0'"));
     assert!(error("filterd --iface eth0,eth1").contains("write --iface eth0 --iface eth1"));
     assert!(error("filterd --iface eth*").contains("is no pattern"));
     assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or generic"));
     assert!(error("filterd --iface eth0 --on-exit stay").contains("detach or keep"));
-    assert!(error("filterd --on-exit keep add 203.0.113.7").contains("--on-exit is for running filterd"));
+    assert!(
+        error("filterd --on-exit keep add 203.0.113.7").contains("--on-exit is an option of `filterd run`")
+    );
     assert!(error("filterd add").contains("<TARGET>"));
     assert!(error("filterd add 203.0.113.7 --ttl 2x").contains("1h30m"));
     assert!(error("filterd add 203.0.113.7 --list Bad!").contains("a-z"));

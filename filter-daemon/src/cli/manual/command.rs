@@ -146,20 +146,21 @@ const SHARED: &str = "The page of each command says what its exit codes mean. Ev
 
 const ALL: &str = "filterd(8) has the table of all exit codes.";
 
-/// The meaning of a code where the text of a page says nothing else.
+/// What a code means on every page whose text does not say more.
+const COMMON: [(Exit, &str); 3] = [
+    (Exit::Usage, "The command line was not understood."),
+    (Exit::Unreachable, "filterd is not running, does not answer, or does not permit this user."),
+    (Exit::Kernel, "The kernel refused."),
+];
+
+/// The meaning of a code where the text of the page does not say more.
 fn meaning(code: Exit, brief: &str, page: &Page) -> String {
-    match code {
-        _ if page.is_whole() => format!("{brief}."),
-        Exit::Usage => "The command line was not understood.".to_owned(),
-        Exit::Unreachable => {
-            "filterd is not running, does not answer, or does not permit this user.".to_owned()
-        }
-        Exit::Kernel => "The kernel refused.".to_owned(),
-        Exit::Partly if brief == "output failed" => "The output could not be written.".to_owned(),
-        _ => {
-            let (first, rest) = brief.split_at(1);
-            format!("{}{rest}.", first.to_uppercase())
-        }
+    let common = COMMON.iter().find(|(known, _)| *known == code && !page.is_whole());
+    let (first, rest) = brief.split_at(1);
+    match common {
+        Some((_, told)) => (*told).to_owned(),
+        None if brief == "output failed" => "The output could not be written.".to_owned(),
+        None => format!("{}{rest}.", first.to_uppercase()),
     }
 }
 

@@ -3,7 +3,8 @@
 /// The head of a page.
 pub fn head(name: &str, section: &str) -> String {
     let (date, source, manual) = (super::DATE, super::SOURCE, super::MANUAL);
-    format!(".TH {} {section} {date} \"{source}\" \"{manual}\"\n", escaped(name))
+    // Options and names that are hyphenated cannot be copied.
+    format!(".TH {} {section} {date} \"{source}\" \"{manual}\"\n.nh\n.ad l\n", escaped(name))
 }
 
 /// A paragraph; what stands between backticks is typed, and bold.
