@@ -1,4 +1,4 @@
-//! The command line as typed: one definition, from which help, man page and completions come.
+//! The command line. Parsing, help, manual and completions come from this one definition.
 
 mod completion;
 mod everywhere;
@@ -29,67 +29,67 @@ pub use everywhere::{Everywhere, With};
 use run::RunArguments;
 pub use run::{ConfigFile, Log, LogFormat, Run, interface_name, user_or_own};
 
-/// What filterd was started for.
+/// The task of this process.
 #[derive(Debug)]
 pub enum Invocation {
-    /// To be the daemon.
+    /// Run the daemon.
     Run(Run),
-    /// To ask the daemon, or to look at its files.
+    /// Carry out a command, most of which ask the daemon.
     Client(Client),
-    /// To take out of the kernel what a daemon has left there.
+    /// Remove the filter that a daemon left in the kernel.
     Detach(Detach),
-    /// To tell a shell how to complete command lines.
+    /// Print the completion script of a shell.
     Completions(Shell),
-    /// To hold the kernel for a daemon that has its pins there.
+    /// Run the broker, which holds the kernel objects for a daemon.
     Keep {
-        /// Where.
+        /// The directory of pins of that daemon.
         pin_dir: PathBuf,
-        /// Does another daemon go on there meanwhile?
+        /// Does another daemon still use these pins?
         beside: bool,
-        /// To log as the daemon does.
+        /// The settings of the daemon's log.
         log: Log,
     },
-    /// To start fetches for a daemon.
+    /// Run the process that starts fetches for a daemon.
     StartFetches {
-        /// As whom, if we are root.
+        /// The user to become, if started by root.
         user: Option<String>,
-        /// Only those that this configuration names.
+        /// The configuration that names the permitted fetches.
         named_by: Option<PathBuf>,
-        /// To log as the daemon does.
+        /// The settings of the daemon's log.
         log: Log,
     },
-    /// To fetch once.
+    /// Fetch one list and exit.
     Fetch {
-        /// For the process of this number, which started it.
+        /// The id of the process that started this one.
         spawner: u32,
     },
 }
 
-/// What `detach` needs to know.
+/// The arguments of `detach`.
 #[derive(Debug)]
 pub struct Detach {
-    /// Where a daemon would listen.
+    /// The control socket of the daemon.
     pub socket: PathBuf,
-    /// Where its pins are.
+    /// The directory of its pins.
     pub pin_dir: PathBuf,
-    /// Is that where they usually are, since nobody said otherwise?
+    /// Is it the default directory?
     pub is_usual: bool,
-    /// Is a program reading?
+    /// Print JSON instead of text?
     pub json: bool,
-    /// Is nobody reading?
+    /// Print nothing but errors?
     pub quiet: bool,
 }
 
-/// A command and how it is to be carried out.
+/// A command and its global options.
 #[derive(Debug)]
 pub struct Client {
-    /// The daemon.
+    /// The daemon to ask.
     pub endpoint: Endpoint,
-    /// Is a program reading?
+    /// Print JSON instead of text?
     pub json: bool,
-    /// Is nobody reading?
+    /// Print nothing but errors?
     pub quiet: bool,
-    /// What to do.
+    /// The command itself.
     pub verb: Verb,
 }
 
@@ -201,7 +201,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{version}\ncontrol protocol {}\nlicence {licence}", wire::VERSION)
 });
 
-/// Reads the command line of this process. What is wrong with it is told, and the process ends.
+/// Reads the command line of this process. If it is not valid, this prints why and exits.
 pub fn parse() -> Invocation {
     completion::answer(Arguments::command);
     if std::env::args_os().len() <= 1 {
@@ -210,18 +210,19 @@ pub fn parse() -> Invocation {
     }
     let socket = std::env::var_os("FILTERD_SOCKET").filter(|path| !path.is_empty());
     let words = || std::env::args_os();
-    read(words(), socket).unwrap_or_else(|error| refusal::tell(&error, words().any(|word| word == "--json")))
+    read(words(), socket)
+        .unwrap_or_else(|error| refusal::exit_with(&error, words().any(|word| word == "--json")))
 }
 
-/// Reads a command line; `socket` is where the daemon listens unless the line says otherwise.
+/// Reads a command line. Without --socket, the daemon is at `socket`.
 fn read(
     words: impl IntoIterator<Item = OsString>,
     socket: Option<OsString>,
 ) -> Result<Invocation, clap::Error> {
     let Arguments { everywhere, run, command } = parsed(words)?;
     let behind = command.as_ref().map(Command::everywhere).into_iter().flatten();
-    let Everywhere { json, quiet, socket: said, timeout } = behind.fold(everywhere, Everywhere::and);
-    let socket = said.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
+    let Everywhere { json, quiet, socket: named, timeout } = behind.fold(everywhere, Everywhere::and);
+    let socket = named.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
     let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
     places::check_socket(&socket).map_err(wrong)?;
     let timeout = Some(timeout.unwrap_or(TIMEOUT)).filter(|timeout| !timeout.is_zero());
@@ -255,7 +256,7 @@ fn read(
     run.checked(endpoint, quiet, json).map(Invocation::Run).map_err(wrong)
 }
 
-/// Reads the words, and tells whoever remembers another program's what ours are.
+/// Parses the words. For a command of another program, the error names ours.
 fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let is_behind_allow = words.iter().any(|word| word == "allow");

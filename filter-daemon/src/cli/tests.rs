@@ -84,7 +84,7 @@ fn the_broker_logs_as_its_daemon_does() {
 }
 
 #[test]
-fn the_socket_is_the_lines_then_the_environments_then_the_usual() {
+fn socket_option_precedes_environment_and_default() {
     let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
     let socket = |line, environment: Option<&str>| match read(words(line), environment.map(OsString::from)) {
         Ok(Invocation::Client(client)) => client.endpoint.socket,
@@ -97,7 +97,7 @@ fn the_socket_is_the_lines_then_the_environments_then_the_usual() {
 }
 
 #[test]
-fn flags_for_every_command_may_stand_anywhere() {
+fn global_options_may_stand_anywhere() {
     let client = client("filterd -q add 203.0.113.7 --json --ttl 2h");
     assert!(client.quiet && client.json);
     assert_eq!(self::client("filterd --socket a ping --socket b").endpoint.socket, PathBuf::from("b"));
@@ -109,7 +109,7 @@ fn flags_for_every_command_may_stand_anywhere() {
 }
 
 #[test]
-fn a_silent_daemon_is_borne_for_as_long_as_is_said() {
+fn timeout_limits_how_long_a_daemon_is_silent() {
     let timeout = |line: &str| client(line).endpoint.timeout;
     assert_eq!(timeout("filterd ping"), Some(TIMEOUT));
     assert_eq!(timeout("filterd ping --timeout 2s"), Some(Duration::from_secs(2)));
@@ -142,7 +142,7 @@ fn help_may_be_a_command() {
 }
 
 #[test]
-fn the_bare_word_tells_how_to_run_with_the_configuration_that_is_there() {
+fn bare_filterd_names_an_existing_configuration() {
     assert!(
         what_to_type(Path::new("/"))
             .ends_with("There is a configuration, /: `sudo filterd run` starts filterd with it.")
@@ -151,7 +151,7 @@ fn the_bare_word_tells_how_to_run_with_the_configuration_that_is_there() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn invalid_options_are_explained() {
     assert!(error("filterd --iface eth0 add 203.0.113.7").contains("--iface is an option of `filterd run`"));
     assert!(error("filterd --iface eth/0").contains("'eth/0'"));
     assert!(error("filterd --iface eth0,eth1").contains("write --iface eth0 --iface eth1"));

@@ -1,13 +1,13 @@
-//! Lays a page out for terminals of 80 columns. Examples and tables keep their lines.
+//! Lays out a page for terminals of 80 columns. The lines of examples are never broken.
 
 use clap::builder::StyledStr;
 use clap::builder::styling::Style;
 use clap::{Arg, Command};
 
-use super::pages::{Example, GROUPS, Page, Table};
+use super::pages::{Example, GROUPS, HelpPage, HelpTable};
 use crate::exit::Exit;
 
-/// No line is wider.
+/// The width of the widest line.
 pub const WIDTH: usize = 80;
 
 /// The heading in clap of options that every command takes.
@@ -16,7 +16,7 @@ pub const GLOBAL_HEADING: &str = "Global options";
 /// A wider term has a line of its own.
 const WIDEST_TERM: usize = 22;
 
-/// A term, and what it means.
+/// A term and its meaning.
 pub type Row = (String, String);
 
 /// Sections with bold headings and terms.
@@ -27,7 +27,7 @@ struct Layout {
 }
 
 /// The help of this command.
-pub fn help(command: &Command, page: &Page) -> StyledStr {
+pub fn help(command: &Command, page: &HelpPage) -> StyledStr {
     let styles = command.get_styles();
     let mut layout =
         Layout { heading: *styles.get_header(), term: *styles.get_literal(), sections: Vec::new() };
@@ -47,7 +47,7 @@ pub fn help(command: &Command, page: &Page) -> StyledStr {
 }
 
 impl Layout {
-    fn begin(&mut self, command: &Command, page: &Page) {
+    fn begin(&mut self, command: &Command, page: &HelpPage) {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let usage = command.clone().render_usage().to_string();
         let usage = usage.strip_prefix("Usage:").unwrap_or(&usage).to_owned();
@@ -99,7 +99,7 @@ impl Layout {
         }
     }
 
-    fn exit_codes(&mut self, page: &Page) {
+    fn exit_codes(&mut self, page: &HelpPage) {
         if page.is_whole() {
             let row = |(code, what): &(Exit, &str)| (format!("{}", *code as u8), (*what).to_owned());
             let rows: Vec<_> = page.exit_codes.iter().map(row).chain([super::pages::fault()]).collect();
@@ -112,7 +112,7 @@ impl Layout {
         self.sections.push(lines.replacen("Exit codes:", &self.heading("Exit codes"), 1));
     }
 
-    fn end(&mut self, page: &Page) {
+    fn end(&mut self, page: &HelpPage) {
         self.sections.push(match page.is_whole() {
             true => {
                 "`filterd help COMMAND` explains a command, and so does `man filterd-COMMAND`.".to_owned()
@@ -153,9 +153,9 @@ pub fn global_rows(command: &Command) -> Vec<Row> {
 }
 
 /// The tables of a page, by their titles.
-pub fn tables_of(page: &Page) -> impl Iterator<Item = (&'static str, Vec<Row>)> {
+pub fn tables_of(page: &HelpPage) -> impl Iterator<Item = (&'static str, Vec<Row>)> {
     let row = |(term, text): &(&str, &str)| ((*term).to_owned(), (*text).to_owned());
-    page.tables.iter().map(move |Table { title, rows }| (*title, rows.iter().map(row).collect()))
+    page.tables.iter().map(move |HelpTable { title, rows }| (*title, rows.iter().map(row).collect()))
 }
 
 fn is_global(arg: &Arg) -> bool {

@@ -1,4 +1,4 @@
-//! The help of every command. `pages` has what clap does not know of a command, `layout` puts both on 80 columns.
+//! The help of every command. It joins the definitions of clap with `pages`, and `layout` fits both into 80 columns.
 
 mod layout;
 mod pages;
@@ -8,11 +8,11 @@ use clap::Command;
 pub use layout::GLOBAL_HEADING;
 #[cfg(test)]
 pub use layout::{Row, WIDTH, global_rows, own_options, own_rows, shown_subcommands, tables_of};
-pub use pages::Page;
+pub use pages::HelpPage;
 #[cfg(test)]
 pub use pages::{GROUPS, Group, fault};
 
-/// The same commands, each of which prints its page when it is asked for help. It builds all of them.
+/// Builds all commands and gives each of them its page as help.
 pub fn with_pages(mut tree: Command) -> Command {
     tree.build();
     // clap adds both options when it builds.
@@ -23,7 +23,7 @@ pub fn with_pages(mut tree: Command) -> Command {
 }
 
 fn below(command: Command, name: &str) -> Command {
-    let help = Page::of(name).map(|page| layout::help(&command, page));
+    let help = HelpPage::of(name).map(|page| layout::help(&command, page));
     let command = command.mut_subcommands(|verb| {
         let name = format!("{name} {}", verb.get_name());
         below(verb, name.trim_start())

@@ -68,7 +68,7 @@ fn commands() -> BTreeMap<String, Command> {
     all
 }
 
-fn pages() -> impl Iterator<Item = &'static Page> {
+fn pages() -> impl Iterator<Item = &'static HelpPage> {
     GROUPS.into_iter().flat_map(|group| group.pages)
 }
 
@@ -158,7 +158,7 @@ fn every_command_names_its_exit_codes() {
     let codes: BTreeMap<_, _> = EXIT_CODES.into_iter().collect();
     assert_eq!(codes.len(), EXIT_CODES.len());
     for name in commands().keys() {
-        let page = Page::of(name).expect("it has a page");
+        let page = HelpPage::of(name).expect("it has a page");
         let known: Vec<u8> = page.exit_codes.iter().map(|(code, _)| *code as u8).collect();
         assert_eq!(known, codes[name.as_str()], "{name}");
         let help = printed(name);
@@ -173,7 +173,7 @@ fn every_command_names_its_exit_codes() {
 #[test]
 fn examples_are_commands_and_keep_their_lines() {
     for name in commands().keys() {
-        let (help, page) = (printed(name), Page::of(name).expect("it has a page"));
+        let (help, page) = (printed(name), HelpPage::of(name).expect("it has a page"));
         assert!(!page.examples.is_empty(), "{name}");
         for (line, why) in page.examples {
             let is_it = |shown: &&str| shown.starts_with(&format!("  {line}")) && shown.ends_with(why);
@@ -243,7 +243,7 @@ fn the_table_of_exit_codes_is_complete() {
         Exit::Partly,
         Exit::Kernel,
     ];
-    let whole = Page::of("").expect("filterd has a page");
+    let whole = HelpPage::of("").expect("filterd has a page");
     assert_eq!(whole.exit_codes.iter().map(|(code, _)| *code).collect::<Vec<_>>(), all);
     assert!(printed("").contains("\n  101 "));
 }

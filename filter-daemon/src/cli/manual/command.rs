@@ -4,11 +4,13 @@ use clap::{Arg, Command};
 
 use super::pages::{Block, Text};
 use super::text;
-use crate::cli::help::{GROUPS, Page, Row, global_rows, own_options, own_rows, shown_subcommands, tables_of};
+use crate::cli::help::{
+    GROUPS, HelpPage, Row, global_rows, own_options, own_rows, shown_subcommands, tables_of,
+};
 use crate::exit::Exit;
 
-/// The page.
-pub fn page(command: &Command, page: &Page) -> String {
+/// The manual page of this command.
+pub fn page(command: &Command, page: &HelpPage) -> String {
     let told = Text::of(&page.manual());
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut made = text::head(&page.manual(), "8");
@@ -36,7 +38,7 @@ pub fn page(command: &Command, page: &Page) -> String {
 
 const GLOBAL_OPTIONS: &str = ".PP\nfilterd(8) lists the global options, which every command takes.\n";
 
-/// Nothing where there is nothing to say.
+/// A section with a title, or nothing without content.
 fn section(title: &str, content: &str) -> String {
     if content.is_empty() { String::new() } else { format!(".SH \"{title}\"\n{content}") }
 }
@@ -47,7 +49,7 @@ fn small(about: &str) -> String {
     first.to_lowercase() + rest
 }
 
-fn synopsis(command: &Command, page: &Page) -> String {
+fn synopsis(command: &Command, page: &HelpPage) -> String {
     if page.is_whole() {
         let run = "\\fBfilterd\\fR [\\fBrun\\fR] \\fB\\-\\-iface\\fR \\fIIF\\fR... [\\fB\\-\\-config\\fR \\fIFILE\\fR] [\\fIOPTIONS\\fR]";
         return format!("{run}\n.br\n\\fBfilterd\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n");
@@ -62,7 +64,7 @@ fn synopsis(command: &Command, page: &Page) -> String {
     [name].into_iter().chain(words).chain(verb).collect::<Vec<_>>().join(" ") + "\n"
 }
 
-/// An option as the synopsis has it, with what it takes.
+/// An option in the form of the synopsis, with its value.
 fn option(arg: &Arg) -> String {
     let long = format!("\\fB{}\\fR", text::escaped(&format!("--{}", arg.get_long().unwrap_or_default())));
     let names = arg.get_short().map(|short| format!("\\fB\\-{short}\\fR|{long}")).unwrap_or(long);
@@ -128,7 +130,7 @@ fn blocks(blocks: &[Block]) -> String {
     blocks.iter().map(block).collect()
 }
 
-fn exit_status(page: &Page, told: &Text) -> String {
+fn exit_status(page: &HelpPage, told: &Text) -> String {
     let codes = page.exit_codes.iter().map(|(code, brief)| {
         let number = *code as u8;
         let meaning = told.exit_codes.get(&number).cloned().unwrap_or_else(|| meaning(*code, brief, page));
@@ -139,14 +141,14 @@ fn exit_status(page: &Page, told: &Text) -> String {
     format!("{codes}.PP\n{}", text::prose(if page.is_whole() { SHARED } else { ALL }))
 }
 
-/// What the exit codes of all commands have in common.
+/// The text about exit codes that all commands share.
 const SHARED: &str = "The page of each command says what its exit codes mean. Every command exits with 7 if its output cannot \
                       be written, for example because the disk is full. What it was asked for is done all the same. It exits \
                       with 0 if the reader has left, as `head` does.";
 
 const ALL: &str = "filterd(8) has the table of all exit codes.";
 
-/// What a code means on every page whose text does not say more.
+/// The meaning of these codes, unless the text of a page says more.
 const COMMON: [(Exit, &str); 3] = [
     (Exit::Usage, "The command line was not understood."),
     (Exit::Unreachable, "filterd is not running, does not answer, or does not permit this user."),
@@ -154,7 +156,7 @@ const COMMON: [(Exit, &str); 3] = [
 ];
 
 /// The meaning of a code where the text of the page does not say more.
-fn meaning(code: Exit, brief: &str, page: &Page) -> String {
+fn meaning(code: Exit, brief: &str, page: &HelpPage) -> String {
     let common = COMMON.iter().find(|(known, _)| *known == code && !page.is_whole());
     let (first, rest) = brief.split_at(1);
     match common {
@@ -164,7 +166,7 @@ fn meaning(code: Exit, brief: &str, page: &Page) -> String {
     }
 }
 
-fn examples(page: &Page) -> String {
+fn examples(page: &HelpPage) -> String {
     let column = page.examples.iter().filter(|(_, why)| !why.is_empty()).map(|(line, _)| line.len()).max();
     let line = |(line, why): &(&str, &str)| match column {
         Some(column) if !why.is_empty() => format!("{line:column$}  {why}"),

@@ -12,20 +12,20 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 
-use super::help::{Page, own_options, shown_subcommands};
+use super::help::{HelpPage, own_options, shown_subcommands};
 use super::{Arguments, Shell, help};
 use pages::Text;
 
-/// Under which `cargo xtask manual` runs this.
+/// The variable with which `cargo xtask manual` has files written.
 const WRITE: &str = "FILTERD_MANUAL";
 
 /// When a page was last read as a whole. mandoc wants a date.
 const DATE: &str = "2026-11-29";
 
-/// What stands at the foot of each page.
+/// The left part of the footer of each page.
 const SOURCE: &str = "filterd";
 
-/// At the head of each.
+/// The middle of the header of each page.
 const MANUAL: &str = "filterd's manual";
 
 #[test]
@@ -101,7 +101,7 @@ fn every_synopsis_shows_the_values_of_options() {
 }
 
 #[test]
-fn every_exit_code_of_a_text_is_on_the_page() {
+fn texts_explain_only_known_exit_codes() {
     each(&tree(), "", &mut |_, page| {
         let known: Vec<_> = page.exit_codes.iter().map(|(code, _)| *code as u8).collect();
         let told = Text::of(&page.manual()).exit_codes;
@@ -134,14 +134,14 @@ fn pages() -> BTreeMap<String, String> {
     pages
 }
 
-/// All commands, built.
+/// The tree of all commands.
 fn tree() -> Command {
     help::with_pages(Arguments::command())
 }
 
 /// Does this with each command that is shown, and its page.
-fn each(command: &Command, name: &str, with: &mut dyn FnMut(&Command, &Page)) {
-    with(command, Page::of(name).unwrap_or_else(|| panic!("`{name}` has no page in cli/help/pages")));
+fn each(command: &Command, name: &str, with: &mut dyn FnMut(&Command, &HelpPage)) {
+    with(command, HelpPage::of(name).unwrap_or_else(|| panic!("`{name}` has no page in cli/help/pages")));
     for verb in shown_subcommands(command) {
         each(verb, format!("{name} {}", verb.get_name()).trim_start(), with);
     }

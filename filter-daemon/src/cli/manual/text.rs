@@ -52,7 +52,7 @@ fn guarded(line: &str) -> String {
 }
 
 #[test]
-fn nothing_that_is_said_is_taken_for_a_command() {
+fn text_is_never_a_troff_command() {
     assert_eq!(prose(".x `a-b` c\\d it's"), "\\&.x \\fBa\\-b\\fR c\\ed it\\(aqs\n");
     assert_eq!(example([".a"]), ".PP\n.RS 4\n.EX\n\\&.a\n.EE\n.RE\n");
 }

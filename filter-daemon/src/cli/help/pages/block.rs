@@ -1,10 +1,10 @@
-//! Commands that change what is blocked.
+//! Commands that change which addresses are blocked.
 
-use super::{BAD_TARGET, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, Page, Table, USAGE};
+use super::{BAD_TARGET, HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [Page; 11] = [
-    Page {
+pub const PAGES: [HelpPage; 11] = [
+    HelpPage {
         name: "add",
         examples: &[
             ("filterd add 203.0.113.7 198.51.100.0/24 --ttl 2h --note 'ssh scan'", ""),
@@ -24,7 +24,7 @@ pub const PAGES: [Page; 11] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "remove",
         examples: &[
             ("filterd remove 203.0.113.7", ""),
@@ -43,13 +43,13 @@ pub const PAGES: [Page; 11] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "allow",
         examples: &[("filterd allow add 192.0.2.10 --note 'our office'", ""), ("filterd allow list", "")],
         exit_codes: &[(Exit::Usage, "no command given")],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "allow add",
         examples: &[
             ("filterd allow add 192.0.2.10 --note 'our office'", ""),
@@ -68,7 +68,7 @@ pub const PAGES: [Page; 11] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "allow remove",
         examples: &[
             ("filterd allow remove 192.0.2.10", ""),
@@ -87,7 +87,7 @@ pub const PAGES: [Page; 11] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "allow list",
         examples: &[
             ("filterd allow list", ""),
@@ -99,7 +99,7 @@ pub const PAGES: [Page; 11] = [
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "flush",
         examples: &[("filterd flush", ""), ("filterd flush --list ssh", "")],
         exit_codes: &[
@@ -111,7 +111,7 @@ pub const PAGES: [Page; 11] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "import",
         examples: &[
             ("filterd import filterd.json", ""),
@@ -131,9 +131,9 @@ pub const PAGES: [Page; 11] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "export",
-        tables: &[Table {
+        tables: &[HelpTable {
             title: "Formats",
             rows: &[
                 ("plain", "One target per line, with list, end and note as a comment"),
@@ -151,7 +151,7 @@ pub const PAGES: [Page; 11] = [
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, (Exit::Partly, "some entries left out")],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "pause",
         examples: &[
             ("filterd pause", "for five minutes"),
@@ -161,7 +161,7 @@ pub const PAGES: [Page; 11] = [
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "resume",
         examples: &[("filterd resume", "")],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],

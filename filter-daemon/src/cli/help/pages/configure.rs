@@ -1,10 +1,10 @@
 //! Commands for the configuration.
 
-use super::{NO_DAEMON, PLAIN, Page, USAGE};
+use super::{HelpPage, NO_DAEMON, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [Page; 5] = [
-    Page {
+pub const PAGES: [HelpPage; 5] = [
+    HelpPage {
         name: "check",
         examples: &[
             ("filterd check", ""),
@@ -21,7 +21,7 @@ pub const PAGES: [Page; 5] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "diff",
         examples: &[
             ("filterd diff", ""),
@@ -39,7 +39,7 @@ pub const PAGES: [Page; 5] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "reload",
         examples: &[
             ("filterd reload", ""),
@@ -59,7 +59,7 @@ pub const PAGES: [Page; 5] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "confirm",
         examples: &[("filterd reload --confirm 60s", "begins a trial"), ("filterd confirm", "keeps it")],
         exit_codes: &[
@@ -71,7 +71,7 @@ pub const PAGES: [Page; 5] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "rollback",
         examples: &[("filterd reload --confirm 1h", "begins a trial"), ("filterd rollback", "undoes it")],
         exit_codes: &[

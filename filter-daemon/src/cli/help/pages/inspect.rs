@@ -1,10 +1,10 @@
 //! Commands that show what filterd does.
 
-use super::{BAD_TARGET, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, Page, Table, USAGE};
+use super::{BAD_TARGET, HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [Page; 9] = [
-    Page {
+pub const PAGES: [HelpPage; 9] = [
+    HelpPage {
         name: "test",
         examples: &[
             ("filterd test 203.0.113.7", ""),
@@ -21,7 +21,7 @@ pub const PAGES: [Page; 9] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "list",
         examples: &[
             ("filterd list", ""),
@@ -34,7 +34,7 @@ pub const PAGES: [Page; 9] = [
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "lists",
         examples: &[("filterd lists", ""), ("filterd lists --json | jq '.lists[].name'", "")],
         exit_codes: &[
@@ -45,7 +45,7 @@ pub const PAGES: [Page; 9] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "lists refresh",
         examples: &[("filterd lists refresh", ""), ("filterd lists refresh ipsum", "")],
         exit_codes: &[
@@ -57,7 +57,7 @@ pub const PAGES: [Page; 9] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "status",
         examples: &[("filterd status", ""), ("filterd status --json | jq .faults", "")],
         exit_codes: &[
@@ -68,15 +68,15 @@ pub const PAGES: [Page; 9] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "stats",
         examples: &[("filterd stats", ""), ("filterd stats --lists", "")],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "top",
-        tables: &[Table {
+        tables: &[HelpTable {
             title: "Keys",
             rows: &[
                 ("q, Ctrl-C", "Quit"),
@@ -106,7 +106,7 @@ pub const PAGES: [Page; 9] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "watch",
         examples: &[
             ("filterd watch", ""),
@@ -119,7 +119,7 @@ pub const PAGES: [Page; 9] = [
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "ack",
         examples: &[
             ("filterd status", "shows the id of each problem that is over"),

@@ -1,4 +1,4 @@
-//! What the help of a command says beside its options: its group, its examples and its exit codes.
+//! The parts of the help that clap does not know: groups, examples and exit codes.
 
 mod block;
 mod configure;
@@ -7,31 +7,31 @@ mod service;
 
 use crate::exit::Exit;
 
-/// A command line, and what it is for where that is not obvious.
+/// A command line and an optional remark.
 pub type Example = (&'static str, &'static str);
 
 /// Terms with their meaning, under a title.
-pub struct Table {
+pub struct HelpTable {
     pub title: &'static str,
     pub rows: &'static [(&'static str, &'static str)],
 }
 
-/// A command's page.
-pub struct Page {
+/// The help of a command, without its options.
+pub struct HelpPage {
     /// The words behind `filterd`, such as `allow add`. None for filterd itself.
     pub name: &'static str,
     /// A paragraph below the usage, which most commands do not need.
     pub text: &'static str,
-    pub tables: &'static [Table],
+    pub tables: &'static [HelpTable],
     pub examples: &'static [Example],
-    /// What the command exits with, and what that means.
+    /// The exit codes of the command and their meanings.
     pub exit_codes: &'static [(Exit, &'static str)],
 }
 
 /// Commands for one purpose, in the order of the help. A command of two words follows its first word.
 pub struct Group {
     pub title: &'static str,
-    pub pages: &'static [Page],
+    pub pages: &'static [HelpPage],
 }
 
 /// Every command is in one of them.
@@ -48,12 +48,12 @@ const BAD_TARGET: (Exit, &str) = (Exit::Usage, "bad target");
 const KERNEL: (Exit, &str) = (Exit::Kernel, "kernel error");
 const NO_OUTPUT: (Exit, &str) = (Exit::Partly, "output failed");
 
-const PLAIN: Page = Page { name: "", text: "", tables: &[], examples: &[], exit_codes: &[] };
+const PLAIN: HelpPage = HelpPage { name: "", text: "", tables: &[], examples: &[], exit_codes: &[] };
 
 /// The page of filterd itself.
-const WHOLE: Page = Page {
+const WHOLE: HelpPage = HelpPage {
     text: "Without a command, filterd runs in the foreground and takes the options of `filterd run`.",
-    tables: &[Table {
+    tables: &[HelpTable {
         title: "Environment",
         rows: &[
             ("FILTERD_SOCKET", "Control socket, unless --socket names one"),
@@ -82,12 +82,12 @@ const WHOLE: Page = Page {
     ..PLAIN
 };
 
-/// What a panic exits with.
+/// The row for the exit code of a panic.
 pub fn fault() -> (String, String) {
     ("101".to_owned(), "Internal error in filterd, which is a bug: please report it".to_owned())
 }
 
-impl Page {
+impl HelpPage {
     /// The page of the command with these words.
     pub fn of(name: &str) -> Option<&'static Self> {
         let pages = GROUPS.iter().flat_map(|group| group.pages);

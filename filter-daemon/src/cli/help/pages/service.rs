@@ -1,10 +1,10 @@
 //! Commands for the service, and for this program itself.
 
-use super::{KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, Page, Table, USAGE};
+use super::{HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [Page; 6] = [
-    Page {
+pub const PAGES: [HelpPage; 6] = [
+    HelpPage {
         name: "run",
         examples: &[
             ("sudo filterd run --iface eth0", "Ctrl-C stops it and removes the filter"),
@@ -20,7 +20,7 @@ pub const PAGES: [Page; 6] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "detach",
         examples: &[("sudo filterd detach", "")],
         exit_codes: &[
@@ -33,7 +33,7 @@ pub const PAGES: [Page; 6] = [
         ],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "doctor",
         examples: &[
             ("sudo filterd doctor", ""),
@@ -43,15 +43,15 @@ pub const PAGES: [Page; 6] = [
         exit_codes: &[(Exit::Done, "nothing fails"), USAGE, (Exit::Partly, "something fails")],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "ping",
         examples: &[("filterd ping", ""), ("filterd ping --timeout 1s", "")],
         exit_codes: &[(Exit::Done, "filterd answers"), USAGE, NO_DAEMON, NO_OUTPUT],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "completions",
-        tables: &[Table {
+        tables: &[HelpTable {
             title: "Files for completions, which packages install",
             rows: &[
                 ("bash", "/usr/share/bash-completion/completions/filterd"),
@@ -63,7 +63,7 @@ pub const PAGES: [Page; 6] = [
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_OUTPUT],
         ..PLAIN
     },
-    Page {
+    HelpPage {
         name: "help",
         examples: &[("filterd help add", ""), ("filterd help allow add", "")],
         exit_codes: &[(Exit::Done, "done"), (Exit::Usage, "no such command"), NO_OUTPUT],

@@ -1,4 +1,4 @@
-//! What a manual page says beside the help of its command: `NAME.txt` here, in paragraphs.
+//! The text of a manual page, which comes from `NAME.txt` in this directory.
 //!
 //! A line that begins with `# ` begins a section. Lines that begin with `* ` are items. A line followed by an indented one is a
 //! term and its meaning. In the section EXIT STATUS, lines are a code and its meaning.
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What stands in one file.
+/// The content of one file.
 pub struct Text {
     pub description: Vec<Block>,
-    /// By their titles.
+    /// Further sections, with their titles.
     pub sections: Vec<(String, Vec<Block>)>,
     pub exit_codes: BTreeMap<u8, String>,
     pub see_also: String,
@@ -23,7 +23,7 @@ pub enum Block {
 }
 
 impl Text {
-    /// Of the page of this name.
+    /// Reads the text of the page with this name.
     pub fn of(name: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/cli/manual/pages/{name}.txt"));
         let file = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
