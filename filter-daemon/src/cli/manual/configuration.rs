@@ -1,4 +1,5 @@
-//! filterd.yaml(5), made of the commented `configs/filterd.yaml`. Tests compare its keys and defaults with the code.
+//! filterd.yaml(5): the reference of the configuration, `configs/filterd.yaml`, which tests hold to the defaults and to
+//! every key that there is.
 
 use super::text;
 use crate::config;
@@ -16,7 +17,7 @@ filterd.yaml \\- the configuration of filterd(8)
 const SEE_ALSO: &str =
     ".SH \"SEE ALSO\"\nfilterd(8), filterd\\-check(8), filterd\\-diff(8), filterd\\-reload(8)\n";
 
-/// The manual page of the configuration.
+/// The page.
 pub fn page() -> String {
     let mut blocks = REFERENCE.trim_end().split("\n\n");
     let about = blocks.next().unwrap();
@@ -24,7 +25,7 @@ pub fn page() -> String {
     format!("{}{NAME}{}.SH KEYS\n{keys}{SEE_ALSO}", text::head("filterd.yaml", "5"), lines(about))
 }
 
-/// The section of a key: its meaning, its default and examples.
+/// A key with its default, what it means, and what it may look like.
 fn key(block: &str) -> String {
     let is_default = |line: &&str| !line.starts_with('#');
     let default = block.lines().find(is_default).expect("each part of the reference has a key");
@@ -37,7 +38,7 @@ fn key(block: &str) -> String {
     format!(".SS {name}\n{}.PP\n{}{}", lines(before), text::prose(&told), lines(behind))
 }
 
-/// Comments with a space after `#` are text. Other comments are examples.
+/// Comments are prose; what is a comment only because it is no default is an example.
 fn lines(part: &str) -> String {
     let (mut made, mut prose, mut example) = (String::new(), Vec::new(), Vec::new());
     for line in part.lines().filter(|line| !line.is_empty()) {
