@@ -3,7 +3,7 @@
 use super::{BAD_TARGET, HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [HelpPage; 11] = [
+pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "add",
         examples: &[
@@ -149,22 +149,6 @@ pub const PAGES: [HelpPage; 11] = [
             ("filterd export --format nft > /etc/nftables.d/filterd.nft", ""),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, (Exit::Partly, "some entries left out")],
-        ..PLAIN
-    },
-    HelpPage {
-        name: "pause",
-        examples: &[
-            ("filterd pause", "for five minutes"),
-            ("filterd pause 30s", ""),
-            ("filterd pause 1h", "filterd resume ends it sooner"),
-        ],
-        exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
-        ..PLAIN
-    },
-    HelpPage {
-        name: "resume",
-        examples: &[("filterd resume", "")],
-        exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
         ..PLAIN
     },
 ];

@@ -3,7 +3,7 @@
 use super::{BAD_TARGET, HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [HelpPage; 9] = [
+pub const PAGES: [HelpPage; 8] = [
     HelpPage {
         name: "test",
         examples: &[
@@ -117,21 +117,6 @@ pub const PAGES: [HelpPage; 9] = [
             ("journalctl -t filterd-drop FILTERD_LIST=ssh", "read them there"),
         ],
         exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
-        ..PLAIN
-    },
-    HelpPage {
-        name: "ack",
-        examples: &[
-            ("filterd status", "shows the id of each problem that is over"),
-            ("filterd ack 3f2a", "acknowledges this one"),
-            ("filterd ack", "acknowledges all, and prints them"),
-        ],
-        exit_codes: &[
-            (Exit::Done, "done"),
-            (Exit::Usage, "no such problem"),
-            NO_DAEMON,
-            (Exit::Partly, "not saved"),
-        ],
         ..PLAIN
     },
 ];

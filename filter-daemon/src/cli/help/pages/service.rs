@@ -3,7 +3,7 @@
 use super::{HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
 use crate::exit::Exit;
 
-pub const PAGES: [HelpPage; 6] = [
+pub const PAGES: [HelpPage; 9] = [
     HelpPage {
         name: "run",
         examples: &[
@@ -21,15 +21,33 @@ pub const PAGES: [HelpPage; 6] = [
         ..PLAIN
     },
     HelpPage {
-        name: "detach",
-        examples: &[("sudo filterd detach", "")],
+        name: "pause",
+        examples: &[
+            ("filterd pause", "for five minutes"),
+            ("filterd pause 30s", ""),
+            ("filterd pause 1h", "filterd resume ends it sooner"),
+        ],
+        exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "resume",
+        examples: &[("filterd resume", "")],
+        exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "ack",
+        examples: &[
+            ("filterd status", "shows the id of each problem that is over"),
+            ("filterd ack 3f2a", "acknowledges this one"),
+            ("filterd ack", "acknowledges all, and prints them"),
+        ],
         exit_codes: &[
             (Exit::Done, "done"),
-            (Exit::Usage, "no such directory of pins"),
-            (Exit::Refused, "filterd is running"),
-            (Exit::Unreachable, "not permitted"),
-            (Exit::Partly, "partly done"),
-            KERNEL,
+            (Exit::Usage, "no such problem"),
+            NO_DAEMON,
+            (Exit::Partly, "not saved"),
         ],
         ..PLAIN
     },
@@ -41,6 +59,19 @@ pub const PAGES: [HelpPage; 6] = [
             ("filterd doctor --json | jq '.findings[] | select(.health != \"ok\")'", ""),
         ],
         exit_codes: &[(Exit::Done, "nothing fails"), USAGE, (Exit::Partly, "something fails")],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "detach",
+        examples: &[("sudo filterd detach", "")],
+        exit_codes: &[
+            (Exit::Done, "done"),
+            (Exit::Usage, "no such directory of pins"),
+            (Exit::Refused, "filterd is running"),
+            (Exit::Unreachable, "not permitted"),
+            (Exit::Partly, "partly done"),
+            KERNEL,
+        ],
         ..PLAIN
     },
     HelpPage {
