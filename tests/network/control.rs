@@ -30,12 +30,15 @@ fn the_client_of_the_document_blocks_and_asks() {
     run(&["not-an-address"]).exits(1).complains("io.filterd.Unparsable: ");
 }
 
-/// The names of all verbs, as the help tells them.
+/// The groups of commands in the help.
+const GROUPS: [&str; 4] = ["Block:", "Inspect:", "Configure:", "Service:"];
+
+/// The names of all commands, as the help shows them in groups.
 fn verbs(net: &Net) -> Vec<String> {
     let help = net.filterd(["--help"]).succeeds().output;
-    let commands =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let named = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let is_group = |section: &&str| GROUPS.iter().any(|title| section.starts_with(title));
+    let rows = help.split("\n\n").filter(is_group).flat_map(|section| section.lines().skip(1));
+    let named = rows.filter(|line| !line.starts_with("   "));
     named.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 

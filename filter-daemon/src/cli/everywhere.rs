@@ -1,47 +1,48 @@
-//! Flags for every command, before its name or behind it.
+//! Options of every command, before or after its name.
 //!
-//! clap knows flags that are global, but copies them into each command there is: a fifth of what `filterd add` took.
-//! The structs below are told of in plain comments, since others would become the help of whatever they are part of.
+//! clap's own global options are copied into every command, which took a fifth of the time of `filterd add`. The structs below
+//! have plain comments, because clap would make doc comments the help of the commands.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
+use super::help::GLOBAL_HEADING;
 use crate::text::quantity;
 
-// The flags.
+// The global options.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct Everywhere {
-    /// Print JSON: one object, or one a line for lists
-    #[arg(long, help_heading = "Everywhere")]
+    /// Print JSON: one object, or one per line for lists
+    #[arg(long, help_heading = GLOBAL_HEADING)]
     pub json: bool,
-    /// Print nothing but errors; `run` logs warnings, too
-    #[arg(short, long, help_heading = "Everywhere")]
+    /// Print only errors. `filterd run` logs only warnings and errors
+    #[arg(short, long, help_heading = GLOBAL_HEADING)]
     pub quiet: bool,
-    /// The control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
-    #[arg(long, value_name = "PATH", help_heading = "Everywhere")]
+    /// Control socket [default: $FILTERD_SOCKET, or /run/filterd/control.sock]
+    #[arg(long, value_name = "PATH", help_heading = GLOBAL_HEADING)]
     pub socket: Option<PathBuf>,
-    /// How long filterd may be silent before it is given up; 0 waits for ever [default: 5s]
-    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = "Everywhere")]
+    /// Give up when filterd was silent for this long. 0 waits forever [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = GLOBAL_HEADING)]
     pub timeout: Option<Duration>,
 }
 
-// What stands behind the name of a command: its own arguments, and these flags.
+// The arguments after the name of a command: its own, and the global options.
 #[derive(Debug, Args)]
 #[group(skip)]
 pub struct With<T: Args> {
-    /// Its own.
+    /// The arguments of the command itself.
     #[command(flatten)]
     pub own: T,
-    /// These.
+    /// The global options after its name.
     #[command(flatten)]
     pub everywhere: Everywhere,
 }
 
 impl Everywhere {
-    /// Both together: what stands before the name of a command and what stands behind it, which counts more.
+    /// Merges the options before the name of a command with those after it, which take precedence.
     pub fn and(self, behind: Option<&Self>) -> Self {
         let Some(behind) = behind else { return self };
         Self {
@@ -55,5 +56,5 @@ impl Everywhere {
 
 fn timeout(word: &str) -> Result<Duration, String> {
     quantity::duration(word)
-        .map_err(|_| "write seconds, or a time as in 2s or 1min; 0 waits for ever".to_owned())
+        .map_err(|_| "write seconds, or a time such as 2s or 1min, or 0 to wait forever".to_owned())
 }

@@ -1,8 +1,8 @@
-//! The command line as typed: one definition, from which help, man page and completions come.
+//! The command line. Parsing, help, manual and completions come from this one definition.
 
 mod completion;
 mod everywhere;
-mod flowing;
+mod help;
 mod other_words;
 pub mod places;
 mod refusal;
@@ -29,77 +29,74 @@ pub use everywhere::{Everywhere, With};
 use run::RunArguments;
 pub use run::{ConfigFile, Log, LogFormat, Run, interface_name, user_or_own};
 
-/// What filterd was started for.
+/// The task of this process.
 #[derive(Debug)]
 pub enum Invocation {
-    /// To be the daemon.
+    /// Run the daemon.
     Run(Run),
-    /// To ask the daemon, or to look at its files.
+    /// Carry out a command, most of which ask the daemon.
     Client(Client),
-    /// To take out of the kernel what a daemon has left there.
+    /// Remove the filter that a daemon left in the kernel.
     Detach(Detach),
-    /// To tell a shell how to complete command lines.
+    /// Print the completion script of a shell.
     Completions(Shell),
-    /// To hold the kernel for a daemon that has its pins there.
+    /// Run the broker, which holds the kernel objects for a daemon.
     Keep {
-        /// Where.
+        /// The directory of pins of that daemon.
         pin_dir: PathBuf,
-        /// Does another daemon go on there meanwhile?
+        /// Does another daemon still use these pins?
         beside: bool,
-        /// To log as the daemon does.
+        /// The settings of the daemon's log.
         log: Log,
     },
-    /// To start fetches for a daemon.
+    /// Run the process that starts fetches for a daemon.
     StartFetches {
-        /// As whom, if we are root.
+        /// The user to become, if started by root.
         user: Option<String>,
-        /// Only those that this configuration names.
+        /// The configuration that names the permitted fetches.
         named_by: Option<PathBuf>,
-        /// To log as the daemon does.
+        /// The settings of the daemon's log.
         log: Log,
     },
-    /// To fetch once.
+    /// Fetch one list and exit.
     Fetch {
-        /// For the process of this number, which started it.
+        /// The id of the process that started this one.
         spawner: u32,
     },
 }
 
-/// What `detach` needs to know.
+/// The arguments of `detach`.
 #[derive(Debug)]
 pub struct Detach {
-    /// Where a daemon would listen.
+    /// The control socket of the daemon.
     pub socket: PathBuf,
-    /// Where its pins are.
+    /// The directory of its pins.
     pub pin_dir: PathBuf,
-    /// Is that where they usually are, since nobody said otherwise?
+    /// Is it the default directory?
     pub is_usual: bool,
-    /// Is a program reading?
+    /// Print JSON instead of text?
     pub json: bool,
-    /// Is nobody reading?
+    /// Print nothing but errors?
     pub quiet: bool,
 }
 
-/// A command and how it is to be carried out.
+/// A command and its global options.
 #[derive(Debug)]
 pub struct Client {
-    /// The daemon.
+    /// The daemon to ask.
     pub endpoint: Endpoint,
-    /// Is a program reading?
+    /// Print JSON instead of text?
     pub json: bool,
-    /// Is nobody reading?
+    /// Print nothing but errors?
     pub quiet: bool,
-    /// What to do.
+    /// The command itself.
     pub verb: Verb,
 }
 
-/// Drops packets by source address at the earliest point the kernel has
-///
-/// filterd attaches an XDP program to network interfaces and drops what comes from listed addresses before the
-/// kernel's network stack sees it. Without a command it runs in the foreground; the commands talk to it.
+/// Drop packets from listed IP addresses before the Linux network stack sees them
 #[derive(Debug, Parser)]
-#[command(name = "filterd", version, long_version = LONG_VERSION.as_str(), after_help = EXAMPLES)]
-#[command(subcommand_help_heading = "Commands", override_usage = USAGE, disable_help_subcommand = true)]
+#[command(name = "filterd", version, long_version = LONG_VERSION.as_str())]
+#[command(override_usage = USAGE, disable_help_subcommand = true)]
 struct Arguments {
     #[command(flatten)]
     everywhere: Everywhere,
@@ -112,17 +109,13 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Command {
-    /// Run in the foreground, as `filterd --iface eth0` does
+    /// Run filterd in the foreground
     Run(With<RunArguments>),
-    /// Take out of the kernel what a filterd left there that was killed, or kept its filter on exit
-    ///
-    /// Tell it that filterd's `--socket`, too, if it had one: beside it stands that this was meant, or its next start takes it for
-    /// somebody else's doing.
+    /// Remove the filter that a stopped filterd left in the kernel
     Detach(With<DetachArguments>),
-    /// Tell what filterd does, or one of its commands
+    /// Print help for filterd or a command
     Help(HelpArguments),
-    /// Print what makes a shell complete commands, interfaces, lists and entries
-    #[command(after_help = WHERE_COMPLETIONS_GO)]
+    /// Print the completion script of a shell
     Completions(CompletionsArguments),
     #[command(name = process::VERB, hide = true)]
     Keep {
@@ -145,21 +138,21 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct DetachArguments {
-    /// Where its pins are [default: /sys/fs/bpf/filterd]
+    /// Directory of pins [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 struct HelpArguments {
-    /// The command
+    /// Command to explain [default: filterd itself]
     #[arg(value_name = "COMMAND", num_args = 0..=2)]
     command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 struct CompletionsArguments {
-    /// The shell that is to read it
+    /// bash, zsh or fish
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
@@ -183,52 +176,17 @@ impl Command {
 const USAGE: &str =
     "filterd [run] --iface <IF>... [--config <FILE>] [OPTIONS]\n       filterd <COMMAND> [OPTIONS]";
 
-const EXAMPLES: &str = "\
-Examples:
-  sudo filterd --iface eth0               filter eth0, in the foreground
-  sudo filterd add 203.0.113.7 --ttl 2h   block an address for two hours
-  sudo filterd add - < blocklist.txt      block what a file lists
-  filterd test 203.0.113.7                is it dropped, and why
-  filterd status                          what filterd does at the moment
-
-`filterd help COMMAND` tells more of one.
-
-Environment:
-  FILTERD_SOCKET  the control socket
-  FILTERD_LOG     what is logged: off, error, warn, info (unless said), debug, trace
-  NO_COLOR        no colours
-
-Exit codes:
-  0 done, or yes
-  1 no
-  2 usage, bad target
-  3 configuration invalid
-  4 nothing changed (--strict)
-  5 refused
-  6 daemon does not answer, or not permitted
-  7 partly applied, or the answer could not be written
-  8 refused by the kernel";
-
-const WHERE_COMPLETIONS_GO: &str = "\
-The package of a distribution has put it in its place already. Else:
-  filterd completions bash | sudo tee /usr/share/bash-completion/completions/filterd
-  filterd completions zsh | sudo tee /usr/local/share/zsh/site-functions/_filterd
-  filterd completions fish | sudo tee /usr/share/fish/vendor_completions.d/filterd.fish
-
-Lists and entries are asked for from the filterd that runs, so whoever may not ask it (neither root nor in its group) is
-offered none.";
-
 const WHAT_TO_TYPE: &str = "\
-filterd drops packets by source address before the kernel's network stack sees them.
+filterd drops packets from listed addresses before the network stack sees them.
 
   sudo filterd --iface eth0       filter eth0, in the foreground
   sudo filterd add 203.0.113.7    block an address, while that runs
-  filterd test 203.0.113.7        is it dropped, and why
-  filterd status                  what filterd does at the moment
+  sudo filterd test 203.0.113.7   is it dropped, and why?
+  sudo filterd status             what filterd does now
 
-`filterd --help` tells the rest.";
+`filterd --help` shows all commands.";
 
-/// Whoever has a configuration has done the first step already.
+/// How to begin. With a configuration the first step is done already.
 fn what_to_type(usual: &Path) -> String {
     if !usual.exists() {
         return WHAT_TO_TYPE.to_owned();
@@ -243,7 +201,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     format!("{version}\ncontrol protocol {}\nlicence {licence}", wire::VERSION)
 });
 
-/// Reads the command line of this process. What is wrong with it is told, and the process ends.
+/// Reads the command line of this process. If it is not valid, this prints why and exits.
 pub fn parse() -> Invocation {
     completion::answer(Arguments::command);
     if std::env::args_os().len() <= 1 {
@@ -252,18 +210,19 @@ pub fn parse() -> Invocation {
     }
     let socket = std::env::var_os("FILTERD_SOCKET").filter(|path| !path.is_empty());
     let words = || std::env::args_os();
-    read(words(), socket).unwrap_or_else(|error| refusal::tell(&error, words().any(|word| word == "--json")))
+    read(words(), socket)
+        .unwrap_or_else(|error| refusal::exit_with(&error, words().any(|word| word == "--json")))
 }
 
-/// Reads a command line; `socket` is where the daemon listens unless the line says otherwise.
+/// Reads a command line. Without --socket, the daemon is at `socket`.
 fn read(
     words: impl IntoIterator<Item = OsString>,
     socket: Option<OsString>,
 ) -> Result<Invocation, clap::Error> {
     let Arguments { everywhere, run, command } = parsed(words)?;
     let behind = command.as_ref().map(Command::everywhere).into_iter().flatten();
-    let Everywhere { json, quiet, socket: said, timeout } = behind.fold(everywhere, Everywhere::and);
-    let socket = said.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
+    let Everywhere { json, quiet, socket: named, timeout } = behind.fold(everywhere, Everywhere::and);
+    let socket = named.or(socket.map(PathBuf::from)).unwrap_or_else(|| places::SOCKET.into());
     let wrong = |message: String| Arguments::command().error(ErrorKind::ValueValidation, message);
     places::check_socket(&socket).map_err(wrong)?;
     let timeout = Some(timeout.unwrap_or(TIMEOUT)).filter(|timeout| !timeout.is_zero());
@@ -280,7 +239,7 @@ fn read(
             let socket = endpoint.socket;
             return Ok(Invocation::Detach(Detach { socket, pin_dir, is_usual, json, quiet }));
         }
-        Some(Command::Help(HelpArguments { command })) => return Err(help(command)),
+        Some(Command::Help(HelpArguments { command })) => return Err(help_of(command)),
         Some(Command::Completions(CompletionsArguments { shell })) => {
             return Ok(Invocation::Completions(shell));
         }
@@ -297,13 +256,14 @@ fn read(
     run.checked(endpoint, quiet, json).map(Invocation::Run).map_err(wrong)
 }
 
-/// Reads the words, and tells whoever remembers another program's what ours are.
+/// Parses the words. For a command of another program, the error names ours.
 fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let is_behind_allow = words.iter().any(|word| word == "allow");
     Arguments::try_parse_from(words.clone()).map_err(|error| {
-        if error.kind() == ErrorKind::DisplayHelp {
-            let tree = flowing::paragraphs(Arguments::command());
+        let is_help = [ErrorKind::DisplayHelp, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
+        if is_help.contains(&error.kind()) {
+            let tree = help::with_pages(Arguments::command());
             return tree.try_get_matches_from(words).err().unwrap_or(error);
         }
         let word = match error.get(ContextKind::InvalidSubcommand) {
@@ -326,10 +286,10 @@ fn verbs() -> Vec<String> {
     shown.map(|verb| verb.get_name().to_owned()).collect()
 }
 
-/// The help of a command, which clap tells as an error.
-fn help(command: Vec<String>) -> clap::Error {
+/// The help of a command, which clap returns as an error.
+fn help_of(command: Vec<String>) -> clap::Error {
     let words = ["filterd".to_owned()].into_iter().chain(command).chain(["--help".to_owned()]);
-    parsed(words.map(OsString::from)).expect_err("whoever asks for help gets nothing else")
+    parsed(words.map(OsString::from)).expect_err("--help has no other result")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where filterd keeps its things, unless it is told otherwise.
+//! The default paths of filterd.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -6,30 +6,30 @@ use std::path::{Path, PathBuf};
 
 use crate::text::printable;
 
-/// The control socket.
+/// The path of the control socket.
 pub const SOCKET: &str = "/run/filterd/control.sock";
 
-/// What must survive a restart.
+/// The state directory, for what survives a restart.
 pub const STATE: &str = "/var/lib/filterd";
 
-/// What keeps filtering while no daemon runs.
+/// The pins, which continue to filter while no daemon runs.
 pub const PINS: &str = "/sys/fs/bpf/filterd";
 
-/// The configuration.
+/// The path of the configuration.
 pub const CONFIG: &str = "/etc/filterd/filterd.yaml";
 
-/// In the state directory: the configuration that came into force last.
+/// The copy of the configuration that last took effect, in the state directory.
 pub const CONFIG_COPY: &str = "configuration.yaml";
 
-/// What the kernel takes for the path of a Unix socket, less the closing zero.
+/// The longest path of a Unix socket, without the terminating zero.
 const LONGEST_SOCKET: usize = 107;
 
-/// Can the pins be in this directory? Its name goes over a line that is text.
+/// Checks a directory for pins. Its path must be UTF-8, because it is sent in a line of text.
 pub fn pins(path: OsString) -> Result<PathBuf, String> {
     path.into_string().map(PathBuf::from).map_err(|_| "the path of the pins must be UTF-8".to_owned())
 }
 
-/// Can there be a socket at this path?
+/// Checks that there can be a socket at this path.
 pub fn check_socket(path: &Path) -> Result<(), String> {
     match path.as_os_str().as_bytes() {
         [] => Err("the path of the control socket is empty".to_owned()),

@@ -1,4 +1,4 @@
-//! A command line that was not understood, told to people or to programs; and help, which is no fault.
+//! Prints why a command line is not valid, as text or as JSON. It also prints help and version, which clap returns as errors.
 
 use std::process::exit;
 
@@ -10,15 +10,15 @@ use crate::control::wire::Failure;
 use crate::exit::Exit;
 use crate::text::{Explanation, printable};
 
-/// What programs are told of this one, beside the version of what they read.
+/// The answer to `--version --json`.
 #[derive(Serialize)]
 struct Version {
     filterd: &'static str,
     licence: &'static str,
 }
 
-/// Tells it, and ends the process.
-pub fn tell(error: &clap::Error, json: bool) -> ! {
+/// Prints the error and exits.
+pub fn exit_with(error: &clap::Error, json: bool) -> ! {
     if json && error.kind() == ErrorKind::DisplayVersion {
         let version = Version { filterd: env!("CARGO_PKG_VERSION"), licence: env!("CARGO_PKG_LICENSE") };
         exit(console::ended(console::write_json(&version)) as i32);
@@ -26,44 +26,44 @@ pub fn tell(error: &clap::Error, json: bool) -> ! {
     if !error.use_stderr() {
         exit(console::ended(error.print()) as i32);
     }
-    let told = said(error);
+    let message = message(error);
     if json {
-        console::print_json(&Failure::InvalidRequest(explained(&told)));
+        console::print_json(&Failure::InvalidRequest(explained(&message)));
     } else {
-        // What was typed may come from anywhere, and is quoted in it.
-        eprint!("{}", printable::lines(&told));
+        // The message quotes what was typed, which may contain control characters.
+        eprint!("{}", printable::lines(&message));
     }
     exit(Exit::Usage as i32)
 }
 
-/// In our words where clap's are beside the point: a word that is no command gets the daemon's usage and commands that only
-/// look like it, and an unknown option the advice to write it as a target, which none is.
-fn said(error: &clap::Error) -> String {
+/// The message of clap, or a better one. For an unknown command, clap prints the usage of the daemon and distant suggestions.
+/// For an unknown option, it suggests to pass the option as a target.
+fn message(error: &clap::Error) -> String {
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
     {
         return no_command(word, error.get(ContextKind::SuggestedSubcommand));
     }
-    let told = cut(error);
-    let is_beside = |line: &str| line.trim_start().starts_with("tip: to pass '-");
-    if !told.lines().any(is_beside) {
-        return told;
+    let message = shortened(error);
+    let is_wrong_tip = |line: &str| line.trim_start().starts_with("tip: to pass '-");
+    if !message.lines().any(is_wrong_tip) {
+        return message;
     }
-    let lines: Vec<_> = told.lines().filter(|line| !is_beside(line)).collect();
+    let lines: Vec<_> = message.lines().filter(|line| !is_wrong_tip(line)).collect();
     lines.join("\n").replace("\n\n\n", "\n\n") + "\n"
 }
 
-/// What clap tells, without repeating the whole of a long word that was typed.
-fn cut(error: &clap::Error) -> String {
-    let mut told = error.to_string();
+/// The message of clap, in which long words are shortened.
+fn shortened(error: &clap::Error) -> String {
+    let mut message = error.to_string();
     for (_, value) in error.context() {
         if let ContextValue::String(word) = value
             && !word.is_empty()
         {
-            told = told.replace(word, &printable::excerpt(word));
+            message = message.replace(word, &printable::excerpt(word));
         }
     }
-    told
+    message
 }
 
 fn no_command(word: &str, suggested: Option<&ContextValue>) -> String {
@@ -72,7 +72,7 @@ fn no_command(word: &str, suggested: Option<&ContextValue>) -> String {
         Some(ContextValue::String(name)) => std::slice::from_ref(name),
         _ => &[],
     };
-    // Who mistypes a word begins it as it should be.
+    // The first letter of a mistyped word is usually right.
     let is_near = |name: &&String| name.chars().next() == word.chars().next();
     let near: Vec<_> = suggested.iter().filter(is_near).map(|name| format!("`filterd {name}`")).collect();
     let meant =
@@ -83,15 +83,15 @@ fn no_command(word: &str, suggested: Option<&ContextValue>) -> String {
     )
 }
 
-/// What clap lays out for people, as message and remedy.
-fn explained(told: &str) -> Explanation {
-    let told = told.strip_prefix("error: ").unwrap_or(told);
-    let lines: Vec<_> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+/// The message of clap as message and remedy, for JSON.
+fn explained(message: &str) -> Explanation {
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let lines: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let advice = |line: &&str| {
         ["Usage:", "For more information", "`filterd help`"].iter().any(|begins| line.starts_with(begins))
     };
     let end = lines.iter().position(advice).unwrap_or(lines.len());
-    let remedy = "`filterd help` tells how commands are written, `filterd help COMMAND` how that one is";
+    let remedy = "`filterd help` shows all commands, and `filterd help COMMAND` explains one";
     Explanation::new(lines[..end].join("\n"), remedy)
 }
 
@@ -102,36 +102,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_that_is_no_command_is_told_what_was_probably_meant() {
-        let told = |word: &str, suggested: &[&str]| {
+    fn unknown_command_names_similar_commands() {
+        let first_line = |word: &str, suggested: &[&str]| {
             let names = suggested.iter().map(|name| (*name).to_owned()).collect();
             no_command(word, Some(&ContextValue::Strings(names))).lines().next().unwrap().to_owned()
         };
         assert_eq!(
-            told("lst", &["test", "list"]),
+            first_line("lst", &["test", "list"]),
             "error: there is no command `lst`: did you mean `filterd list`?"
         );
-        assert!(told("statsu", &["status", "stats"]).ends_with("`filterd status` or `filterd stats`?"));
-        assert_eq!(told("frob", &[]), "error: there is no command `frob`");
+        assert!(first_line("statsu", &["status", "stats"]).ends_with("`filterd status` or `filterd stats`?"));
+        assert_eq!(first_line("frob", &[]), "error: there is no command `frob`");
     }
 
     #[test]
-    fn a_long_word_that_was_typed_is_not_repeated_whole() {
+    fn long_words_are_shortened_in_errors() {
         let long = "x".repeat(5_000);
         let refuse = |word: &str| Err::<String, _>(format!("{}: too long", printable::word(word)));
         let list = Arg::new("list").long("list").value_parser(refuse);
         let tree = Command::new("filterd").arg(list);
         for words in [&["filterd", "--list", &long][..], &["filterd", &format!("--{long}")]] {
-            let told = said(&tree.clone().try_get_matches_from(words).expect_err("it is none"));
-            assert!(told.contains('…') && told.len() < 400, "{told}");
+            let message = message(&tree.clone().try_get_matches_from(words).expect_err("it is none"));
+            assert!(message.contains('…') && message.len() < 400, "{message}");
         }
         assert!(no_command(&long, None).len() < 200);
     }
 
     #[test]
-    fn a_program_is_told_without_layout() {
-        let told = "error: invalid value '2x' for '--ttl <TIME>': write seconds\n\n  tip: a\n\nUsage: x\n\nFor more information, try '--help'.\n";
-        let explained = explained(told);
+    fn json_errors_have_no_layout() {
+        let message = "error: invalid value '2x' for '--ttl <TIME>': write seconds\n\n  tip: a\n\nUsage: x\n\nFor more information, try '--help'.\n";
+        let explained = explained(message);
         assert_eq!(explained.message, "invalid value '2x' for '--ttl <TIME>': write seconds\ntip: a");
         assert!(explained.remedy.is_some_and(|remedy| !remedy.contains("Usage")));
     }

@@ -1,4 +1,4 @@
-//! What the daemon is started with.
+//! The arguments of the daemon.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,93 +14,92 @@ use crate::config::{InterfaceNameError, Mode, OnExit, check_interface_name};
 use crate::control::client::{Endpoint, TIMEOUT};
 use crate::text::printable;
 
-// As typed. No more than a comment, since it would become the help of `filterd run`.
+// As typed. A doc comment would become the help of `filterd run`.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Running")]
 pub struct RunArguments {
-    /// Filter this interface; may be given several times
+    /// Filter this interface. Repeatable [default: those of the configuration]
     #[arg(short, long = "iface", value_name = "IF", value_parser = interface_name)]
     interfaces: Vec<String>,
-    /// Read this configuration [default: /etc/filterd/filterd.yaml, if it is there]
+    /// Read this configuration [default: /etc/filterd/filterd.yaml, if it exists]
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Read no configuration, and forget the copy of the last one
+    /// Read no configuration, and discard the copy of the last one
     #[arg(long)]
     no_config: bool,
-    /// How to attach; over the configuration's `mode`
+    /// How to attach [default: `mode` of the configuration, else auto]
     #[arg(short, long, value_parser = mode, value_name = "auto|native|generic")]
     mode: Option<Mode>,
-    /// What must survive a restart [default: /var/lib/filterd]
+    /// Directory for what survives a restart [default: /var/lib/filterd]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// Pins of link and maps, on a bpf file system [default: /sys/fs/bpf/filterd]
+    /// Directory of pins, on a BPF file system [default: /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
-    /// Be this user once everything is open [default for root: filterd, or a number that nobody has]
+    /// Become this user after the start [default: as root filterd, or else user 65525]
     #[arg(long, value_name = "NAME", value_parser = user)]
     user: Option<User>,
-    /// What becomes of the filter when this ends; over the configuration's `on_exit`
+    /// Remove or keep the filter on exit [default: `on_exit` of the configuration, else detach]
     #[arg(long, value_parser = on_exit, value_name = "detach|keep")]
     on_exit: Option<OnExit>,
-    /// What the log looks like; journald gets priorities, everybody else the time [default: text]
+    /// Format of the log [default: text, or json with --json]
     #[arg(long, value_parser = log_format, value_name = "text|json")]
     log_format: Option<LogFormat>,
-    /// Take the place of a filterd that runs with the same socket, without a gap: entries stay, and counters by reason and
-    /// interface go on, those of lists begin anew; it goes on if anything is wrong with this one
+    /// Replace the filterd that runs at the same socket, without a gap
     #[arg(long)]
     take_over: bool,
 }
 
-/// As checked: there is something to run with.
+/// The checked arguments, with which the daemon can start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Interfaces to filter besides those of the configuration, none of them twice.
+    /// Interfaces to filter in addition to those of the configuration, without duplicates.
     pub interfaces: Vec<String>,
     /// The configuration to read.
     pub config: ConfigFile,
-    /// How to attach; the configuration decides if none.
+    /// How to attach. If none, the configuration decides.
     pub mode: Option<Mode>,
-    /// Where to listen for commands.
+    /// The path of the control socket.
     pub socket: PathBuf,
-    /// What must survive a restart.
+    /// The directory for what survives a restart.
     pub state_dir: PathBuf,
-    /// Pins of link and maps.
+    /// The directory of pinned links and maps.
     pub pin_dir: PathBuf,
-    /// Whom to become; nobody else if none.
+    /// The user to become, if any.
     pub user: Option<User>,
-    /// What becomes of the filter; the configuration decides if none.
+    /// Whether the filter stays on exit. If none, the configuration decides.
     pub on_exit: Option<OnExit>,
-    /// Must whoever listens at the socket make way?
+    /// Does this daemon replace the one at the socket?
     pub take_over: bool,
-    /// How long he may be silent; for ever if none.
+    /// How long that one may be silent. If none, there is no limit.
     pub timeout: Option<Duration>,
-    /// What is told, and how.
+    /// The settings of the log.
     pub log: Log,
-    /// Does a program read why it ends?
+    /// Print the reason of a failed start as JSON?
     pub json: bool,
 }
 
-/// What the log tells, and how.
+/// The settings of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// How it looks.
+    /// The format of its lines.
     pub format: LogFormat,
-    /// Does it tell of errors and warnings only?
+    /// Does it contain only errors and warnings?
     pub quiet: bool,
 }
 
-/// How the log looks.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Lines of plain text.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
 impl Log {
-    /// The words that make another filterd log in the same way.
+    /// The options that make another filterd log in the same way.
     pub fn words(self) -> Vec<&'static str> {
         let quiet = self.quiet.then_some("--quiet");
         let json = (self.format == LogFormat::Json).then_some("--log-format=json");
@@ -108,19 +107,19 @@ impl Log {
     }
 }
 
-/// Which configuration is to be read.
+/// The configuration to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigFile {
-    /// This one, which must be there.
+    /// A named file, which must exist.
     Named(PathBuf),
-    /// The usual one, if it is there: nobody has named any.
+    /// The default file, if it exists.
     Usual(PathBuf),
-    /// None.
+    /// No configuration at all.
     None,
 }
 
 impl ConfigFile {
-    /// Where it is, if there is one.
+    /// The path of the file, if any.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Named(path) | Self::Usual(path) => Some(path),
@@ -130,7 +129,7 @@ impl ConfigFile {
 }
 
 impl RunArguments {
-    /// Both together: what stands before the word `run` and what stands behind it, which counts more.
+    /// Merges the options before the word `run` with those after it, which take precedence.
     pub fn and(mut self, further: Self) -> Self {
         self.interfaces.extend(further.interfaces);
         Self {
@@ -147,13 +146,13 @@ impl RunArguments {
         }
     }
 
-    /// What the log is to be like.
+    /// The settings of the log that follow from these options.
     pub fn log(&self, quiet: bool, json: bool) -> Log {
         let usual = if json { LogFormat::Json } else { LogFormat::Text };
         Log { format: self.log_format.unwrap_or(usual), quiet }
     }
 
-    /// What only the daemon knows what to do with cannot stand before another command.
+    /// Rejects options of the daemon before another command.
     pub fn must_be_empty(&self) -> Result<(), String> {
         let given = [
             (!self.interfaces.is_empty(), "--iface"),
@@ -169,13 +168,13 @@ impl RunArguments {
         ];
         match given.iter().find(|(given, _)| *given) {
             Some((_, flag)) => {
-                Err(format!("{flag} is for running filterd, and cannot go with another command"))
+                Err(format!("{flag} is an option of `filterd run`, and cannot be used with another command"))
             }
             None => Ok(()),
         }
     }
 
-    /// Nobody has to name the configuration at its usual place.
+    /// Checks the options. The default configuration need not be named.
     pub fn checked(self, at: Endpoint, quiet: bool, json: bool) -> Result<Run, String> {
         let Endpoint { socket, timeout } = at;
         let log = self.log(quiet, json);
@@ -199,17 +198,17 @@ impl RunArguments {
         };
         let may_be_read = match &config {
             ConfigFile::Named(_) => true,
-            // One that is gone may have a copy.
+            // A missing configuration may have a copy.
             ConfigFile::Usual(path) => path.exists() || state_dir.join(places::CONFIG_COPY).exists(),
             ConfigFile::None => false,
         };
         if self.interfaces.is_empty() && !may_be_read {
             let there = if config == ConfigFile::None { String::new() } else { none_at(usual) };
             return Err(format!(
-                "nothing to filter: say where with `--iface eth0`, or give a configuration with --config{there}"
+                "no interface to filter: name one with `--iface eth0`, or name a configuration with --config{there}"
             ));
         }
-        // One that takes over is who the one before was, within whose reach the state is to stay.
+        // A new daemon that takes over is the same user as the old one, which must still be able to use the state.
         let before = fs::metadata(&state_dir).ok().filter(|_| self.take_over);
         let default = || accounts::default_user(before.map(|state| state.uid()));
         Ok(Run {
@@ -233,7 +232,7 @@ fn none_at(usual: &Path) -> String {
     format!(" (there is none at {})", printable::path(usual))
 }
 
-/// A name that an interface could have.
+/// Checks a name of an interface.
 pub fn interface_name(name: &str) -> Result<String, String> {
     match check_interface_name(name) {
         Ok(()) => Ok(name.to_owned()),
@@ -248,13 +247,13 @@ pub fn interface_name(name: &str) -> Result<String, String> {
     }
 }
 
-/// A user of this machine.
+/// Finds a user of this machine.
 pub fn user(name: &str) -> Result<User, String> {
     let found = accounts::user(name).map_err(|error| error.to_string())?;
     found.ok_or_else(|| "there is no such user in /etc/passwd".to_owned())
 }
 
-/// A user of this machine, or the daemon's own where that is not listed.
+/// Finds a user of this machine, or the daemon's own user even if it is not listed.
 pub fn user_or_own(name: &str) -> Result<User, String> {
     if name == accounts::OWN { Ok(accounts::own()) } else { user(name) }
 }
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_interface_the_usual_configuration_is_asked_if_there_is_one() {
+    fn default_configuration_is_read_without_interfaces() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let run = checked(RunArguments::default(), file.path()).unwrap();
         assert_eq!(run.config, ConfigFile::Usual(file.path().to_owned()));
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_gone_is_asked_for_if_there_is_a_copy() {
+    fn missing_configuration_is_named_if_copied() {
         let state = tempfile::tempdir().unwrap();
         std::fs::write(state.path().join(places::CONFIG_COPY), "").unwrap();
         let arguments = RunArguments { state_dir: Some(state.path().into()), ..RunArguments::default() };
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_does_not_keep_it_from_being_asked() {
+    fn interfaces_add_to_the_default_configuration() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let arguments = RunArguments {
             interfaces: vec!["eth0".into(), "eth1".into(), "eth0".into()],
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_can_be_left_out() {
+    fn no_config_reads_no_configuration() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let arguments = |config: Option<&str>| RunArguments {
             interfaces: vec!["eth0".into()],

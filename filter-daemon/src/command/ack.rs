@@ -10,20 +10,8 @@ use crate::control::wire::ack::Reply;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-filterd ends most troubles by itself, as soon as their cause is gone: a full disk, a missing interface, a list that cannot be
-read. Nothing ends a trouble that is over, such as entries that were lost. `filterd status` shows it with its id, also after a
-restart, until somebody acknowledges it. The log tells who did.
-
-Exit codes: 0 acknowledged, also where there was nothing to acknowledge · 2 there is no such trouble, and none was acknowledged
-· 7 acknowledged, but the next start shows it again: the state directory cannot be written.
-
-Examples:
-  filterd status                       what is wrong, with the id of each trouble that can be acknowledged
-  filterd ack 3f2a                     this one
-  filterd ack                          all of them, each of which it prints")]
 pub struct Ack {
-    /// The id of a trouble, as `filterd status` shows it; all of them if none is named
+    /// Problem to acknowledge, by the id that `filterd status` shows [default: all]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 }

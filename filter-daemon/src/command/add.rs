@@ -17,22 +17,10 @@ use crate::exit::Exit;
 use crate::text::printable;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filterd add 203.0.113.7
-  filterd add 198.51.100.0/24 2001:db8:bad::/48 --note 'ticket 4711'
-  filterd add 203.0.113.7 --ttl 2h --list ssh
-  filterd add 203.0.113.16-203.0.113.99
-  filterd add - < blocklist.txt
-
-What this host needs is guarded, and nothing overrides that: its own addresses, gateways and name servers, and whoever is
-logged in from elsewhere (`filterd allow list --list guard`). An add of nothing else exits with 5; a prefix around it is
-blocked, and it passes, which is told.
-Servers that lists are fetched from are guarded against lists only. An add blocks them, with a warning.")]
 pub struct Add {
     #[command(flatten)]
     addition: Addition,
-    /// Block a prefix shorter than /8, or than /16 of IPv6, too: what is guarded passes all the same
+    /// Accept prefixes shorter than /8 (IPv4) or /16 (IPv6)
     #[arg(long)]
     wide: bool,
 }

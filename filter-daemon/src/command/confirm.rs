@@ -12,9 +12,6 @@ use crate::control::wire::confirm::Reply;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Where what stays is not all that the files say (the configuration was not valid at a start since, a list is held back, or has no
-copy on disk), or the next start may not know that it stays, that is told, and the exit code is 7.")]
 pub struct Confirm {}
 
 impl Confirm {

@@ -14,23 +14,6 @@ use crate::exit::Exit;
 use crate::text::printable;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Configuration and lists are read as `filterd reload` would read them, and nothing is changed. Then the other ends of this
-host's TCP connections and connected UDP sockets, its name servers and its gateways are looked at (as far as the daemon's
-network namespace sees them): each one that passes now and would be dropped then is named, with the entry that would do it; and
-each one whom the reload would have dropped but for something with an end, with the moment when that ends.
-By which interface a peer's packets come no socket tells: each is taken to come by one that is filtered.
-What the driver of an interface answers is known when it is asked to take the filter: until then it is only said what would be
-tried, or that the kernel knows of no XDP in it.
-During a pause, those are named who would be dropped once it ends: a reload does not end it.
-
-Exit codes: 0 nothing would change · 1 something would · 3 the configuration is not valid · 7 a list or an interface would be
-held back, or one that is named would not be filtered: told with the word that a reload would want.
-
-Examples:
-  filterd diff
-  filterd diff && echo nothing to do
-  filterd diff --json | jq '.cut'")]
 pub struct Diff {}
 
 /// At most this many entries of a list are shown, of those added and of those removed.

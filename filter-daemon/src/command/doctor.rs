@@ -19,27 +19,20 @@ use crate::exit::Exit;
 use crate::text::{Explain, printable};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 nothing fails; 7 something does: filterd would not start, or would not filter an interface.
-
-Examples:
-  sudo filterd doctor
-  sudo filterd doctor --iface eth0
-  filterd doctor --json | jq '.findings[] | select(.health != \"ok\")'")]
 pub struct Doctor {
-    /// Look at this interface, beside those of the configuration; may be given several times
+    /// Examine this interface, too. Repeatable [default: those of the configuration]
     #[arg(short, long = "iface", value_name = "IF", value_parser = interface_name)]
     interfaces: Vec<String>,
-    /// Read this configuration [default: that of the filterd that runs, else /etc/filterd/filterd.yaml, if it is there]
+    /// Configuration to examine [default: that of the running filterd, else /etc/filterd/filterd.yaml if it exists]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
-    /// Read no configuration
+    /// Examine no configuration
     #[arg(long)]
     no_config: bool,
-    /// Where filterd keeps what must survive [default: where the filterd that runs has it, else /var/lib/filterd]
+    /// State directory [default: that of the running filterd, else /var/lib/filterd]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// Where its pins are [default: where the filterd that runs has them, or has left them, else /sys/fs/bpf/filterd]
+    /// Directory of pins [default: that of the running or the last filterd, else /sys/fs/bpf/filterd]
     #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(places::pins))]
     pin_dir: Option<PathBuf>,
 }

@@ -18,32 +18,14 @@ use crate::exit::Exit;
 use crate::text::Explanation;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Formats:
-  plain  one target a line; a comment carries list, end and note. What allows is a comment as a whole, so whoever reads a
-         plain list does not block it
-  json   an object a line, first one that says what it is, last how many there were: the one to keep
-  ipset  for `ipset restore -exist`: of each list two sets, NAME_4 and NAME_6 (NAME.allow_4 and so on where it allows)
-  nft    for `nft -f`: the table `inet filterd_export` with the same sets; loading it again refills them and leaves rules alone
-
-Examples:
-  filterd export --format json > filterd.json          and elsewhere, or later: filterd import filterd.json
-  filterd export --live > added.txt                    only what commands have added
-  filterd export --format ipset --list ssh | ipset restore -exist
-  filterd export --format nft > /etc/nftables.d/filterd.nft
-
-Exit status: 7 if entries in force are left out because the format cannot carry them, such as a block on some ports only in
-any format but json; standard error tells which.
-
-What an import of it does not bring back: since when an entry is there, and by whom. What this host is guarded by is not exported.")]
 pub struct Export {
-    /// plain, ipset, nft or json [default: plain; with --json: json]
+    /// plain, ipset, nft or json [default: plain, or json with --json]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Only this list
+    /// Only this list [default: all lists]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     list: Option<ListName>,
-    /// Only live lists: what commands have added
+    /// Only live lists, which commands fill
     #[arg(long)]
     live: bool,
 }

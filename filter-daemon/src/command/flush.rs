@@ -15,12 +15,8 @@ use crate::control::wire::{self, Changed, Emptied};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filterd flush
-  filterd flush --list ssh")]
 pub struct Flush {
-    /// Only this live list; without it everybody's, which the answer counts list by list
+    /// Empty only this live list [default: every live list that blocks]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     list: Option<ListName>,
 }

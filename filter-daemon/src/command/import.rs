@@ -35,63 +35,38 @@ use crate::text::{Explain, Explanation, printable};
 const MOST_TOLD: usize = 10;
 
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-What is read: what `filterd export` writes in any format; what `ipset save` and `nft -j list` write, where the name of a set
-becomes that of the list; and lists as they are published: a target or range a line, CSV, ipsum, DShield, JSON lines, CSF. An
-end that is written as a moment stays that moment, one that
-is written as time left counts from now on. What is over already is left out.
-
-Some sets allow instead of block. filterd leaves a set out if the rules of the input do anything else than drop it, if its name
-suggests that it allows (white, trust, office and others), or if it has exceptions (nomatch). Say what it is for with --block,
---allow or --skip, each as often as you need. If two tables have a set of that name, write 'inet fw bad'. Exceptions are
-subtracted from the entries of their set. Pipe the whole ruleset: `nft -j list set` shows no rules. filterd also leaves out
-concatenations and maps. The exit code is 7 if a set was left out, and 2 if no target was read. An export or `ipset save` that was
-cut is not imported at all (2). What allows takes effect before what blocks.
-
-Private, loopback and other special ranges are taken out, and so is a prefix shorter than /8 (/16 of IPv6), unless you say that
-they are meant; of an export of filterd's they come back as they were. What this host needs is never blocked. Entries of a list
-that the configuration has here are left to it. Entries of `block:` and `allow:` belong to a configuration: on another machine,
---as-live or --as-config says where they go.
-
-Examples:
-  filterd import filterd.json
-  filterd import filterd.json --as-live
-  ipset save | filterd import - --dry-run
-  nft -j list ruleset | filterd import - --block blackhole --allow partners
-  nft -j list ruleset | filterd import - --only blackhole
-  curl -fsS https://example.org/list.txt | filterd import - --list feed --ttl 1d")]
 pub struct Import {
-    /// The file, or - for standard input
+    /// File to import, or - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The live list for what blocks, whatever list is written there
+    /// Live list for all entries that block [default: the one in the file, else manual]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     list: Option<ListName>,
-    /// plain, ipset, nft or json [default: as it seems to be]
+    /// plain, ipset, nft or json [default: recognized from the content]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Block only for so long, where no end is written: 10m, 2h, 7d
+    /// Expire blocks for which the file names no end: 10m, 2h, 7d [default: never]
     #[arg(long, value_name = "TIME")]
     ttl: Option<Ttl>,
-    /// Take private, loopback and other special ranges, too
+    /// Accept private, loopback and other special ranges
     #[arg(long)]
     include_special: bool,
-    /// Take prefixes shorter than /8, or than /16 of IPv6, too
+    /// Accept prefixes shorter than /8 (IPv4) or /16 (IPv6)
     #[arg(long)]
     wide: bool,
-    /// Block what is in this set, whatever its name or its rules suggest
+    /// Block what is in this set, whatever its name or rules suggest. Repeatable
     #[arg(long, value_name = "SET")]
     block: Vec<String>,
-    /// Allow what is in this set
+    /// Allow what is in this set. Repeatable
     #[arg(long, value_name = "SET")]
     allow: Vec<String>,
-    /// Import only this set, and those that other options name
+    /// Import only this set and those that other options name. Repeatable [default: all sets]
     #[arg(long, value_name = "SET")]
     only: Vec<String>,
-    /// Do not import this set
+    /// Do not import this set. Repeatable
     #[arg(long, value_name = "SET")]
     skip: Vec<String>,
-    /// Put entries of `block:` and `allow:` of another configuration onto the live lists `manual` and `manual-allow`
+    /// Add entries of `block:` and `allow:` of another configuration to the live lists `manual` and `manual-allow`
     #[arg(long, conflicts_with = "as_config")]
     as_live: bool,
     /// Write entries of `block:` and `allow:` of another configuration to this new file, and import nothing

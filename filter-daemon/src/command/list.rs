@@ -12,14 +12,6 @@ use crate::control::wire;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filterd list
-  filterd list --list ssh --family 6
-  filterd list --within 198.51.100.0/24
-  filterd list --expiring 1h
-  filterd list --json | jq -r .target
-  filterd list --list ssh | filterd remove -")]
 pub struct List {
     #[command(flatten)]
     which: Which,

@@ -46,108 +46,52 @@ use render::moment::Clock;
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
-    /// Block addresses, prefixes or ranges, from now on
-    ///
-    /// What is blocked already is no error: the answer says what changed. Adding again with a longer --ttl extends
-    /// it, a shorter one ends it earlier only with --shorten. Many targets at once are best given on standard input.
+    /// Block addresses, prefixes or ranges
     Add(With<add::Add>),
-    /// Remove what was added
-    ///
-    /// Takes targets out of the live lists, those that `filterd add` fills, and nothing that lies within them. Exits
-    /// with 1 if one of them, or a part of it, is still blocked on all ports, by another entry or by a list of the
-    /// configuration (with --list: by that very list): the answer names it and the command that helps.
+    /// Unblock what `filterd add` blocked
     #[command(visible_alias = "del")]
     Remove(With<remove::Remove>),
-    /// Let packets pass, whatever is blocked, and show what is allowed
-    ///
-    /// Allow always wins, wherever the block comes from, inside a blocked /8, too. When an allow ends, what it covered is
-    /// blocked again.
+    /// Allow addresses even if they are blocked
     Allow(allow::Allow),
-    /// Tell whether addresses are dropped, and why
-    ///
-    /// Exits with 0 if every one of them is dropped, with 1 if one is not.
+    /// Show whether addresses are dropped, and why
     Test(With<test::Test>),
     /// Show what is blocked
-    ///
-    /// One entry a line: the target, and as a comment its list, since when, when it expires and why. A target that is
-    /// on several lists is shown for each. With --json one object a line. A list that has no entry, or does not exist, is
-    /// no error: live lists come with their first entry and go with their last.
     List(With<list::List>),
-    /// Write down what is blocked and allowed, for an import or for another firewall
-    ///
-    /// Everything that is in force, whichever list has it: what blocks first, then what allows, marked as such. `plain` and `json`
-    /// carry list, end and note, of which `filterd import` makes live lists; what stands in `block:` and `allow:` and on lists with
-    /// ports it leaves out, and tells. So does an export of what its format cannot carry.
+    /// Print all entries in force, for an import or another firewall
     Export(With<export::Export>),
-    /// Put on live lists what a file holds: an export, an `ipset save`, an `nft -j list`, or any list with a target a line
-    ///
-    /// List, end and note of each entry are kept. Importing again changes nothing.
+    /// Add the entries of a file to live lists
     Import(With<import::Import>),
-    /// Remove everything that was added
-    ///
-    /// Empties the live lists, those that `filterd add` fills; one that allows only where it is named. What the configuration or a list file blocks stays
-    /// blocked. A list that has no entry, or does not exist, is no error.
+    /// Remove all entries that commands added
     Flush(With<flush::Flush>),
-    /// Show what filterd does at the moment
-    ///
-    /// What is not as the configuration says stands first, with what to do about it; then it exits with 7.
+    /// Show what filterd does now, and what needs attention
     Status(With<status::Status>),
-    /// Acknowledge troubles that are over, all of them or those that are named
-    ///
-    /// `filterd status` shows them, with an id each, until somebody does. Entries that were lost are such a trouble.
+    /// Acknowledge problems that are over
     Ack(With<ack::Ack>),
-    /// Show every list: how long it is, how much is dropped for it, how old it is
-    ///
-    /// In the configuration's order, then those that commands made. An entry that several lists with the same ports
-    /// have counts as shared for each, and what is dropped for it is counted for the first of them. Where a list is not
-    /// what its file says, that is told below, with what to do about it; then it exits with 7.
+    /// Show all lists, with their entries, hits, age and problems
     Lists(lists::Lists),
-    /// Show how many packets were dropped and passed, and why, since the filter was attached
+    /// Show how many packets were dropped and passed, and why
     Stats(With<stats::Stats>),
-    /// Watch what is dropped, for the sake of whom and how fast, drawn anew each second
-    ///
-    /// With --once one picture as text: then it exits with 7 where something is not as the configuration says.
+    /// Show drops live, by list, source or reason
     Top(With<top::Top>),
-    /// Read the configuration and the lists again, and apply the difference
-    ///
-    /// If anything in the configuration is wrong, all of it is told and nothing changes.
+    /// Apply the changed configuration and lists
     Reload(With<reload::Reload>),
-    /// Keep what `filterd reload --confirm` has brought
-    ///
-    /// Exits with 1 if no reload is on trial, if it is still at work, or if it was rolled back already.
+    /// Keep a reload that is on trial
     Confirm(With<confirm::Confirm>),
-    /// Take back at once what `filterd reload --confirm` has brought
-    ///
-    /// Exits with 1 if no reload is on trial, nor was rolled back already.
+    /// Undo a reload that is on trial
     Rollback(With<rollback::Rollback>),
-    /// Tell what a reload would change, and whom of those in touch with this host it would cut
-    ///
-    /// Nothing is changed. Exits with 1 if anything would change.
+    /// Show what a reload would change, and which peers it would cut off
     Diff(With<diff::Diff>),
-    /// Let everything pass for a while, and only count what is listed
-    ///
-    /// For finding out whether it is filterd that keeps something from working. Counted apart, as `paused` in `filterd
-    /// stats`. A pause always has an end; pausing again makes it longer or shorter. Meanwhile `filterd status` tells it
-    /// first, with exit code 7.
+    /// Let all packets pass for a while
     Pause(With<pause::Pause>),
-    /// End a pause: drop what is listed
-    ///
-    /// Where nothing is paused, nothing changes.
+    /// End a pause
     Resume(With<resume::Resume>),
-    /// Tell what filterd does and is asked to do, as it happens
-    ///
-    /// One line an event: when, what, and who asked for it. Goes on until it is interrupted, or as long as it is told to.
+    /// Print changes and drops as they happen
     Watch(With<watch::Watch>),
-    /// Check a configuration and the lists it names; needs no daemon
-    ///
-    /// A filterd that runs is asked for the names of its live lists, which no list of the configuration can have.
+    /// Check a configuration and its lists, without a daemon
     Check(With<check::Check>),
-    /// Look at what stands in the way of filterd on this machine, or slows it down, and tell what mends it
-    ///
-    /// The kernel, each interface with its driver, memory, clock, state directory, other blocklists. Nothing is changed. Needs no
-    /// daemon; what a user may not see is named.
+    /// Check whether this machine can run filterd
     Doctor(With<doctor::Doctor>),
-    /// Ask whether filterd answers
+    /// Check whether filterd answers
     Ping(With<ping::Ping>),
 }
 

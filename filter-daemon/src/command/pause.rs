@@ -17,18 +17,8 @@ use crate::exit::Exit;
 use crate::text::quantity::{self, QuantityError};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A reload neither ends a pause nor makes it longer. Whatever ends filterd ends it, too: a stop, a crash, a restart,
-`--take-over`; only where the second process, filterd-broker, is killed as well or alone it lasts to its end, or to the next
-start. The kernel knows when it is over, so that it ends then whatever has become of filterd.
-With `enforce: false` nothing is dropped anyway, and a pause changes nothing, not even what is counted.
-
-Examples:
-  filterd pause            for five minutes
-  filterd pause 30s
-  filterd pause 1h         and, if it was another fault: filterd resume")]
 pub struct Pause {
-    /// For how long: 90 (seconds), 10m, 2h; at most 24h
+    /// How long: 90 (seconds), 10m, 2h, at most 24h
     #[arg(value_name = "TIME", default_value = "5m")]
     length: Length,
 }

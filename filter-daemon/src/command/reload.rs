@@ -19,37 +19,11 @@ use crate::text::quantity::{self, QuantityError};
 use crate::text::{Explanation, printable};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A list that is missing, empty, mostly not understood or suddenly much shorter is held back: what was there before stays, at
-the next start too, and the exit code is 7 until its file is mended or you say that it is meant. The limits are keys of the
-list in the configuration: max_shrink, max_rejected, max_entries.
-The length of a list is compared with its largest version of the last 7 days. --accept NAME forgets that version. A web page
-is never accepted as a list.
-What is in force without a copy on disk (a full disk, say) is told, too, with 7.
-
-An interface that the configuration no longer names stays filtered as long as one that it names is not (misspelt, not there,
-refused); that is told, and the exit code is 7. One that need not be there (a modem, say) is accepted by its name: until it
-comes, or filterd starts anew, it is missed no more, as long as another one is filtered.
-
-Examples:
-  filterd reload
-  filterd reload --accept drop --accept ssh
-  filterd reload --accept all
-  filterd reload --accept usb0
-  filterd reload --confirm 60s         and when everything still works: filterd confirm; else: filterd rollback
-
-With --confirm what the reload brings is on trial: unless `filterd confirm` comes in time, or as soon as `filterd rollback`
-comes, configuration and lists are put back as they were, and what was added or removed by command meanwhile stays. The files are left as they are; the next
-`filterd reload` takes them again, and so does a start once the configuration's file is another than at the rollback. Until then another reload is refused, SIGHUP and `--take-over`, too.
-If filterd ends or is killed meanwhile, its next start goes on counting, or rolls back before it publishes anything if the
-time is over or the machine was booted. As long as it is not started again, nothing rolls back. A start that does not find
-the record of the trial (the state directory was removed) cannot, and `status` says so.")]
 pub struct Reload {
-    /// Take this list as it is, however little is left of it (`all` stands for every list), or this interface as not there;
-    /// `list:NAME` and `interface:NAME` tell two of one name apart
+    /// Accept this list although it looks wrong, or this interface as missing. `all` accepts all lists. Repeatable
     #[arg(long, value_name = "NAME", value_parser = acceptable)]
     accept: Vec<String>,
-    /// Roll back by itself after so long (60s, 5m, at most 24h), unless `filterd confirm` comes before
+    /// Roll back after this time, unless `filterd confirm` comes first: 60s, 5m, at most 24h
     #[arg(long, value_name = "TIME", value_parser = trial)]
     confirm: Option<Duration>,
 }

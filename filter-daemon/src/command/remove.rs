@@ -14,11 +14,6 @@ use crate::control::wire::Changed;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filterd remove 203.0.113.7
-  filterd remove 198.51.100.0/24 --list ssh
-  filterd remove - < no-longer.txt")]
 pub struct Remove {
     #[command(flatten)]
     removal: Removal,

@@ -13,19 +13,6 @@ use crate::control::wire::rollback::Reply;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Configuration and lists are put back as they were before `filterd reload --confirm`, as they would be by themselves at the end
-of the trial; what was added or removed by command meanwhile stays. The files are left as they are: `filterd diff` tells what
-they would change, and the next `filterd reload` takes them again.
-A reload that is still at work is waited for, and then rolled back. Where it was rolled back already, by itself or by another
-`filterd rollback`, nothing changes, and that is told.
-
-Exit codes: 0 what was before is in force, also where it was already · 1 nothing was on trial · 7 what was before is in force
-but for what is told: a list could not be put back, or the next start does not know of it.
-
-Examples:
-  filterd reload --confirm 1h
-  filterd rollback                     when something does not work; filterd confirm when everything does")]
 pub struct Rollback {}
 
 impl Rollback {

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 
 #[derive(Debug, Args)]
 pub struct Stats {
-    /// What became of packets for the sake of each list
+    /// Show the counters of each list
     #[arg(long)]
     lists: bool,
 }

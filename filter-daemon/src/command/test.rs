@@ -22,17 +22,8 @@ use crate::exit::Exit;
 use crate::text::Explanation;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A prefix is dropped if packets from every address of it are. Exit status: 0 if all targets are dropped, 1 if one is not, or
-only in part; 7 if lines of standard input were not understood (2 if none was), whatever is said of the others.
-
-Examples:
-  filterd test 203.0.113.7
-  filterd test 203.0.113.0/24 2001:db8::1 --json
-  filterd test - < suspects.txt
-  filterd -q test 203.0.113.7 && echo dropped")]
 pub struct Test {
-    /// Addresses, prefixes and ranges (each prefix of which is asked for), or - for standard input, one a line
+    /// Address, prefix or range a-b, or - to read standard input, one per line
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
 }

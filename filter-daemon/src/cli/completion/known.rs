@@ -1,5 +1,5 @@
-//! What is here at the moment: interfaces of this machine, lists and entries of the filterd that runs. Where it cannot be
-//! asked, or not by this user, there is nothing to offer, and nothing is said: a shell shows an error in the middle of a line.
+//! Completions of this moment: interfaces of this machine, and lists and entries of the running filterd. If it does not
+//! answer or permit this user, there are none. Errors are not printed, because they would appear in the typed line.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,13 +14,13 @@ use crate::config::name::GUARD_LIST;
 use crate::control::client::{Client, Endpoint};
 use crate::control::wire::{self, Method};
 
-/// Whoever has pressed a key waits no longer.
+/// How long a key press may wait for filterd.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// More than anybody reads are not fetched.
+/// The largest number of entries to offer.
 const MOST: usize = 200;
 
-/// Entries that begin as what was typed.
+/// Entries that begin with the typed characters.
 #[derive(Clone, Copy)]
 pub enum Entries {
     Blocked,
@@ -32,18 +32,18 @@ impl ValueCompleter for Entries {
         let typed = typed.to_string_lossy();
         let is_meant = |entry: &str| entry.starts_with(typed.as_ref());
         let found = self.within(span(&typed)).unwrap_or_default();
-        // What the host itself is guarded by is nobody's to remove.
+        // Nobody can remove entries of the guard.
         let own = found.into_iter().filter(|entry| entry.list != GUARD_LIST);
         let targets = own.map(|entry| entry.target).filter(|target| is_meant(target));
         let mut targets: Vec<_> = targets.collect();
-        // One that several lists have is told for each.
+        // A target on several lists comes once for each list.
         targets.dedup();
         targets.into_iter().take(MOST).map(CompletionCandidate::new).collect()
     }
 }
 
 impl Entries {
-    /// The first page: the daemon stops where nobody reads on.
+    /// Reads the first page. The daemon sends no more when the connection is closed.
     fn within(self, within: Option<String>) -> Option<Vec<wire::Entry>> {
         let allow = matches!(self, Self::Allowed);
         let mut client = Client::connect(endpoint()).ok()?;
@@ -71,7 +71,7 @@ fn asked<M: Method>(what: &M) -> Option<M::Reply> {
     Client::connect(endpoint()).ok()?.call(what).ok()
 }
 
-/// Where the line says, else the environment, else where filterd usually listens.
+/// The socket of --socket, else of the environment, else the default one.
 fn endpoint() -> Endpoint {
     let said = socket_in(std::env::args_os());
     let socket = said.or_else(|| std::env::var_os("FILTERD_SOCKET")).filter(|path| !path.is_empty());
@@ -83,8 +83,8 @@ pub fn socket_in(words: impl IntoIterator<Item = OsString>) -> Option<OsString> 
     words.into_iter().skip_while(|word| word != "--socket").nth(1)
 }
 
-/// The prefix in which everything lies that begins so, as far as whole octets or groups say: of a large list the page that is
-/// wanted, rather than the first.
+/// The prefix of all addresses that begin with the complete octets or groups of `typed`. The daemon then sends the matching
+/// page of a large list.
 pub fn span(typed: &str) -> Option<String> {
     if typed.contains(':') {
         return groups(typed);
@@ -96,7 +96,7 @@ pub fn span(typed: &str) -> Option<String> {
     Some(format!("{}/{}", IpAddr::from(Ipv4Addr::from(octets)), whole.len() * 8))
 }
 
-/// Behind `::` nobody knows which group is meant.
+/// Groups after `::` have no known position.
 fn groups(typed: &str) -> Option<String> {
     let before = typed
         .split_once("::")

@@ -1,7 +1,6 @@
-//! What a shell offers behind a word that was begun: verbs and flags out of the one definition, and interfaces, lists and
-//! entries as they are at that moment.
+//! Completions for shells: commands and options from the definition, and the present interfaces, lists and entries.
 //!
-//! `filterd completions SHELL` prints what the shell reads once. At each tab that asks filterd again, by [`ASKED`].
+//! `filterd completions SHELL` prints a script. At each tab, the script runs filterd with the variable [`ASKED`].
 
 mod known;
 
@@ -14,16 +13,16 @@ use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Shells, Zsh};
 
 use crate::command::render::console;
 
-/// A shell that asks says in this which one it is.
+/// The variable in which the script names its shell.
 const ASKED: &str = "FILTERD_COMPLETE";
 
-/// What bash reads. Not the library's own: bash takes a word apart at colons, of which IPv6 addresses are full.
+/// The script for bash. The one of the library fails with IPv6 addresses, because bash splits words at colons.
 const BASH: &str = include_str!("../../../../configs/completions/filterd.bash");
 
-/// Zsh reads a file of completions as the body of a function at the first tab: which then is to be answered, too.
+/// At the first tab, zsh runs the file of completions as the body of a function, which has to answer as well.
 const ZSH_FIRST: &str = "[[ $funcstack[1] != _filterd ]] || _clap_dynamic_completer_filterd \"$@\"\n";
 
-/// One that completions are for.
+/// A shell that has completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shell {
     Bash,
@@ -32,12 +31,12 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// Prints what it is to read.
+    /// Prints the script of this shell.
     pub fn tell(self) -> ExitCode {
         console::ended(self.write(&mut io::stdout().lock())).into()
     }
 
-    /// The same, to wherever.
+    /// Writes the script to `out`.
     pub fn write(self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Bash => out.write_all(BASH.as_bytes()),
@@ -50,13 +49,13 @@ impl Shell {
     }
 }
 
-/// Answers the shell that asks, and ends the process; does nothing if none does.
+/// If a script runs this process, answers it and exits.
 pub fn answer(tree: impl Fn() -> Command) {
     let shells = Shells(&[&Bash, &Zsh, &Fish]);
     CompleteEnv::with_factory(|| knowing(tree())).var(ASKED).shells(shells).complete();
 }
 
-/// The same tree, whose values are known. The arguments of a command come about when it is built.
+/// Adds completions of values to all commands. It builds them, because arguments are defined only then.
 fn knowing(mut tree: Command) -> Command {
     tree.build();
     below(tree, "")
@@ -68,7 +67,7 @@ fn below(command: Command, path: &str) -> Command {
     command.mut_subcommands(|verb| below(verb, &path))
 }
 
-/// By the name of the value, which says what it is.
+/// Chooses the completions by the name of the value.
 fn with_values(arg: Arg, path: &str) -> Arg {
     let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
     let name = name.unwrap_or_default();
@@ -84,7 +83,7 @@ fn with_values(arg: Arg, path: &str) -> Arg {
         }
         "FORMAT" => arg.add(words("plain|ipset|nft|json")),
         "COMMAND" => arg.add(ArgValueCandidates::new(|| candidates(super::verbs()))),
-        // Such as auto|native|generic: it says all that there is.
+        // A name such as auto|native|generic lists all values.
         choice if choice.contains('|') => arg.add(words(choice)),
         _ => arg,
     }

@@ -20,7 +20,7 @@ fn offered(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn verbs_flags_and_values_come_out_of_the_definition() {
+fn completions_come_from_the_definition() {
     assert_eq!(offered("filterd do"), ["doctor"]);
     assert_eq!(offered("filterd allow re"), ["remove"]);
     assert_eq!(offered("filterd add --no"), ["--note"]);
@@ -33,13 +33,13 @@ fn verbs_flags_and_values_come_out_of_the_definition() {
 }
 
 #[test]
-fn interfaces_are_those_of_this_machine() {
+fn completed_interfaces_exist() {
     assert!(interfaces().contains(&"lo".to_owned()));
     assert_eq!(offered("filterd --iface l"), ["lo"]);
 }
 
 #[test]
-fn every_value_that_has_few_forms_offers_them() {
+fn values_with_few_forms_are_completed() {
     fn each(command: &Command) {
         for arg in command.get_arguments() {
             let names = arg.get_value_names().unwrap_or_default().iter();
@@ -54,7 +54,7 @@ fn every_value_that_has_few_forms_offers_them() {
 }
 
 #[test]
-fn what_was_typed_of_an_address_says_where_to_look() {
+fn typed_part_of_an_address_becomes_a_prefix() {
     let table = [
         ("", None),
         ("20", None),
@@ -76,7 +76,7 @@ fn what_was_typed_of_an_address_says_where_to_look() {
 }
 
 #[test]
-fn the_socket_that_the_line_names_is_asked() {
+fn completions_use_the_socket_option() {
     let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
     assert_eq!(socket_in(words("filterd -- filterd remove --socket /s 2")), Some("/s".into()));
     assert_eq!(socket_in(words("filterd remove 2")), None);

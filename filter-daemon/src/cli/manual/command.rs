@@ -1,158 +1,178 @@
-//! The page of a command: what clap knows of it as clap_mangen tells it, and what stands below its help where a page has it.
+//! The manual page of a command: its help, and its text in `pages/`, which tells more.
 
 use clap::{Arg, Command};
-use clap_mangen::Man;
 
+use super::pages::{Block, Text};
 use super::text;
-use crate::cli::places;
+use crate::cli::help::{
+    GROUPS, HelpPage, Row, global_rows, own_options, own_rows, shown_subcommands, tables_of,
+};
+use crate::exit::Exit;
 
-/// The page.
-pub fn page(command: &Command) -> String {
-    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
-    let below = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let below: Vec<_> = below.split("\n\n").filter(|part| !part.is_empty()).map(Part::of).collect();
-    let man = Man::new(command.clone()).section("8");
-    let mut page = text::head(name, "8");
-    page += &made(|to| man.render_name_section(to));
-    page += &with_values(made(|to| man.render_synopsis_section(to)), command);
-    page += &made(|to| man.render_description_section(to));
-    page.extend(below.iter().filter_map(Part::described));
-    page += &made(|to| man.render_options_section(to));
-    if command.get_subcommands().any(|verb| !verb.is_hide_set()) {
-        page += &made(|to| man.render_subcommands_section(to)).replacen(".SH Commands", ".SH COMMANDS", 1);
+/// The manual page of this command.
+pub fn page(command: &Command, page: &HelpPage) -> String {
+    let told = Text::of(&page.manual());
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut made = text::head(&page.manual(), "8");
+    made +=
+        &section("NAME", &format!("{} \\- {}", text::escaped(&page.manual()), text::prose(&small(&about))));
+    made += &section("SYNOPSIS", &synopsis(command, page));
+    made += &section("DESCRIPTION", &blocks(&told.description));
+    if page.is_whole() {
+        made += &section("COMMANDS", &groups(command));
+        made += &section("GLOBAL OPTIONS", &rows(&global_rows(command)));
+    } else {
+        made += &section("COMMANDS", &commands(&shown_subcommands(command).collect::<Vec<_>>()));
+        made += &section("OPTIONS", &format!("{}{GLOBAL_OPTIONS}", rows(&own_rows(command))));
     }
-    page.extend(below.iter().filter_map(Part::section));
-    let is_whole = name == "filterd";
-    if is_whole {
-        page += &files();
+    for (title, table) in tables_of(page) {
+        made += &section(&title.to_uppercase(), &rows(&table));
     }
-    page + &see_also(is_whole, name)
-}
-
-/// A paragraph below the help.
-enum Part {
-    /// `Examples:` and lines that stand as they are.
-    Titled(String, Vec<String>),
-    /// Lines that stand as they are.
-    AsItIs(Vec<String>),
-    /// `Exit codes: 0 …`.
-    Exit(String),
-    Prose(String),
-}
-
-impl Part {
-    fn of(paragraph: &str) -> Self {
-        let lines: Vec<String> = paragraph.lines().map(ToOwned::to_owned).collect();
-        let is_indented = |line: &String| line.starts_with(' ');
-        let is_title = |line: &str| line.ends_with(':') && line.split(' ').count() <= 2;
-        match lines.split_first() {
-            Some((title, rest)) if is_title(title) && !rest.is_empty() && rest.iter().all(is_indented) => {
-                Self::Titled(title.trim_end_matches(':').to_owned(), rest.to_vec())
-            }
-            _ if lines.iter().all(is_indented) => Self::AsItIs(lines),
-            _ => match paragraph.strip_prefix("Exit codes: ") {
-                Some(codes) => Self::Exit(codes.to_owned()),
-                None => Self::Prose(paragraph.to_owned()),
-            },
-        }
+    for (title, part) in &told.sections {
+        made += &section(title, &blocks(part));
     }
+    made += &section("EXIT STATUS", &exit_status(page, &told));
+    made += &section("EXAMPLES", &examples(page));
+    made + &section("SEE ALSO", &text::prose(&told.see_also))
+}
 
-    /// Among what the page begins with.
-    fn described(&self) -> Option<String> {
-        match self {
-            Self::AsItIs(lines) => Some(example(lines)),
-            Self::Prose(said) => {
-                let lines: String = said.lines().map(prose_or_example).collect();
-                Some(lines)
-            }
-            Self::Titled(..) | Self::Exit(_) => None,
-        }
+const GLOBAL_OPTIONS: &str = ".PP\nfilterd(8) lists the global options, which every command takes.\n";
+
+/// A section with a title, or nothing without content.
+fn section(title: &str, content: &str) -> String {
+    if content.is_empty() { String::new() } else { format!(".SH \"{title}\"\n{content}") }
+}
+
+/// A sentence without its capital letter, as the NAME of a page has it.
+fn small(about: &str) -> String {
+    let (first, rest) = about.split_at(1);
+    first.to_lowercase() + rest
+}
+
+fn synopsis(command: &Command, page: &HelpPage) -> String {
+    if page.is_whole() {
+        let run = "\\fBfilterd\\fR [\\fBrun\\fR] \\fB\\-\\-iface\\fR \\fIIF\\fR... [\\fB\\-\\-config\\fR \\fIFILE\\fR] [\\fIOPTIONS\\fR]";
+        return format!("{run}\n.br\n\\fBfilterd\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n");
     }
+    let (arguments, options): (Vec<_>, Vec<_>) = own_options(command).partition(|arg| arg.is_positional());
+    let words = options.into_iter().map(option).chain(arguments.into_iter().map(argument));
+    let verb = shown_subcommands(command).next().map(|_| match command.is_subcommand_required_set() {
+        true => "\\fICOMMAND\\fR".to_owned(),
+        false => "[\\fICOMMAND\\fR]".to_owned(),
+    });
+    let name = format!("\\fBfilterd {}\\fR", page.name);
+    [name].into_iter().chain(words).chain(verb).collect::<Vec<_>>().join(" ") + "\n"
+}
 
-    /// In a section of its own.
-    fn section(&self) -> Option<String> {
-        match self {
-            Self::Titled(title, lines) => Some(format!(".SH {}\n{}", heading(title), example(lines))),
-            Self::Exit(codes) => Some(format!(".SH \"EXIT STATUS\"\n{}", text::prose(codes))),
-            Self::AsItIs(_) | Self::Prose(_) => None,
-        }
+/// An option in the form of the synopsis, with its value.
+fn option(arg: &Arg) -> String {
+    let long = format!("\\fB{}\\fR", text::escaped(&format!("--{}", arg.get_long().unwrap_or_default())));
+    let names = arg.get_short().map(|short| format!("\\fB\\-{short}\\fR|{long}")).unwrap_or(long);
+    let repeats = if is_repeatable(arg) { "..." } else { "" };
+    format!("[{names}{}]{repeats}", value(arg))
+}
+
+fn value(arg: &Arg) -> String {
+    if !arg.get_action().takes_values() {
+        return String::new();
     }
+    let names = arg.get_value_names().unwrap_or_default().iter();
+    let values = names.map(|name| format!("\\fI{}\\fR", text::escaped(name))).collect::<Vec<_>>().join(" ");
+    let is_optional = arg.get_num_args().is_some_and(|count| count.min_values() == 0);
+    if is_optional { format!("[={values}]") } else { format!(" {values}") }
 }
 
-fn prose_or_example(line: &str) -> String {
-    if line.starts_with(' ') { text::example([line]) } else { format!(".PP\n{}", text::prose(line)) }
+fn argument(arg: &Arg) -> String {
+    let repeats = if is_repeatable(arg) { "..." } else { "" };
+    let name = format!("{}{repeats}", value(arg).trim_start());
+    if arg.is_required_set() { name } else { format!("[{name}]") }
 }
 
-fn example(lines: &[String]) -> String {
-    // How far all of them are indented is the page's affair.
-    text::example(lines.iter().map(|line| line.strip_prefix("  ").unwrap_or(line)))
+fn is_repeatable(arg: &Arg) -> bool {
+    matches!(arg.get_action(), clap::ArgAction::Append)
 }
 
-fn heading(title: &str) -> String {
-    match title {
-        "Exit codes" => "\"EXIT STATUS\"".to_owned(),
-        other => format!("\"{}\"", other.to_uppercase()),
-    }
-}
-
-fn files() -> String {
-    let files = [
-        (places::CONFIG, "the configuration: filterd.yaml(5)"),
-        (places::SOCKET, "where the commands talk to the one that runs"),
-        (
-            places::STATE,
-            "what must survive a restart: live entries, good copies of lists and of the configuration",
-        ),
-        (places::PINS, "programs and maps, which go on filtering where no filterd runs"),
-    ];
-    let rows = files.map(|(path, what)| format!(".TP\n.I {path}\n{}", text::prose(what)));
-    format!(".SH FILES\n{}", rows.concat())
-}
-
-fn see_also(is_whole: bool, name: &str) -> String {
-    let others = match (is_whole, name.rsplit_once('-')) {
-        (false, Some((above, _))) if above != "filterd" => format!("filterd(8), {above}(8), filterd.yaml(5)"),
-        (false, _) => "filterd(8), filterd.yaml(5)".to_owned(),
-        (true, _) => "filterd.yaml(5), xdp\\-filter(8), nft(8), ipset(8)".to_owned(),
+fn groups(command: &Command) -> String {
+    let group = |group: &crate::cli::help::Group| {
+        let found = group.pages.iter().filter_map(|page| command.find_subcommand(page.name));
+        format!(".SS {}\n{}", group.title, commands(&found.collect::<Vec<_>>()))
     };
-    format!(".SH \"SEE ALSO\"\n{}", others.replace("filterd-", "filterd\\-") + "\n")
+    GROUPS.iter().map(group).collect()
 }
 
-/// A synopsis with what options take: clap_mangen leaves that out.
-fn with_values(synopsis: String, command: &Command) -> String {
-    let takes_value = |option: &&Arg| !option.is_positional() && option.get_action().takes_values();
-    command.get_arguments().filter(takes_value).fold(synopsis, |synopsis, option| {
-        let (Some(long), Some(names)) = (option.get_long(), option.get_value_names()) else {
-            return synopsis;
-        };
-        let flag = format!("\\fB\\-\\-{}\\fR", long.replace('-', "\\-"));
-        let values: Vec<_> =
-            names.iter().map(|name| format!("\\fI{}\\fR", name.replace('-', "\\-"))).collect();
-        let values = values.join(" ");
-        let is_optional = option.get_num_args().is_some_and(|count| count.min_values() == 0);
-        let value = match (is_optional, option.is_require_equals_set()) {
-            (true, true) => format!("[={values}]"),
-            (true, false) => format!(" [{values}]"),
-            (false, true) => format!("={values}"),
-            (false, false) => format!(" {values}"),
-        };
-        // An option's name may be the beginning of another one's: it ends with its word.
-        synopsis.replacen(&flag, &format!("{flag}{value}"), 1)
-    })
+fn commands(commands: &[&Command]) -> String {
+    let row = |command: &&Command| {
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let name = command.get_display_name().unwrap_or_default();
+        format!(".TP\n\\fB{}\\fR(8)\n{}", text::escaped(name), text::prose(&about))
+    };
+    commands.iter().map(row).collect()
 }
 
-/// What clap_mangen writes, without what it begins every part with.
-fn made(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
-    let mut bytes = Vec::new();
-    write(&mut bytes).unwrap();
-    let written = String::from_utf8(bytes).unwrap();
-    let is_preamble = |line: &&str| line.starts_with(".ie \\n(.g") || line.starts_with(".el .ds Aq");
-    let lines: Vec<_> = written
-        .lines()
-        .filter(|line| !is_preamble(line))
-        .map(str::trim_end)
-        .filter(|line| !line.is_empty())
-        .collect();
-    // The preamble says what this stands for.
-    text::with_bold(&lines.join("\n").replace("\\*(Aq", "\\(aq"))
+fn rows(rows: &[Row]) -> String {
+    let row = |(term, told): &Row| {
+        format!(".TP\n\\fB{}\\fR\n{}", text::escaped(term.trim_start()), text::prose(told))
+    };
+    rows.iter().map(row).collect()
+}
+
+fn blocks(blocks: &[Block]) -> String {
+    let block = |block: &Block| match block {
+        Block::Prose(told) => format!(".PP\n{}", text::prose(told)),
+        Block::Items(items) => {
+            items.iter().map(|item| format!(".IP \\(bu 2\n{}", text::prose(item))).collect()
+        }
+        Block::Terms(terms) => terms
+            .iter()
+            .map(|(term, told)| format!(".TP\n\\fI{}\\fR\n{}", text::escaped(term), text::prose(told)))
+            .collect(),
+    };
+    blocks.iter().map(block).collect()
+}
+
+fn exit_status(page: &HelpPage, told: &Text) -> String {
+    let codes = page.exit_codes.iter().map(|(code, brief)| {
+        let number = *code as u8;
+        let meaning = told.exit_codes.get(&number).cloned().unwrap_or_else(|| meaning(*code, brief, page));
+        (number.to_string(), meaning)
+    });
+    let more = page.is_whole().then(crate::cli::help::fault);
+    let codes = rows(&codes.chain(more).collect::<Vec<_>>());
+    format!("{codes}.PP\n{}", text::prose(if page.is_whole() { SHARED } else { ALL }))
+}
+
+/// The text about exit codes that all commands share.
+const SHARED: &str = "The page of each command says what its exit codes mean. Every command exits with 7 if its output cannot \
+                      be written, for example because the disk is full. What it was asked for is done all the same. It exits \
+                      with 0 if the reader has left, as `head` does.";
+
+const ALL: &str = "filterd(8) has the table of all exit codes.";
+
+/// The meaning of these codes, unless the text of a page says more.
+const COMMON: [(Exit, &str); 3] = [
+    (Exit::Usage, "The command line was not understood."),
+    (Exit::Unreachable, "filterd is not running, does not answer, or does not permit this user."),
+    (Exit::Kernel, "The kernel refused."),
+];
+
+/// The meaning of a code where the text of the page does not say more.
+fn meaning(code: Exit, brief: &str, page: &HelpPage) -> String {
+    let common = COMMON.iter().find(|(known, _)| *known == code && !page.is_whole());
+    let (first, rest) = brief.split_at(1);
+    match common {
+        Some((_, told)) => (*told).to_owned(),
+        None if brief == "output failed" => "The output could not be written.".to_owned(),
+        None => format!("{}{rest}.", first.to_uppercase()),
+    }
+}
+
+fn examples(page: &HelpPage) -> String {
+    let column = page.examples.iter().filter(|(_, why)| !why.is_empty()).map(|(line, _)| line.len()).max();
+    let line = |(line, why): &(&str, &str)| match column {
+        Some(column) if !why.is_empty() => format!("{line:column$}  {why}"),
+        _ => (*line).to_owned(),
+    };
+    let lines: Vec<_> = page.examples.iter().map(line).collect();
+    // Not indented any further: each line fits on a terminal of 80 columns.
+    if lines.is_empty() { String::new() } else { text::lines(lines.iter().map(String::as_str)) }
 }

@@ -1,8 +1,9 @@
-//! The manual, docs/man, made from what `--help` is made from, and filterd.yaml(5) from the reference of the configuration.
-//! `cargo xtask manual` writes it anew, and configs/completions with it; a plain run of these tests holds it to the definitions.
+//! The manual, docs/man. Pages of commands come from what `--help` comes from and from `pages/`, filterd.yaml(5) from the
+//! reference of the configuration. `cargo xtask manual` writes it, and configs/completions. Tests compare both.
 
 mod command;
 mod configuration;
+mod pages;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,22 +12,24 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 
-use super::{Arguments, Shell, flowing};
+use super::help::{HelpPage, own_options, shown_subcommands};
+use super::{Arguments, Shell, help};
+use pages::Text;
 
-/// Under which `cargo xtask manual` runs this.
+/// The variable with which `cargo xtask manual` has files written.
 const WRITE: &str = "FILTERD_MANUAL";
 
-/// When a page was last read as a whole; its day is no news to anybody, but a page without one is a fault to mandoc.
-const DATE: &str = "2026-11-23";
+/// When a page was last read as a whole. mandoc wants a date.
+const DATE: &str = "2026-11-29";
 
-/// What stands at the foot of each page.
+/// The left part of the footer of each page.
 const SOURCE: &str = "filterd";
 
-/// At the head of each.
+/// The middle of the header of each page.
 const MANUAL: &str = "filterd's manual";
 
 #[test]
-fn the_manual_says_what_the_definitions_say() {
+fn the_committed_manual_is_the_generated_one() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/man");
     let pages = pages();
     if std::env::var(WRITE).is_ok_and(|word| word == "write") {
@@ -35,22 +38,16 @@ fn the_manual_says_what_the_definitions_say() {
     let there: BTreeSet<_> = files(&directory).iter().map(|path| name(path)).collect();
     let wanted: BTreeSet<_> = pages.keys().cloned().collect();
     let odd: Vec<_> = there.symmetric_difference(&wanted).collect();
-    assert!(
-        odd.is_empty(),
-        "{odd:?} are missing in docs/man, or too many: `cargo xtask manual` writes it anew"
-    );
+    assert!(odd.is_empty(), "{odd:?} are missing in docs/man, or too many: `cargo xtask manual` writes them");
     for (name, page) in &pages {
         let found = fs::read_to_string(directory.join(name)).unwrap();
-        assert!(
-            found == *page,
-            "docs/man/{name} is not what the definitions say: `cargo xtask manual` writes it anew"
-        );
+        assert!(found == *page, "docs/man/{name} is out of date: `cargo xtask manual` writes it");
     }
 }
 
-/// Packages bring them; they are made here so that nobody has to run a program of another architecture for them.
+/// Packages bring them, so that no build has to run a program of another architecture.
 #[test]
-fn the_completions_that_packages_bring_are_those_that_are_printed() {
+fn the_committed_completions_are_the_printed_ones() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/completions");
     for (shell, name) in
         [(Shell::Bash, "filterd.bash"), (Shell::Zsh, "_filterd"), (Shell::Fish, "filterd.fish")]
@@ -62,84 +59,92 @@ fn the_completions_that_packages_bring_are_those_that_are_printed() {
             fs::write(&file, &printed).unwrap();
         }
         let found = fs::read(&file).unwrap_or_default();
-        assert!(found == printed, "{name} is not what is printed: `cargo xtask manual` writes it anew");
+        assert!(found == printed, "{name} is out of date: `cargo xtask manual` writes it");
     }
 }
 
 #[test]
-fn every_command_has_a_page_that_tells_all_its_flags() {
+fn every_page_names_all_options_of_its_command() {
     let pages = pages();
-    fn each(command: &Command, pages: &BTreeMap<String, String>) {
-        let page = &pages[&format!("{}.8", command.get_display_name().unwrap_or("filterd"))];
-        for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
-            let flag = arg.get_long().map(|long| format!("\\-\\-{}", long.replace('-', "\\-")));
-            assert!(
-                flag.as_ref().is_none_or(|flag| page.contains(flag)),
-                "{:?}: {flag:?}",
-                command.get_name()
-            );
+    each(&tree(), "", &mut |command, page| {
+        for option in own_options(command).filter_map(|option| option.get_long()) {
+            // Those of the daemon are on the page of `run`.
+            let page = if page.is_whole() { "filterd-run".to_owned() } else { page.manual() };
+            let flag = format!("\\-\\-{}", option.replace('-', "\\-"));
+            assert!(pages[&format!("{page}.8")].contains(&flag), "{page}: {flag}");
         }
-        command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| each(verb, pages));
+    });
+    for option in ["json", "quiet", "socket", "timeout", "help", "version"] {
+        assert!(pages["filterd.8"].contains(&format!("\\-\\-{option}")), "{option}");
     }
-    each(&tree(), &pages);
-    assert!(pages["filterd.8"].contains("filterd\\-add(8)"));
+    assert!(pages["filterd.8"].contains("filterd\\-add\\fR(8)"));
 }
 
 #[test]
-fn a_synopsis_says_what_each_option_takes() {
-    fn each(command: &Command, pages: &BTreeMap<String, String>) {
-        let page = &pages[&format!("{}.8", command.get_display_name().unwrap_or("filterd"))];
-        let synopsis = page.split(".SH ").find(|section| section.starts_with("SYNOPSIS")).unwrap();
-        let options =
-            command.get_arguments().filter(|option| !option.is_positional() && !option.is_hide_set());
-        for option in options.filter(|option| option.get_action().takes_values()) {
-            let flag = format!("\\-\\-{}\\fR", option.get_long().unwrap().replace('-', "\\-"));
+fn every_synopsis_shows_the_values_of_options() {
+    let pages = pages();
+    each(&tree(), "", &mut |command, page| {
+        let manual = &pages[&format!("{}.8", page.manual())];
+        let synopsis = manual.split(".SH ").find(|section| section.starts_with("\"SYNOPSIS")).unwrap();
+        let takes_value = own_options(command).filter(|option| option.get_action().takes_values());
+        for flag in takes_value.filter_map(|option| option.get_long()).filter(|_| !page.is_whole()) {
+            let flag = format!("\\-\\-{}\\fR", flag.replace('-', "\\-"));
             let (_, behind) = synopsis.split_once(&flag).unwrap();
             assert!(
-                [" \\fI", "[=\\fI", "=\\fI"].iter().any(|value| behind.starts_with(value)),
+                [" \\fI", "[=\\fI"].iter().any(|value| behind.starts_with(value)),
                 "{flag} in {synopsis}"
             );
         }
-        command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| each(verb, pages));
-    }
-    let pages = pages();
-    // The program itself says in words of its own how it is called.
-    tree().get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| each(verb, &pages));
-    let reload = "[\\fB\\-\\-accept\\fR \\fINAME\\fR]";
-    assert!(pages["filterd-reload.8"].contains(reload), "{}", pages["filterd-reload.8"]);
+    });
+    let ttl = "[\\fB\\-\\-ttl\\fR \\fITIME\\fR]";
+    assert!(pages["filterd-add.8"].contains(ttl), "{}", pages["filterd-add.8"]);
 }
 
-/// The first row would stand elsewhere than the others.
 #[test]
-fn rows_below_a_help_have_a_title_before_them() {
-    fn each(command: &Command) {
-        let below = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let lines: Vec<_> = below.lines().collect();
-        for pair in lines.windows(2) {
-            let begins_rows = pair[1].starts_with(' ') && !pair[0].starts_with(' ') && !pair[0].is_empty();
-            assert!(!begins_rows || pair[0].ends_with(':'), "{}: {pair:?}", command.get_name());
+fn texts_explain_only_known_exit_codes() {
+    each(&tree(), "", &mut |_, page| {
+        let known: Vec<_> = page.exit_codes.iter().map(|(code, _)| *code as u8).collect();
+        let told = Text::of(&page.manual()).exit_codes;
+        let odd: Vec<_> = told.keys().filter(|code| !known.contains(code)).collect();
+        assert!(odd.is_empty(), "{}: {odd:?} are not among the exit codes of its help", page.manual());
+    });
+}
+
+#[test]
+fn every_text_refers_to_pages_that_exist() {
+    let pages = pages();
+    each(&tree(), "", &mut |_, page| {
+        let told = Text::of(&page.manual()).see_also;
+        assert!(!told.is_empty(), "{} has no SEE ALSO", page.manual());
+        let ours = told.split(", ").filter(|name| name.starts_with("filterd"));
+        for name in ours {
+            let file = name.trim_end_matches(')').replace('(', ".");
+            assert!(pages.contains_key(&file), "{} refers to {name}", page.manual());
+            assert_ne!(file, format!("{}.8", page.manual()));
         }
-        command.get_subcommands().for_each(each);
-    }
-    each(&tree());
+    });
 }
 
 /// Every page, by its file.
 fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::from([("filterd.yaml.5".to_owned(), text::sound(&configuration::page()))]);
-    add(&tree(), &mut pages);
+    each(&tree(), "", &mut |command, page| {
+        pages.insert(format!("{}.8", page.manual()), text::sound(&command::page(command, page)));
+    });
     pages
 }
 
-/// With everything in it that is put together only when it is asked for.
+/// The tree of all commands.
 fn tree() -> Command {
-    flowing::paragraphs(Arguments::command())
+    help::with_pages(Arguments::command())
 }
 
-fn add(command: &Command, pages: &mut BTreeMap<String, String>) {
-    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
-    pages.insert(format!("{name}.8"), text::sound(&command::page(command)));
-    command.get_subcommands().filter(|verb| !verb.is_hide_set()).for_each(|verb| add(verb, pages));
+/// Does this with each command that is shown, and its page.
+fn each(command: &Command, name: &str, with: &mut dyn FnMut(&Command, &HelpPage)) {
+    with(command, HelpPage::of(name).unwrap_or_else(|| panic!("`{name}` has no page in cli/help/pages")));
+    for verb in shown_subcommands(command) {
+        each(verb, format!("{name} {}", verb.get_name()).trim_start(), with);
+    }
 }
 
 fn write(directory: &Path, pages: &BTreeMap<String, String>) {

@@ -3,7 +3,8 @@
 /// The head of a page.
 pub fn head(name: &str, section: &str) -> String {
     let (date, source, manual) = (super::DATE, super::SOURCE, super::MANUAL);
-    format!(".TH {} {section} {date} \"{source}\" \"{manual}\"\n", escaped(name))
+    // Options and names that are hyphenated cannot be copied.
+    format!(".TH {} {section} {date} \"{source}\" \"{manual}\"\n.nh\n.ad l\n", escaped(name))
 }
 
 /// A paragraph; what stands between backticks is typed, and bold.
@@ -15,25 +16,15 @@ pub fn prose(text: &str) -> String {
     guarded(&made) + "\n"
 }
 
-/// Lines that stand as they are.
+/// Lines that stand as they are, indented.
 pub fn example<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
-    let lines: String = lines.into_iter().map(|line| guarded(&escaped(line)) + "\n").collect();
-    format!(".PP\n.RS 4\n.EX\n{lines}.EE\n.RE\n")
+    format!(".PP\n.RS 4\n{}.RE\n", self::lines(lines))
 }
 
-/// What clap_mangen made has its backticks yet.
-pub fn with_bold(made: &str) -> String {
-    let line = |line: &str| match line {
-        control if control.starts_with('.') => format!("{control}\n"),
-        text => {
-            let parts = text.split('`').enumerate();
-            let bold = parts.map(
-                |(number, part)| if number % 2 == 1 { format!("\\fB{part}\\fR") } else { part.to_owned() },
-            );
-            bold.collect::<String>() + "\n"
-        }
-    };
-    made.lines().map(line).collect()
+/// Lines that stand as they are.
+pub fn lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
+    let lines: String = lines.into_iter().map(|line| guarded(&escaped(line)) + "\n").collect();
+    format!(".EX\n{lines}.EE\n")
 }
 
 /// Behind a heading no paragraph needs to begin, and behind the end of a line it needs not end again.
@@ -50,8 +41,9 @@ pub fn sound(page: &str) -> String {
     sound
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq").replace('·', ";").replace('…', "...")
+/// A word or a line without anything that troff takes for its own.
+pub fn escaped(text: &str) -> String {
+    text.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq").replace('…', "...")
 }
 
 /// A line that begins with a full stop would be a command.
@@ -60,8 +52,7 @@ fn guarded(line: &str) -> String {
 }
 
 #[test]
-fn nothing_that_is_said_is_taken_for_a_command() {
+fn text_is_never_a_troff_command() {
     assert_eq!(prose(".x `a-b` c\\d it's"), "\\&.x \\fBa\\-b\\fR c\\ed it\\(aqs\n");
     assert_eq!(example([".a"]), ".PP\n.RS 4\n.EX\n\\&.a\n.EE\n.RE\n");
-    assert_eq!(with_bold(".SH `x`\na `b` c"), ".SH `x`\na \\fBb\\fR c\n");
 }

@@ -1,6 +1,6 @@
 //! `filterd allow add`: lets targets pass, even if they are blocked.
 
-use clap::Args;
+use clap::{Arg, Args};
 use filter_common::target::Target;
 
 use crate::command::ask::addition::{self, Addition, few};
@@ -14,18 +14,22 @@ use crate::control::wire::{self, Entry};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filterd allow add 192.0.2.10 --note 'our office'
-  filterd allow add 198.51.100.0/24 2001:db8:1::/48 --ttl 2h
-  filterd allow add 192.0.2.16-192.0.2.31 --list partners
-  filterd allow add - < partners.txt")]
+#[command(mut_args(explained))]
 pub struct Add {
     #[command(flatten)]
     addition: Addition,
-    /// Allow a prefix shorter than /8, or than /16 of IPv6, too: whatever is blocked in it passes
+    /// Accept prefixes shorter than /8 (IPv4) or /16 (IPv6)
     #[arg(long)]
     wide: bool,
+}
+
+/// The texts of options that differ from those of `filterd add`.
+fn explained(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "list" => arg.help("Live list to add to, created if missing [default: manual-allow]"),
+        "note" => arg.help("Reason, shown by `filterd allow list` and `filterd test`"),
+        _ => arg,
+    }
 }
 
 /// The new state of the targets.

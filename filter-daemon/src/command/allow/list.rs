@@ -11,13 +11,6 @@ use crate::control::client::Endpoint;
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filterd allow list
-  filterd allow list --expiring 1h
-  filterd allow list --within 198.51.100.0/24
-  filterd allow list --expiring 1h
-  filterd allow list --list partners --json | jq -r .target")]
 pub struct List {
     #[command(flatten)]
     which: Which,

@@ -15,11 +15,6 @@ use crate::control::wire::{self, Changed, Idle};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filterd allow remove 192.0.2.10
-  filterd allow remove 198.51.100.0/24 --list partners
-  filterd allow remove - < no-longer.txt")]
 pub struct Remove {
     #[command(flatten)]
     removal: Removal,

@@ -16,19 +16,19 @@ use crate::control::wire::{self, Changed, Entry, MOST_LOOKED_AT, words};
 
 #[derive(Debug, Default, Args)]
 pub struct Addition {
-    /// Address, prefix, range a-b, or - to read them from standard input, one a line
+    /// Address, prefix or range a-b, or - to read standard input, one per line
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<String>,
-    /// Only for so long: 90 (seconds), 10m, 2h, 1h30m, 7d, 1w
+    /// Expire after this long: 90 (seconds), 10m, 2h, 1h30m, 7d, 1w [default: never]
     #[arg(long, value_name = "TIME")]
     pub ttl: Option<Ttl>,
-    /// The live list they go to
+    /// Live list to add to, created if missing [default: manual]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     pub list: Option<ListName>,
-    /// Why, for whoever asks later
+    /// Reason, shown by `filterd list` and `filterd test`
     #[arg(long, value_name = "TEXT", value_parser = words::note)]
     pub note: Option<String>,
-    /// End what the list holds for longer after --ttl, too
+    /// Let --ttl shorten an existing entry (normally it only extends)
     #[arg(long, requires = "ttl")]
     pub shorten: bool,
     /// Exit with 4 if nothing changed

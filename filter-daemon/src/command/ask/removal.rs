@@ -13,10 +13,10 @@ use crate::exit::Exit;
 
 #[derive(Debug, Args)]
 pub struct Removal {
-    /// Address, prefix, range a-b, or - to read them from standard input, one a line
+    /// Address, prefix or range a-b, or - to read standard input, one per line
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<String>,
-    /// Only out of this live list
+    /// Live list to remove from [default: every live list that has the target]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     pub list: Option<ListName>,
     /// Exit with 4 if nothing changed

@@ -10,16 +10,16 @@ use crate::control::wire::{self, words};
 
 #[derive(Debug, Args)]
 pub struct Which {
-    /// Only entries of this list
+    /// Only entries of this list [default: all lists]
     #[arg(long, value_name = "NAME", value_parser = words::list_name)]
     pub list: Option<ListName>,
-    /// Only IPv4 or only IPv6
+    /// Only IPv4 or only IPv6 entries [default: both]
     #[arg(long, value_name = "4|6", value_parser = ["4", "6"])]
     family: Option<String>,
-    /// Only this address or prefix, and what lies within it
+    /// Only this address or prefix, and entries inside it [default: everywhere]
     #[arg(long, value_name = "TARGET", value_parser = words::target)]
     within: Option<Target>,
-    /// Only what expires within that time: what does so first comes first
+    /// Only entries that expire within this time, the next one first [default: all]
     #[arg(long, value_name = "TIME", value_parser = soon)]
     expiring: Option<Ttl>,
 }

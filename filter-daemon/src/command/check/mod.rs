@@ -31,26 +31,17 @@ use list::{CheckedList, Fate};
 use render::render;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 valid; 3 not valid, or filterd would not start or reload with it; 7 valid, but a list would be something else \
-than its file says. A configuration without interfaces is valid, but filterd starts or reloads with it only where `--iface` \
-names one.
-
-Examples:
-  filterd check
-  sudo filterd check --as filterd
-  filterd check new.yaml && sudo cp new.yaml /etc/filterd/filterd.yaml && sudo filterd reload")]
 pub struct Check {
-    /// The configuration [default: that of the filterd that runs, else /etc/filterd/filterd.yaml]
+    /// Configuration to check [default: that of the running filterd, else /etc/filterd/filterd.yaml]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Look with the eyes of this user: what may it not read?
+    /// Check as this user, which finds files that the user cannot read [default: yourself]
     #[arg(long = "as", value_name = "USER", value_parser = user_or_own)]
     user: Option<User>,
-    /// Where filterd keeps what must survive: lists are compared with their last good copies, if you may read these
+    /// State directory, with the copies that lists are compared with
     #[arg(long, value_name = "DIR", default_value = places::STATE)]
     state_dir: PathBuf,
-    /// Look at nothing but this: exits with 1 if it names no interface, or is not there and has no copy
+    /// Check only whether the configuration names an interface
     #[arg(long, conflicts_with = "user")]
     names_interface: bool,
 }

@@ -29,10 +29,7 @@ pub struct Lists {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum ListsVerb {
-    /// Fetch lists now, and read them
-    ///
-    /// A list is fetched by itself as often as its `refresh:` says, and sooner after it failed. Pauses do not end because
-    /// of it.
+    /// Fetch lists now
     Refresh(With<refresh::Refresh>),
 }
 

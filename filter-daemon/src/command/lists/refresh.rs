@@ -12,15 +12,8 @@ use crate::control::wire::refresh::{Outcome, Refreshed, Reply, Transfer};
 use crate::exit::Exit;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Waits until they are fetched and in force. Exits with 7 if one of them could not be fetched, or what has come is not believed:
-what was there before stays then. A list with a `path` is read again, and nothing else of the configuration.
-
-Examples:
-  filterd lists refresh ipsum
-  filterd lists refresh")]
 pub struct Refresh {
-    /// Which lists [default: all that have a `url`]
+    /// Lists to fetch [default: all lists with a `url`]
     #[arg(value_name = "NAME")]
     lists: Vec<String>,
 }

@@ -34,27 +34,8 @@ const EACH: Duration = Duration::from_secs(1);
 const PAPER: u16 = 80;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Keys:
-  q, Ctrl-C     leave
-  up, down      choose a list, or a source
-  v             show lists, sources, or reasons
-  s             sort lists by rate, hits, entries, name, or as configured; sources by packets, bytes, address
-  p             pause dropping for a while, or end a pause
-  b             block an address or a prefix
-  u             unblock one
-  ?             tell the keys
-
-What is to be changed is shown as the command that does it, and done only after `y`. Rates are worked out from the
-daemon's own counters and times, over the second before. Sources and reasons are estimates out of samples of what was dropped in the
-ten seconds before (with --once and --json, in one), each of which stands for as many drops as it says.
-
-Examples:
-  filterd top
-  filterd top --once             one picture as text, over one second
-  filterd top --json             all that it is drawn from, as one object")]
 pub struct Top {
-    /// Print one picture as text, and end
+    /// Print one picture as text and exit
     #[arg(long)]
     once: bool,
 }

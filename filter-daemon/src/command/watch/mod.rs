@@ -26,48 +26,26 @@ use journal::Journal;
 use pcap::Pcap;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Changes: what is asked for, with who asked; how many entries expire; lists that are fetched and read; reloads, pauses, interfaces
-that come and go: what filterd's log tells, and no less often. With --quiet the daemon tells warnings and errors only.
-
-Drops: of few packets each; of many some, chosen at random, and \"for 64\" says how many drops this one stands for. The kernel tells
-them only while somebody watches, and no more than some hundred a second of each processor, however many it drops. With --json
-the first line comes as soon as nothing is missed any more.
-
-Frames (--pcap) are those of packets that are dropped. There are none while protection is paused or enforce is false, since then
-packets arrive. Root gets the first 128 bytes of each. For others a frame ends behind its last header. The log says who watches,
-from when to when.
-
-Whoever reads too slowly loses events, and is told how many. Where another filterd takes this one's place, that is watched
-from then on; where filterd stops, this ends with 6.
-
-Examples:
-  filterd watch
-  filterd watch --changes --list ssh --count 1  until that list changes
-  filterd watch --drops --json                  one object a line
-  filterd watch --pcap - | tcpdump -nr -        frames of drops
-  filterd watch --journald                      drops into the journal, for
-  journalctl -t filterd-drop FILTERD_LIST=ssh")]
 pub struct Watch {
-    /// Only what is dropped
+    /// Print only drops [default: drops and changes]
     #[arg(long)]
     drops: bool,
-    /// Only what filterd does and is asked to do
+    /// Print only changes: what filterd does and is asked to do
     #[arg(long)]
     changes: bool,
-    /// Only what names this list, or is dropped for its sake
+    /// Only what concerns this list [default: all lists]
     #[arg(long, value_name = "NAME")]
     list: Option<String>,
-    /// End after this time: 90 (seconds), 10m, 2h
+    /// Stop after this time: 90 (seconds), 10m, 2h [default: never]
     #[arg(long = "for", value_name = "TIME", value_parser = length)]
     length: Option<Duration>,
-    /// End after so many events and drops
+    /// Stop after this many events and drops [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Write dropped frames there, for tcpdump and Wireshark; - is standard output
+    /// Write dropped frames to this new file for tcpdump and Wireshark, or to standard output with -
     #[arg(long, value_name = "FILE", conflicts_with_all = ["changes", "journald"])]
     pcap: Option<PathBuf>,
-    /// Tell drops to the journal, with a field for each part
+    /// Write drops to the systemd journal, in fields [default: /run/systemd/journal/socket]
     #[arg(
         long,
         value_name = "SOCKET",

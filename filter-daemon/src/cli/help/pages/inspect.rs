@@ -1,0 +1,122 @@
+//! Commands that show what filterd does.
+
+use super::{BAD_TARGET, HelpPage, HelpTable, KERNEL, NO_DAEMON, NO_OUTPUT, PLAIN, USAGE};
+use crate::exit::Exit;
+
+pub const PAGES: [HelpPage; 8] = [
+    HelpPage {
+        name: "test",
+        examples: &[
+            ("filterd test 203.0.113.7", ""),
+            ("filterd test 203.0.113.0/24 2001:db8::1 --json", ""),
+            ("filterd test - < suspects.txt", ""),
+            ("filterd -q test 203.0.113.7 && echo dropped", ""),
+        ],
+        exit_codes: &[
+            (Exit::Done, "all dropped"),
+            (Exit::No, "not all dropped"),
+            BAD_TARGET,
+            NO_DAEMON,
+            (Exit::Partly, "some lines not understood"),
+        ],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "list",
+        examples: &[
+            ("filterd list", ""),
+            ("filterd list --list ssh --family 6", ""),
+            ("filterd list --within 198.51.100.0/24", ""),
+            ("filterd list --expiring 1h", ""),
+            ("filterd list --json | jq -r .target", ""),
+            ("filterd list --list ssh | filterd remove -", ""),
+        ],
+        exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "lists",
+        examples: &[("filterd lists", ""), ("filterd lists --json | jq '.lists[].name'", "")],
+        exit_codes: &[
+            (Exit::Done, "all lists are well"),
+            USAGE,
+            NO_DAEMON,
+            (Exit::Partly, "a list has a problem"),
+        ],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "lists refresh",
+        examples: &[("filterd lists refresh", ""), ("filterd lists refresh ipsum", "")],
+        exit_codes: &[
+            (Exit::Done, "done"),
+            (Exit::Usage, "no such list"),
+            (Exit::Refused, "nothing to fetch"),
+            NO_DAEMON,
+            (Exit::Partly, "a list was not updated"),
+        ],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "status",
+        examples: &[("filterd status", ""), ("filterd status --json | jq .faults", "")],
+        exit_codes: &[
+            (Exit::Done, "all is well"),
+            USAGE,
+            NO_DAEMON,
+            (Exit::Partly, "something needs attention"),
+        ],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "stats",
+        examples: &[("filterd stats", ""), ("filterd stats --lists", "")],
+        exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "top",
+        tables: &[HelpTable {
+            title: "Keys",
+            rows: &[
+                ("q, Ctrl-C", "Quit"),
+                ("up, down", "Choose a list or a source"),
+                ("v", "Show lists, sources or reasons"),
+                (
+                    "s",
+                    "Sort lists by rate, hits, entries, name or configured order, and sources by packets, bytes or \
+                     address",
+                ),
+                ("p", "Pause dropping, or end a pause"),
+                ("b", "Block an address or a prefix"),
+                ("u", "Unblock an address or a prefix"),
+                ("?", "Show the keys"),
+            ],
+        }],
+        examples: &[
+            ("filterd top", ""),
+            ("filterd top --once", "one picture as text, over one second"),
+            ("filterd top --json", "the data behind the picture, as one object"),
+        ],
+        exit_codes: &[
+            (Exit::Done, "done"),
+            USAGE,
+            NO_DAEMON,
+            (Exit::Partly, "something needs attention (--once, --json)"),
+        ],
+        ..PLAIN
+    },
+    HelpPage {
+        name: "watch",
+        examples: &[
+            ("filterd watch", ""),
+            ("filterd watch --changes --list ssh --count 1", "until that list changes"),
+            ("filterd watch --drops --for 10s --json", "one object per line"),
+            ("filterd watch --pcap - | tcpdump -nr -", "frames of dropped packets"),
+            ("filterd watch --journald", "drops into the journal"),
+            ("journalctl -t filterd-drop FILTERD_LIST=ssh", "read them there"),
+        ],
+        exit_codes: &[(Exit::Done, "done"), USAGE, NO_DAEMON, NO_OUTPUT, KERNEL],
+        ..PLAIN
+    },
+];
