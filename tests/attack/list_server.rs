@@ -217,21 +217,21 @@ const MOODS: [Mood; 67] = [
     mood("archive", Bytes("", || b"PK\x03\x04\x14\0\0\0".to_vec()), HeldBack, "it looks compressed"),
     mood("one-line", Bytes("", || vec![b'1'; 1 << 19]), HeldBack, "not taken"),
     // It sends a list, of a kind.
-    mood("empty", Body(""), HeldBack, "is empty, and had 60 targets"),
-    mood("comments", Body("# nothing today\n"), HeldBack, "is empty, and had 60 targets"),
+    mood("empty", Body(""), HeldBack, "is empty, but had 60 targets before"),
+    mood("comments", Body("# nothing today\n"), HeldBack, "is empty, but had 60 targets before"),
     mood("everything", Body("0.0.0.0/0\n::/0\n0.0.0.0/1\n128.0.0.0/1\n"), HeldBack, "not taken"),
     mood(
         "own-networks",
         Body("10.0.0.0/8\n127.0.0.0/8\n192.168.0.0/16\n"),
         HeldBack,
-        "is empty, and had 60 targets",
+        "is empty, but had 60 targets before",
     ),
     mood("shrunk", Bytes("", || list_of(99).into_bytes()), HeldBack, "has 99 targets, and had 200"),
     mood(
         "cut-line",
         Bytes("", cut_list),
         HeldBack,
-        "ends in the middle of a line, has 49 targets, and had 60",
+        "ends in the middle of a line: it has 49 targets, but had 60 before",
     ),
 ];
 
@@ -359,7 +359,7 @@ fn servers_of_lists_give_way_to_the_operator() {
     net.expect(SERVER).then_within(SOON).passes();
     net.expect_each([ACCOMPLICE, ATTACKER]).dropped();
     net.filterd(["allow", "list", "--list", "guard"]).succeeds().says(SERVER).is_silent_about(ACCOMPLICE);
-    let blocked = format!("{SERVER} is blocked, though list drop is fetched from there");
+    let blocked = format!("{SERVER} is blocked, although list \"drop\" is fetched from it");
     for target in [SERVER, "9.9.9.0/24"] {
         net.filterd(["add", target]).succeeds().complains(&blocked);
         net.expect(SERVER).dropped();
@@ -375,7 +375,7 @@ fn servers_of_lists_give_way_to_the_operator() {
     net.configure(&format!("block: [{SERVER}]\n{config}"));
     net.filterd(["reload"])
         .succeeds()
-        .complains("list config: it blocks 9.9.9.9, though list drop is fetched");
+        .complains("list \"config\": it blocks 9.9.9.9, although list \"drop\" is fetched");
     net.expect(SERVER).dropped();
 }
 

@@ -58,11 +58,11 @@ fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_mis
     net.configure(&turned);
     net.filterd(["diff"])
         .exits(7)
-        .complains("what is on it would still be blocked: that it allows counts once its file is believed")
+        .complains("its entries would still be blocked: it allows only once its file is accepted")
         .is_silent_about("would allow");
     net.filterd(["reload"])
         .exits(7)
-        .complains("what is on it is still blocked: that it allows counts once its file is believed");
+        .complains("its entries are still blocked: it allows only once its file is accepted");
     blocks(&net);
 
     // Another reload, a restart, another name: nothing makes of it what it is not.
@@ -114,7 +114,7 @@ fn whoever_was_allowed_is_not_blocked_because_the_file_that_should_say_so_is_mis
         net.expect("203.0.113.99").dropped();
         net.filterd(["status"])
             .exits(7)
-            .says("what is on it is still allowed: that it blocks counts once its file is believed");
+            .says("its entries are still allowed: it blocks only once its file is accepted");
     };
     net.filterd(["reload"]).exits(7).complains("is still allowed");
     allows(&net);
@@ -184,8 +184,10 @@ fn what_is_fetched_from_elsewhere_and_is_to_allow_then_blocks_until_something_ha
     net.configure(&turned);
     net.filterd(["reload"])
         .exits(7)
-        .complains("nothing was fetched from http://198.19.255.254/other.txt?… yet; its 1 target of")
-        .complains("stays in force; what is on it is still blocked");
+        .complains(
+            "nothing has been fetched from http://198.19.255.254/other.txt?… yet\n  the 1 target read on",
+        )
+        .complains("its entries are still blocked");
     net.expect(ATTACKER).dropped();
     for _ in 0..2 {
         net.filterd(["lists", "refresh", "partners"]).exits(7);

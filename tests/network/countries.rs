@@ -46,7 +46,7 @@ fn what_a_country_has_is_dropped_until_the_database_says_otherwise_and_a_broken_
         [(&newer[..newer.len() / 2], "its end is missing"), (&networks, "tells no countries")]
     {
         put(&net, "country.mmdb", broken);
-        net.filterd(["reload"]).exits(7).complains(said).complains("list far is held back");
+        net.filterd(["reload"]).exits(7).complains(said).complains("list \"far\" was not updated");
         net.expect_each([BYSTANDER, BYSTANDER6]).dropped();
         net.expect_each([ATTACKER, ATTACKER6]).passes();
     }

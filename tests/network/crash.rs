@@ -25,7 +25,7 @@ fn a_killed_filterd_leaves_its_filter_filtering() {
 /// Packets have passed, and nothing of it can be seen any more once it is filtered again.
 #[test]
 fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
-    const GAP: &str = "until this filterd began nothing was filtered";
+    const GAP: &str = "nothing was filtered until this filterd started";
     let mut net = Net::with_filterd(BLOCKING);
     net.end(Signal::SIGKILL);
     fs::remove_dir_all(net.home().pins()).expect("they are ours");
@@ -34,7 +34,7 @@ fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
     net.start(BLOCKING);
     net.expect(ATTACKER).dropped();
     // That was then: nobody passes now.
-    let told = net.filterd(["status"]).exits(7).says(GAP).says("ends this notice");
+    let told = net.filterd(["status"]).exits(7).says(GAP).says("end this notice");
     assert!(told.output.starts_with("Protected as configured"), "{told}");
     // A timer that reloads has not looked at it.
     net.filterd(["reload"]).succeeds();
@@ -102,7 +102,7 @@ fn the_next_one_takes_the_link_over_as_it_is() {
     net.expect(ATTACKER).dropped();
     net.start(BLOCKING);
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
-    net.wait_for_log("the link of an earlier filterd is still on it, and stays");
+    net.wait_for_log("is still attached from an earlier filterd");
     assert!(net.counted("ipv4_address") > counted, "the counters went on");
     net.expect(ATTACKER).dropped();
     net.stop();

@@ -187,7 +187,7 @@ fn a_killed_filterds_filter_is_still_at_work() {
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
     told.says("filterd's filter sits here")
         .says("warn  daemon")
-        .says("left at work on eth0")
+        .says("still attached to eth0")
         .says("filterd detach");
 }
 

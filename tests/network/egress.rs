@@ -128,7 +128,7 @@ fn pins_of_own_flows_that_somebody_removes_are_put_back_and_outlive_the_daemon()
         }
         net.forget_log();
         net.filterd(["status"]).succeeds();
-        net.wait_for_log("they are put back");
+        net.wait_for_log("filterd restored them");
         assert!(
             parts.iter().all(|part| fs::symlink_metadata(net.home().pins().join(part)).is_ok()),
             "{removed:?}"

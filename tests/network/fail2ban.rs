@@ -217,7 +217,11 @@ fn restarts_of_either_unblock_nobody_and_block_nobody_anew() {
     net.expect(ATTACKER).dropped();
     assert_eq!(banned(&net), before);
     let log = net.daemon().log();
-    assert_eq!(log.matches(" INFO add ").count(), 1, "what is restored is asked for no second time: {log}");
+    assert_eq!(
+        log.matches(" INFO blocked ").count(),
+        1,
+        "what is restored is asked for no second time: {log}"
+    );
 }
 
 #[test]

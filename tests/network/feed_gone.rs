@@ -14,7 +14,7 @@ fn refresh(home: &Home) -> Reply {
 
 /// It was told why it cannot be fetched, and drops what it had.
 fn stays(net: &Net, told: Reply, why: &str) {
-    told.exits(7).says("ipsum: NOT FETCHED, 1 entry").complains(why).complains("stays in force");
+    told.exits(7).says("ipsum: NOT FETCHED, 1 entry").complains(why).complains("in force");
     net.filterd(["status"]).exits(7).says(why);
     net.filterd(["lists"]).exits(7).says(why);
     net.expect(ATTACKER).dropped();

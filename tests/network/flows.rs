@@ -31,7 +31,7 @@ fn what_this_host_begins_is_answered_by_a_listed_source() {
         drop(listener);
     }
     assert!(net.counted("reply") >= 4, "they are counted");
-    let words = "but answers to what this host began itself pass (`match: new`)\n";
+    let words = "but replies to connections this host started pass (`match: new`)\n";
     net.filterd(["test", ATTACKER]).succeeds().says(words);
     net.filterd(["test", BYSTANDER]).exits(1).is_silent_about("answers");
     assert_eq!(net.filterd(["test", ATTACKER, "--json"]).succeeds().json()["replies_pass"], true);

@@ -26,7 +26,7 @@ fn a_line_that_somebody_is_writing_blocks_nobody_until_it_is_whole() {
         }
         file.write_all(b"# whole\n").expect("there is room");
     });
-    net.filterd(["reload"]).succeeds().complains("list drop: 1 line was not taken");
+    net.filterd(["reload"]).succeeds().complains("list \"drop\": 1 line was not taken");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     net.filterd(["lists"]).succeeds().says("drop.txt:2 has no end, and its file is being written");

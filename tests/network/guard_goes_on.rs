@@ -35,7 +35,7 @@ fn whoever_asked_by_ssh_is_guarded_by_the_next_filterd_as_long_as_they_are_there
         net.expect(ATTACKER).passes();
     }
     net.succeed("block: [203.0.113.7]");
-    net.filterd(["add", ATTACKER]).exits(5).complains("whoever asks filterd is logged in from there by SSH");
+    net.filterd(["add", ATTACKER]).exits(5).complains("a user of filterd is logged in from it by SSH");
     net.expect(ATTACKER).passes();
     net.end(Signal::SIGKILL);
     drop(connection);

@@ -208,7 +208,8 @@ fn a_list_that_never_came_leaves_filterd_ready_and_what_is_said_of_it_true() {
         "{}",
         ready.body
     );
-    for line in ["\nlist drop is not loaded: ", "\n    put the file back, then `filterd reload`"] {
+    for line in ["\nlist \"drop\" is not loaded: ", "\n    to retry after restoring the file: filterd reload"]
+    {
         assert!(ready.body.contains(line), "what is told below stands below: {}", ready.body);
     }
     assert_eq!(series(&net, "filterd_list_held_back{list=\"drop\"}"), 1.0);

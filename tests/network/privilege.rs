@@ -170,7 +170,6 @@ fn it_takes_all_the_open_files_that_it_may_and_where_those_are_few_says_so() {
     // Root could take more than it was given, but for this.
     let few = r#"ulimit -n 20; exec "$0" "$@""#;
     net.starts_through(["setpriv", "--bounding-set=-sys_resource", "sh", "-c", few]);
-    let told =
-        net.another_filterd("").exits(8).complains("filterd may have only 20 files open, and needs 128");
+    let told = net.another_filterd("").exits(8).complains("filterd may open only 20 files, but needs 128");
     told.complains("`ulimit -n 4096`").complains("LimitNOFILE=65536");
 }

@@ -42,7 +42,7 @@ fn what_a_read_only_state_directory_did_not_take_is_told_by_the_start_after_a_ki
     net.end(Signal::SIGKILL);
     disk.is_read_only(false);
     net.start("");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    net.filterd(["status"]).exits(7).says("were not all on disk when filterd ended");
     net.filterd(["add", ATTACKER]).succeeds();
     fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
     net.end(Signal::SIGKILL);

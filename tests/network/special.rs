@@ -42,7 +42,7 @@ fn whoever_means_them_says_so_and_may_take_it_back() {
     net.filterd(["reload"]).succeeds();
     net.expect_each(NEIGHBOURS).dropped();
     net.configure(FEED);
-    net.filterd(["reload"]).succeeds().complains("5 targets are, at least in part, special ranges");
+    net.filterd(["reload"]).succeeds().complains("5 special ranges or parts of them");
     net.expect_each(NEIGHBOURS).passes();
 }
 
@@ -84,8 +84,8 @@ fn special_ranges_that_were_left_out_are_told_of_a_list_that_is_not_believed_too
     net.configure(FEED);
     net.filterd(["reload"])
         .exits(7)
-        .complains("list feed is in force in part only")
-        .complains("list feed: 2 targets are, at least in part, special ranges");
+        .complains("list \"feed\" is only partly in force")
+        .complains("list \"feed\": 2 special ranges or parts of them");
     for words in ["status", "lists"] {
         net.filterd([words]).exits(7).says(told);
     }
@@ -94,9 +94,9 @@ fn special_ranges_that_were_left_out_are_told_of_a_list_that_is_not_believed_too
     net.filterd(["reload"])
         .succeeds()
         .complains("1 line was not taken")
-        .complains("list feed: 2 targets are, at least in part, special ranges");
+        .complains("list \"feed\": 2 special ranges or parts of them");
     net.file("feed.txt", "");
-    net.filterd(["reload"]).exits(7).complains("list feed is held back");
+    net.filterd(["reload"]).exits(7).complains("list \"feed\" was not updated");
     for words in ["status", "lists"] {
         net.filterd([words]).exits(7).says(told);
     }

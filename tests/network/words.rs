@@ -138,7 +138,7 @@ fn what_is_not_in_force_is_not_said_to_be_as_configured() {
     let config = "lists: [{name: drop, path: $HOME/drop.txt}, {name: never, path: $HOME/never.txt}]";
     net.start(config);
     // Nothing of one list is blocked.
-    status(&net).exits(7).has(one_target.clone()).says("list never is not loaded");
+    status(&net).exits(7).has(one_target.clone()).says("list \"never\" is not loaded");
     net.file("never.txt", "# nobody\n");
     net.filterd(["reload"]).succeeds();
     status(&net).succeeds().has(one_target.clone());

@@ -37,7 +37,7 @@ pub enum Refusal {
     #[error("no such list: {0}")]
     NoSuchList(Arc<str>),
     /// The list of this name blocks, where it is to allow, or the reverse.
-    #[error("list {name} is of the other kind")]
+    #[error("list \"{name}\" is of the other kind")]
     OtherPolarity {
         /// Its name.
         name: Arc<str>,
@@ -45,7 +45,7 @@ pub enum Refusal {
         is: Polarity,
     },
     /// The list comes from elsewhere, and is changed there.
-    #[error("list {name} belongs to the configuration")]
+    #[error("list \"{name}\" is defined in the configuration")]
     BelongsElsewhere {
         /// Its name.
         name: Arc<str>,

@@ -303,10 +303,10 @@ impl Import {
 
     fn tell(&self, imported: &Imported, console: &mut Console) -> Result<Exit, Trouble> {
         let Imported { outcome, left, incomplete, .. } = imported;
-        outcome.errors.iter().for_each(|error| console.note(error));
+        outcome.errors.iter().for_each(|error| console.note(&format!("error: {error}")));
         if outcome.rejected > MOST_TOLD as u64 {
             console.complain(
-                &format!("{} in all were not understood", counted(outcome.rejected, "line")).into(),
+                &format!("{} were not understood in total", counted(outcome.rejected, "line")).into(),
             );
         }
         console.answer(imported, render)?;

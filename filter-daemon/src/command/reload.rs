@@ -145,8 +145,8 @@ pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
 pub fn counted_back(lists: &[HeldBack]) -> String {
     match lists.len() as u64 {
         0 => String::new(),
-        1 => "; 1 list is not what its file says".to_owned(),
-        lists => format!("; {} lists are not what their files say", count(lists)),
+        1 => "; 1 list was not updated".to_owned(),
+        lists => format!("; {} lists were not updated", count(lists)),
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
         let reloaded = Reply { held_back: vec![held], ..Reply::default() };
         assert_eq!(
             render(&reloaded),
-            "reloaded in 0 ms: nothing entered or left the filter; 1 list is not what its file says"
+            "reloaded in 0 ms: nothing entered or left the filter; 1 list was not updated"
         );
     }
 

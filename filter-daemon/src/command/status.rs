@@ -165,7 +165,7 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
             // Told at the top.
             Some(_) => remark::of(0, list.special, list.expired)
                 .into_iter()
-                .chain(["not what its file says".to_owned()])
+                .chain(["not updated".to_owned()])
                 .collect(),
             None => remark::of(list.rejected, list.special, list.expired),
         };
@@ -340,7 +340,7 @@ Process
         let interfaces = vec![
             waiting("eth0", "native", None, 3, 1),
             waiting("eth1", "none", Some("there is no interface eth1"), 1200, 0),
-            waiting("eth2", "native", Some("it is called lan0 now"), 0, 0),
+            waiting("eth2", "native", Some("its name is now lan0"), 0, 0),
             waiting("usb0", "none", Some("accepted"), 0, 0),
         ];
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
@@ -348,7 +348,7 @@ Process
 Interfaces
   eth0  native                  lost its filter once, 3 s without protection
   eth1  NOT FILTERED            there is no interface eth1, 1,200 s without protection
-  eth2  native                  it is called lan0 now
+  eth2  native                  its name is now lan0
   usb0  not there, as accepted
 ";
         assert!(text.contains(expected), "{text}");

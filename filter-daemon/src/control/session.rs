@@ -222,7 +222,7 @@ impl Session {
     /// After a line without an end nothing that follows can be trusted to be a request.
     async fn hang_up(&mut self, broken: Broken) -> io::Result<()> {
         let message = match broken {
-            Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: send several"),
+            Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: split it into several"),
             Broken::TooSlow => format!("the line did not end within {:?}", self.context.patience.line),
             Broken::Failed(error) => return Err(error),
         };
@@ -296,7 +296,7 @@ impl Answers for Session {
     /// Asks the owner of state, and again for each further page.
     async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
         if M::IS_ROOTS && !self.client.may_replace {
-            let message = "only root may put another filterd in the place of this one";
+            let message = "only root may replace the running filterd";
             return self.refuse(&Failure::PermissionDenied(Explanation::new(message, "use sudo"))).await;
         }
         let mut request = match parameters.check() {

@@ -135,7 +135,7 @@ impl Watching {
     /// One more watches from here on, if not too many do.
     pub fn watch(&self, request: &Request) -> Result<Watcher, Failure> {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
-            let message = format!("{MOST} clients watch already");
+            let message = format!("there are {MOST} watching clients already");
             return Err(Failure::Unavailable(Explanation::new(message, "end another `filterd watch`")));
         };
         if request.drops {

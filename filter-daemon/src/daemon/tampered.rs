@@ -15,7 +15,7 @@ use crate::text::Explanation;
 /// More than so many at once tell nobody anything new.
 const MOST: usize = 8;
 
-const REMEDY: &str = "find out who did it (`bpftool prog`, `ausearch -m BPF`); then";
+const REMEDY: &str = "find out which process did it (`bpftool prog`, `ausearch -m BPF`)\nto end this notice:";
 
 /// The part of the owner's state that is about tampering.
 #[derive(Default)]
@@ -49,11 +49,11 @@ impl Tampered {
     pub fn note(&mut self, tampering: Tampering, now: Timestamp) {
         let who = self.who_could();
         match &tampering {
-            Tampering::PinsGone(_) => warn!("tampered with: {tampering}: they are put back ({who})"),
+            Tampering::PinsGone(_) => warn!("tampered with: {tampering}; filterd restored them ({who})"),
             // What becomes of it is told where it is attached again.
             Tampering::Link(..) => warn!("tampered with: {tampering} ({who})"),
             Tampering::Slot(_) | Tampering::Pin(_) | Tampering::Tables(_) => {
-                error!("tampered with: {tampering}: it is put right ({who})");
+                error!("tampered with: {tampering}; filterd fixed it ({who})");
             }
         }
         if let Some(seen) = self.seen.iter_mut().find(|seen| seen.tampering == tampering) {
@@ -79,7 +79,7 @@ impl Tampered {
     fn fault(&self, seen: &Noticed) -> Fault {
         // The same however often it happens.
         let id = id_of(seen.since.secs(), &seen.tampering.to_string());
-        let remedy = format!("{REMEDY} `filterd ack {id}` ends this notice");
+        let remedy = format!("{REMEDY} filterd ack {id}");
         let told = Explanation::new(self.message(seen), remedy);
         // It is over, and may come again.
         Fault { about: About::Durability, since: clock::on_the_wall(seen.since), told, id: Some(id) }
@@ -98,7 +98,7 @@ impl Tampered {
 
     fn message(&self, Noticed { tampering, times, .. }: &Noticed) -> String {
         let times = if *times > 1 { format!(", {times} times") } else { String::new() };
-        format!("tampered with: {tampering}{times}; filterd has put it right. {}", self.who_could())
+        format!("tampered with: {tampering}{times}; filterd fixed it. {}", self.who_could())
     }
 
     fn who_could(&self) -> String {
@@ -127,7 +127,7 @@ mod tests {
         tampered.note(Tampering::Slot(None), at(7));
         tampered.note(Tampering::Slot(None), at(9));
         tampered.note(
-            Tampering::Link("eth0".to_owned(), "somebody has taken the filter off it".to_owned()),
+            Tampering::Link("eth0".to_owned(), "another process detached the filter".to_owned()),
             at(9),
         );
         let faults: Vec<_> = tampered.faults().collect();

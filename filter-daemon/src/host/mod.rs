@@ -37,9 +37,9 @@ pub enum What {
     Gateway,
     /// It is asked for names.
     NameServer,
-    /// Somebody is logged in from there: the user, if that is known.
+    /// Somebody is logged in from it: the user, if that is known.
     Session(String),
-    /// Whoever asks filterd for something is logged in from there.
+    /// Whoever asks filterd for something is logged in from it.
     Asker,
     /// This list was last fetched from there.
     Feed(String),
@@ -144,10 +144,10 @@ impl fmt::Display for What {
             Self::Own(interface) => write!(f, "this host's own address on {interface}"),
             Self::Gateway => f.write_str("a gateway of this host"),
             Self::NameServer => f.write_str("a name server of this host"),
-            Self::Session(user) if user.is_empty() => f.write_str("somebody is logged in from there"),
-            Self::Session(user) => write!(f, "{user} is logged in from there"),
-            Self::Asker => f.write_str("whoever asks filterd is logged in from there by SSH"),
-            Self::Feed(list) => write!(f, "list {list} is fetched from there"),
+            Self::Session(user) if user.is_empty() => f.write_str("a user is logged in from it"),
+            Self::Session(user) => write!(f, "{user} is logged in from it"),
+            Self::Asker => f.write_str("a user of filterd is logged in from it by SSH"),
+            Self::Feed(list) => write!(f, "list \"{list}\" is fetched from it"),
         }
     }
 }

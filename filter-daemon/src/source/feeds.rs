@@ -102,7 +102,7 @@ pub struct Coming {
 
 /// All feeds together would take more than they may.
 #[derive(Debug, thiserror::Error)]
-#[error("what was fetched takes all the room it may have")]
+#[error("fetched lists take all the space they may have")]
 pub struct NoRoom;
 
 impl NoRoom {

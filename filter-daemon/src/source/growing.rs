@@ -235,7 +235,7 @@ mod tests {
         let written = Written::ago(b"192.0.2.1\n10.0.0.1", Duration::ZERO);
         let (read, told) = written.read(|path| append(path, "23\n"));
         assert_eq!(read.unwrap(), b"192.0.2.1\n");
-        assert!(told[0].starts_with("drop.txt:2: error: `10.0.0.1` has no end, and"), "{told:?}");
+        assert!(told[0].starts_with("drop.txt:2: `10.0.0.1` has no end, and"), "{told:?}");
         let (read, told) = written.read(|_| {});
         assert_eq!((read.unwrap(), told), (b"192.0.2.1\n10.0.0.123\n".to_vec(), vec![]));
     }

@@ -88,7 +88,7 @@ impl Rejected {
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, line, text, reason } = self;
-        write!(f, "{}:{line}: error: `{text}` {reason}", printable::path(path))
+        write!(f, "{}:{line}: `{text}` {reason}", printable::path(path))
     }
 }
 
@@ -131,8 +131,7 @@ mod tests {
         let path = Path::new("drop.txt").into();
         let rejected =
             Rejected { path, line: 17, text: "10.0.0.1/8".into(), reason: Reason::NoTarget(error) };
-        let told =
-            r#"drop.txt:17: error: `10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#;
+        let told = r#"drop.txt:17: `10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#;
         assert_eq!(rejected.to_string(), told);
     }
 }

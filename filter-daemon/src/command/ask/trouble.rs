@@ -24,7 +24,7 @@ pub enum Trouble {
     Refused(Failure),
     /// It ended in the middle: some of it is done.
     #[error(
-        "{cause}\ndone before that: {}, of which {} changed anything",
+        "{cause}\nbefore that: {} done, {} of which changed something",
         counted(done.changed.named, "target"), count(done.changed.changed)
     )]
     Partly {

@@ -223,12 +223,16 @@ impl Checked {
 /// Lines that were not understood are skipped when the list is loaded, so they forbid nothing.
 fn warn(list: &CheckedList, console: &mut Console) {
     for line in &list.lines {
-        console.note(line);
+        console.note(&format!("warning: {line}"));
     }
     list.remarks.iter().for_each(|told| console.note(&format!("warning: {told}")));
     list.well_known.iter().for_each(|told| console.note(&format!("warning: {told}")));
     let untold = list.rejected.saturating_sub(list.lines.len() as u64);
     if untold > 0 {
-        console.note(&format!("{}: and {} more", printable::path(&list.path), count(untold)));
+        console.note(&format!(
+            "warning: {}: {} more lines like these",
+            printable::path(&list.path),
+            count(untold)
+        ));
     }
 }

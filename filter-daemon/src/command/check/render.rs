@@ -48,8 +48,8 @@ fn verdict(lists: &[CheckedList]) -> String {
             Some(match fate {
                 Fate::Refused => format!("filterd would not start for {lists}"),
                 Fate::NotLoaded => format!("{lists} would not be loaded"),
-                Fate::InPart => format!("{lists} would be in force in part only"),
-                Fate::HeldBack => format!("{lists} would be held back"),
+                Fate::InPart => format!("{lists} would be only partly in force"),
+                Fate::HeldBack => format!("{lists} would not be updated"),
             })
         });
     let told: Vec<_> = told.collect();

@@ -220,7 +220,7 @@ fn first_line(beginning: &[u8]) -> Option<&[u8]> {
 fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
     if let Some(page) = ErrorPage::recognise(beginning) {
-        return Err(Explanation::new(format!("it is no list: {page}"), NO_LIST_REMEDY));
+        return Err(Explanation::new(format!("it is not a list: {page}"), NO_LIST_REMEDY));
     }
     let found = format::of(beginning, &How::default());
     match first {

@@ -155,7 +155,7 @@ mod tests {
             ..list("drop", "file", 1204, 1_234_567)
         };
         let told = Explanation::new(
-            "list ipsum: drop.txt: there is no such file; what was good before stays in force",
+            "list \"ipsum\": drop.txt: there is no such file\nits last good version, if there is one, remains in force",
             "put it there",
         );
         let (fault, largest) = (Some(Trouble { since: NOW - 60, told }), Some(900_000));
@@ -181,7 +181,7 @@ ssh     live               12                   44         0.0
 late    live                1          with others
 
 drop: 3 lines were not taken
-list ipsum: drop.txt: there is no such file; what was good before stays in force (since 1 min ago)
+list \"ipsum\": drop.txt: there is no such file; its last good version, if there is one, remains in force (since 1 min ago)
     put it there
 ipsum: 500,000 entries, 900,000 at most within the last 7 days
 

@@ -112,7 +112,7 @@ fn a_daemon_that_hangs_up_or_talks_nonsense_is_told() {
     let daemon = Daemon::answering(|_| json!({"surprise": 1}));
     let said = run("filterd ping", &daemon.socket, b"");
     assert_eq!(said.exit, Exit::Unreachable);
-    assert!(said.err.contains("no filterd of this version"), "{}", said.err);
+    assert!(said.err.contains("not from this version of filterd"), "{}", said.err);
     let place = tempfile::tempdir().unwrap();
     let socket = place.path().join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();

@@ -108,9 +108,8 @@ fn a_large_screen_has_all_there_is() {
 fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     let mut second = picture(11);
     let told = Explanation::new(
-        "list drop is not loaded: /etc/filterd/lists/drop.txt: there is no such file; there is no good copy, so nothing \
-         of it is blocked",
-        "put the file back, then `filterd reload`; if this is meant: `filterd reload --accept drop`",
+        "list \"drop\" is not loaded: /etc/filterd/lists/drop.txt: there is no such file\nthere is no good copy, so none of it is in force",
+        "to retry after restoring the file: filterd reload\nto accept it as it is: filterd reload --accept drop",
     );
     second.faults = vec![Fault { about: About::Lists, since: NOW - 60, told, id: None }];
     let clock = Clock::standing(NOW);
@@ -118,9 +117,9 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     let told = on_a_screen(&state, &clock, (80, 24));
     let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in [
-        "on eth0 are dropped; what is not is told below list drop is not loaded",
-        "so nothing of it is blocked put the file back, then `filterd reload`",
-        "`filterd reload --accept drop` dropped",
+        "on eth0 are dropped; what is not is told below list \"drop\" is not loaded",
+        "so none of it is in force to retry after restoring the file: filterd reload",
+        "filterd reload --accept drop dropped",
     ] {
         assert!(words.contains(sentence), "{sentence}: {told}");
     }
@@ -135,8 +134,10 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
 fn paper_has_everything_that_is_wrong_and_every_interface() {
     let mut second = picture(11);
     let fault = |number: usize| {
-        let told =
-            Explanation::new(format!("list feed-{number} is not loaded"), format!("mend number {number}"));
+        let told = Explanation::new(
+            format!("list \"feed-{number}\" is not loaded"),
+            format!("mend number {number}"),
+        );
         Fault { about: About::Lists, since: NOW - 60, told, id: None }
     };
     second.faults = (0..40).map(fault).collect();

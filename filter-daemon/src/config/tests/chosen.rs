@@ -69,7 +69,7 @@ fn what_is_missing_or_too_much_is_told() {
 #[test]
 fn slips_are_told_with_what_was_probably_meant_and_where() {
     for (keys, said) in [
-        ("country: [CN, UK], database: x", "f.yaml:1:35: error: `UK` is no country's code"),
+        ("country: [CN, UK], database: x", "f.yaml:1:35: `UK` is no country's code"),
         ("country: [UK], database: x", "did you mean GB (Britain (UK))?"),
         ("country: [China], database: x", "did you mean CN (China)?"),
         ("country: [ZZ], database: x", "write two letters of ISO 3166, as in CN"),

@@ -62,7 +62,7 @@ impl Counting {
         if protection.blocklist_mut().reorder(clock::now()) {
             // What cannot be told to the kernel is counted for whom it was before; nothing else depends on it.
             if let Err(error) = protection.commit(&Change::Relabel, clock::now()) {
-                error!("entries are counted for other lists than they should be: {}", error.explain());
+                error!("drops are counted for the wrong lists: {}", error.explain());
             }
         }
         if self.clearing.is_none() && !protection.blocklist().is_relabelling() {

@@ -120,7 +120,7 @@ impl Guard {
             blocklist.replay(want, now)?;
         }
         let addresses = counted_as(wanted.len() as u64, ["address", "addresses"]);
-        info!("{addresses} that this host needs guarded: `filterd allow list --list guard` names them");
+        info!("{addresses} that this host depends on guarded; see them: filterd allow list --list guard");
         self.needed.clone_from(&wanted);
         self.in_force = wanted;
         Ok(())
@@ -197,8 +197,9 @@ impl Guard {
             // What was so a moment ago is better than nothing.
             Err(error) => {
                 self.is_stale = true;
-                let message = format!("the kernel does not tell this host's addresses and gateways: {error}");
-                let remedy = "filterd asks again; until then allow them by hand: `filterd allow add ADDRESS`";
+                let message =
+                    format!("cannot read this host's addresses and gateways from the kernel: {error}");
+                let remedy = "filterd retries; until then allow them by command: filterd allow add ADDRESS";
                 self.links_untold = Some(Untold { message, remedy: remedy.to_owned() });
             }
         }
@@ -265,7 +266,7 @@ impl Guard {
         // Where that fails they stay guarded until the next look.
         if !gone.is_empty() && protection.commit(&release(&gone), clock::now()).is_ok() {
             for address in gone {
-                info!("{address} is guarded no longer: a command blocks it");
+                info!("{address} is no longer guarded: a command blocks it");
                 self.in_force.remove(&address);
             }
         }
@@ -292,14 +293,14 @@ impl Guard {
         match done {
             Ok(()) => {
                 come.iter().for_each(|(address, why)| info!("{address} is guarded: {why}"));
-                gone.iter().for_each(|address| info!("{address} is guarded no longer"));
+                gone.iter().for_each(|address| info!("{address} is no longer guarded"));
                 self.in_force = wanted;
                 self.undone = None;
             }
             // In part it may be done, which is no harm: all of it is tried again.
             Err(error) => {
-                let message = format!("what this host needs cannot be allowed: {}", error.explain());
-                let remedy = "filterd tries again every 5 s; until then it may be blocked".to_owned();
+                let message = format!("cannot guard the addresses this host depends on: {}", error.explain());
+                let remedy = "filterd retries every 5 s; until then they may be blocked".to_owned();
                 self.undone = Some(Untold { message, remedy });
             }
         }

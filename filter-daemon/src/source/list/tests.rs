@@ -91,10 +91,10 @@ fn a_line_that_is_no_target_is_told_and_the_others_count() {
     assert_eq!(list.rejected_count, 4);
     let told: Vec<_> = list.rejected.iter().map(ToString::to_string).collect();
     let expected = [
-        r#"drop.txt:2: error: `example.com` is a host name, not an address: look it up and write its addresses"#,
-        r#"drop.txt:3: error: `10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#,
-        r#"drop.txt:4: error: `203.0.113.8 2024-01-01` goes on after its target: begin what follows with #"#,
-        r#"drop.txt:5: error: `203.0.113.9,1` goes on after its target: begin what follows with #"#,
+        r#"drop.txt:2: `example.com` is a host name, not an address: look it up and write its addresses"#,
+        r#"drop.txt:3: `10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#,
+        r#"drop.txt:4: `203.0.113.8 2024-01-01` goes on after its target: begin what follows with #"#,
+        r#"drop.txt:5: `203.0.113.9,1` goes on after its target: begin what follows with #"#,
     ];
     assert_eq!(told, expected);
 }
