@@ -31,7 +31,7 @@ const LOST_AND_FOUND: &str = "lost+found";
 #[derive(Debug, Error)]
 pub enum StateError {
     /// Something lies there that filterd has never made.
-    #[error("the state directory {} holds {name}, which is not filterd's", printable::path(directory))]
+    #[error("the state directory {} contains {name}, which is not filterd's", printable::path(directory))]
     Foreign {
         /// The directory.
         directory: PathBuf,
@@ -39,7 +39,7 @@ pub enum StateError {
         name: String,
     },
     /// Something that filterd would write to is not as filterd made it.
-    #[error("{} is not to be trusted: {why}", printable::path(path))]
+    #[error("{} is not safe to use: {why}", printable::path(path))]
     Untrusted {
         /// What it is about.
         path: PathBuf,
@@ -62,17 +62,16 @@ impl Explain for StateError {
     fn remedy(&self) -> Option<String> {
         Some(match self {
             Self::Foreign { .. } => {
-                "nothing was changed; give filterd a directory of its own with --state-dir, or move that away"
+                "nothing was changed; give filterd its own directory with --state-dir, or move that file away"
                     .to_owned()
             }
             Self::Untrusted { remedy, .. } => remedy.clone(),
             Self::Failed { error, .. } => match error.raw_os_error().map(Errno::from_raw) {
                 Some(Errno::EMFILE | Errno::ENFILE) => {
-                    "let filterd have more files open (`ulimit -n`, `LimitNOFILE=` of its unit)".to_owned()
+                    "raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of its unit)".to_owned()
                 }
                 Some(Errno::EPERM) => {
-                    "filterd gives it to its own user, which takes CAP_CHOWN (a container: `--cap-add CHOWN`); or stay root \
-                     with `--user root`"
+                    "filterd gives it to its own user, which needs CAP_CHOWN (in a container: `--cap-add CHOWN`); to stay root, pass `--user root`"
                         .to_owned()
                 }
                 _ => "give filterd another directory with --state-dir".to_owned(),
@@ -82,7 +81,7 @@ impl Explain for StateError {
 }
 
 /// What to do where it is not the one any more that filterd may write to, and to no other.
-pub const IF_REPLACED: &str = "if the state directory was removed or replaced, start filterd again, which may write only to the one that it began with";
+pub const IF_REPLACED: &str = "if the state directory was removed or replaced, restart filterd, which can write only to the one it started with";
 
 /// A state directory, and what of others' may lie in it.
 pub struct StateDirectory<'a> {

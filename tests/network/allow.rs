@@ -298,14 +298,14 @@ fn whoever_means_to_allow_a_good_part_of_the_internet_says_so() {
     for wide in ["0.0.0.0/0", "128.0.0.0/1", "::/0", "2000::/15"] {
         net.filterd(["allow", "add", wide])
             .exits(5)
-            .complains("whatever is blocked in it would pass")
+            .complains("every blocked source in it would pass")
             .complains("--wide");
     }
     net.expect(ATTACKER).dropped();
     net.filterd(["allow", "add", "0.0.0.0/0", "--wide"]).succeeds();
     net.expect(ATTACKER).passes();
     net.configure("block: [203.0.113.0/24]\nallow: [\"::/0\"]");
-    net.filterd(["reload"]).succeeds().complains(
-        "`allow:` names ::/0, which is wider than a /16: nothing that is blocked in it is dropped",
-    );
+    net.filterd(["reload"])
+        .succeeds()
+        .complains("`allow:` names ::/0, which is wider than a /16: no blocked source in it is dropped");
 }

@@ -58,7 +58,7 @@ fn a_link_in_the_journals_place_is_not_followed() {
     let place = state.display().to_string();
     net.another_filterd_with("", &["--state-dir", &place])
         .exits(3)
-        .complains("live.redb is not to be trusted: it is a link");
+        .complains("live.redb is not safe to use: it is a link");
     assert!(!elsewhere.exists(), "nothing is made through the link");
 }
 

@@ -62,7 +62,7 @@ fn pins_that_end_with_filterd_are_told() {
     let mut net = Net::new();
     let name = net.host().name().to_owned();
     let inside = ["ip", "netns", "exec", &name];
-    let cure = format!("`nsenter --net=/run/netns/{name} filterd");
+    let cure = format!("nsenter --net=/run/netns/{name} filterd");
     let mut doctor = Command::new(inside[0]);
     doctor.args(&inside[1..]).arg(home::binary()).args([
         "doctor",
@@ -73,7 +73,7 @@ fn pins_that_end_with_filterd_are_told() {
     ]);
     Reply::of(doctor.arg(net.home().pins()))
         .says("warn  bpffs")
-        .says("a crash would take the filter off")
+        .says("a crash would remove the filter")
         .says(&cure);
     net.starts_through(inside);
     net.start(BLOCKING);
@@ -135,7 +135,7 @@ fn pins_that_others_could_have_changed_are_refused() {
     let directory = pins.display().to_string();
     let refused = |net: &Net, path: &str, why: &str| {
         let reply = net.another_filterd_with(BLOCKING, &["--pin-dir", &directory]);
-        let reply = reply.exits(8).complains("is not to be trusted").complains(why);
+        let reply = reply.exits(8).complains("is not safe to use").complains(why);
         // What `detach` itself does not believe, it does not take away.
         let is_theirs = why.contains("belongs to");
         reply.complains(match (path.is_empty(), is_theirs) {
@@ -157,7 +157,7 @@ fn pins_that_others_could_have_changed_are_refused() {
         ("", 0o700),
     ] {
         mode(path, usual | 0o020);
-        refused(&net, path, "others than its owner may use it");
+        refused(&net, path, "other users may access it");
         mode(path, usual);
         chown(pins.join(path), Some(65534), None).expect("root may");
         refused(&net, path, "it belongs to user nobody (uid 65534)");

@@ -153,8 +153,8 @@ fn a_journal_of_a_newer_filterd_is_refused_in_words_and_what_was_filtered_is_fil
     net.another_filterd_with("", &places)
         .exits(6)
         .complains("live.redb has format 1000, but this filterd knows only ")
-        .complains("it was written by a newer one")
-        .complains("start that one, or move it and live.redb.old away and lose what was added live");
+        .complains("a newer one wrote it")
+        .complains("start the newer one, or move this file and live.redb.old away and lose the live entries");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     // What it says to do.
@@ -195,9 +195,9 @@ fn a_full_disk_is_told_and_made_up_for() {
     net.filterd_reading(["add", "-"], &neighbours(100_000))
         .exits(7)
         .says("100,000 targets: 100,000 added")
-        .complains("would not survive a restart");
+        .complains("would be lost in a restart");
     net.expect_each(["10.0.0.9", "10.1.134.159"]).dropped();
-    net.filterd(["status"]).exits(7).says("would not survive a restart").says("free some space there");
+    net.filterd(["status"]).exits(7).says("would be lost in a restart").says("free some space there");
     disk.make_room();
     net.filterd(["add", ATTACKER]).succeeds();
     let patience = std::time::Instant::now();
@@ -218,22 +218,22 @@ fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
     let disk = SmallDisk::of_state(net.home());
     disk.fill();
     net.start("");
-    net.wait_for_log("would not survive a restart");
-    net.filterd(["status"]).exits(7).says("would not survive a restart").says("free some space there");
+    net.wait_for_log("would be lost in a restart");
+    net.filterd(["status"]).exits(7).says("would be lost in a restart").says("free some space there");
     net.filterd(["add", ATTACKER]).exits(7).complains("filterd writes it as soon as it can");
     // Nothing half made lies there, which the next start would take for a damaged one.
     net.end(Signal::SIGKILL);
     net.start("");
-    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("would be lost in a restart");
     net.filterd(["status"]).exits(7).is_silent_about("damaged");
     net.filterd(["add", ATTACKER]).exits(7);
     disk.make_room();
     net.wait_for_log("live entries are on disk again");
-    net.filterd(["status"]).is_silent_about("would not survive a restart");
+    net.filterd(["status"]).is_silent_about("would be lost in a restart");
     net.end(Signal::SIGKILL);
     net.start("");
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).is_silent_about("damaged").is_silent_about("would not survive a restart");
+    net.filterd(["status"]).is_silent_about("damaged").is_silent_about("would be lost in a restart");
 }
 
 /// Where Landlock or its user keeps the daemon from making it anew, that is for the operator to do.
@@ -244,7 +244,7 @@ fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
     // Its copy may just be in the making.
     while fs::remove_dir_all(net.home().path("state")).is_err() {}
     // Nothing was added since: it is found by looking.
-    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("would be lost in a restart");
     let status = net.filterd(["status"]);
     if !status.output.contains("no Landlock") {
         status.exits(7).says("start filterd again");
@@ -270,7 +270,7 @@ fn a_journal_that_somebody_removes_is_told_and_written_anew() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     fs::remove_file(net.home().path("state/live.redb")).expect("it was there");
-    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("would be lost in a restart");
     net.wait_for_log("live entries are on disk again");
     net.filterd(["status"]).succeeds();
     net.end(Signal::SIGKILL);

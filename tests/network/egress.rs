@@ -55,7 +55,7 @@ fn detach_from_elsewhere_ends_all_drops_and_tells_what_it_cannot_reach() {
             .says("eth0: detached")
             .complains("eth0: nothing is dropped any more")
             .complains("it is in another network namespace")
-            .complains("`tc filter del dev eth0 egress`");
+            .complains("tc filter del dev eth0 egress");
         assert_eq!(egress_programs(&net).len(), 1, "the one that it tells of");
         let mut remedy = net.host().command("tc");
         let done = remedy.args(["filter", "del", "dev", "eth0", "egress"]).limited_status();
@@ -93,7 +93,7 @@ fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
     net.forget_log();
     take_off(&net);
     net.filterd(["status"]).succeeds();
-    net.wait_for_log("eth0: somebody has taken the egress program off it: attaching it again");
+    net.wait_for_log("eth0: another process detached the egress program; attaching again");
     let asker = host_udp(&net, ATTACKER, 53);
     asker.send(b"who?").expect("it is sent");
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();

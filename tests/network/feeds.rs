@@ -72,7 +72,7 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
         (
             "HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n",
             "not_fetched",
-            "the server answers 504",
+            "the server answered 504",
         ),
         ("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n192.0.2.1\n", "not_fetched", "broke off"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "held_back", "is empty, but had 2 targets before"),
@@ -160,7 +160,7 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
         .is_silent_about("abracadabra")
         .says("401");
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).exits(7).says("the server answers 401").says("in force");
+    net.filterd(["status"]).exits(7).says("the server answered 401").says("in force");
     for words in
         [&["lists", "--json"][..], &["status", "--json"], &["lists"], &["status"], &["diff"], &["check"]]
     {
@@ -325,8 +325,10 @@ fn check_names_the_key_that_allows_a_private_server() {
     let config = net.file("own.yaml", &format!("lists: [{{name: own, url: 'http://{GATEWAY}/list.txt'}}]"));
     let check = || net.filterd(["check", config.to_str().expect("plain")]);
     let told = net.host().entered(check).exits(7);
-    told.complains("set `allow_private: true` on the list if that is meant, then run `filterd check` again")
-        .is_silent_about("curl");
+    told.complains(
+        "if that is intended, set `allow_private: true` on the list, then run `filterd check` again",
+    )
+    .is_silent_about("curl");
 }
 
 /// It was told to wait for what could not come.
@@ -342,7 +344,7 @@ fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_e
     site.has(&format!("{BYSTANDER}\n"));
     let told = net.filterd(["lists", "refresh", "ipsum"]).exits(7).says("NOT FETCHED");
     told.complains("the process that starts fetches is gone")
-        .complains("restart filterd; lists keep what they have");
+        .complains("restart filterd; lists keep their entries");
     let told = net.filterd(["status"]).exits(7).says("restart filterd");
     assert!(!told.output.contains("by itself"), "{told}");
     net.expect(ATTACKER).dropped();

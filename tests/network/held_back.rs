@@ -239,7 +239,7 @@ fn check_says_of_each_list_what_a_daemon_would_do() {
     let file = net.home().path("new.yaml").display().to_string();
     let told = net.home().filterd_as(65534, ["check", &file, "--state-dir", &state]).exits(7);
     told.complains("its last good version, if there is one, would remain in force")
-        .complains("whether a list has the name of a live one is not known");
+        .complains("cannot check whether a live list has the same name");
     check("lists: [{name: part, path: $HOME/part.txt}]", &state).exits(7).says("WOULD BE 1 target ONLY");
     // A name that a live list has.
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
@@ -298,7 +298,8 @@ fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
     let drop = net.home().path("drop.txt");
     fs::remove_file(&drop).expect("it was there");
     std::os::unix::fs::symlink(net.home().path("secret"), &drop).expect("a link can be made");
-    let told = net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not taken");
+    let told =
+        net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not understood");
     told.complains("filterd check");
     net.filterd(["status"]).succeeds().is_silent_about("hidden");
     assert!(!net.daemon().log().contains("hidden"));

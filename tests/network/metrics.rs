@@ -299,7 +299,7 @@ fn a_port_that_is_taken_is_told_and_listened_at_as_soon_as_it_is_free() {
     net.expect(ATTACKER).dropped();
     // Who takes the place of another one finds the port free a moment later, which is no fault.
     until(|| net.filterd(["status"]).code() == Some(7), "it is told");
-    net.filterd(["status"]).says("nobody listens at `metrics.listen`, 127.0.0.1:9477").says("ss -ltnp");
+    net.filterd(["status"]).says("cannot listen at `metrics.listen`, 127.0.0.1:9477").says("ss -ltnp");
     drop(taken);
     let free = || net.host().inside(|| TcpStream::connect(ADDRESS).is_ok());
     until(free, "the port is free");

@@ -183,7 +183,8 @@ fn a_list_that_its_user_may_not_read_any_more_is_what_it_was_at_the_next_start_t
     fs::remove_dir_all(&copies).expect("it is ours");
     refused(&net, config).exits(3).complains("no good copy").complains(&mend);
     let told = check().exits(3).says("filterd would not start for 1 list").complains(&mend);
-    told.complains("would keep filterd, as user filterd, from starting").is_silent_about("remain in force");
+    told.complains("filterd, as user filterd, would not start because of list")
+        .is_silent_about("remain in force");
 }
 
 #[test]

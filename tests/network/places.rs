@@ -63,7 +63,7 @@ fn a_second_daemon_is_told_at_once_of_one_whose_socket_was_removed() {
     for (flag, path) in places {
         let path = path.display().to_string();
         let reply = net.another_filterd_with("interfaces: [eth9]", &[flag, &path]).exits(6);
-        reply.complains("somebody has removed its socket").complains(&end).is_silent_about("status`");
+        reply.complains("its socket was removed").complains(&end).is_silent_about("status`");
     }
     let path = home.socket().display().to_string();
     let reply = net.another_filterd_with("interfaces: [eth9]", &["--take-over", "--socket", &path]);
@@ -201,7 +201,7 @@ fn a_taken_pin_directory_is_told_with_its_owner() {
     symlink(&elsewhere, &pins).expect("a link can be made");
     lchown(&pins, Some(65_534), None).expect("we are root");
     refused().complains("it is a link to").complains("nobody").complains(&away).is_silent_about("chmod");
-    assert!(elsewhere.exists(), "nothing was touched");
+    assert!(elsewhere.exists(), "nothing was changed");
     // What is told does it.
     let moved = {
         let mut shell = net.host().command("sh");

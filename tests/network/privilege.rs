@@ -144,7 +144,7 @@ fn a_link_in_the_state_directory_gives_nothing_away() {
     let state = state.display().to_string();
     net.another_filterd_with("", &["--user", "nobody", "--state-dir", &state])
         .exits(3)
-        .complains("live.redb.old is not to be trusted: it is a link");
+        .complains("live.redb.old is not safe to use: it is a link");
     assert_eq!(fs::metadata(&secret).expect("it is there").uid(), 0);
 }
 
@@ -157,7 +157,7 @@ fn who_starts_it_without_being_root_is_told_so() {
     let socket = place.join("control.sock").display().to_string();
     let words = ["run", "--iface", "eth0", "--no-config", "--socket", &socket];
     let told = net.home().filterd_as(65534, words).exits(6).complains("Permission denied");
-    told.complains("filterd is started by root (`sudo filterd --iface eth0`)");
+    told.complains("start filterd as root (`sudo filterd --iface eth0`)");
 }
 
 #[test]

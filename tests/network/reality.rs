@@ -232,7 +232,7 @@ fn an_emptied_judge_slot_is_filled_and_told() {
     net.filterd(["status"])
         .exits(7)
         .says("tampered with")
-        .says("the slot of the judge was empty")
+        .says("the slot of the judge program was empty")
         .says("CAP_BPF");
     net.expect(ATTACKER).dropped();
     net.filterd(["reload"]).succeeds();
@@ -243,7 +243,7 @@ fn an_emptied_judge_slot_is_filled_and_told() {
     net.forget_log();
     empty(&net);
     net.expect(ATTACKER).then_within(SOON).dropped();
-    net.wait_for_log("ERROR tampered with: the slot of the judge was empty");
+    net.wait_for_log("ERROR tampered with: the slot of the judge program was empty");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_replaced_pin_is_put_back_and_told() {
     let like = ["type", "array", "key", "4", "value", "8", "entries", "1", "name", "planted"];
     bpftool(&net, &["map", "create"], &counters, &like);
     assert_ne!(its_id(), ours);
-    net.filterd(["status"]).exits(7).says("tampered with").says("led to something that is not filterd's");
+    net.filterd(["status"]).exits(7).says("tampered with").says("led to an object that is not filterd's");
     assert_eq!(its_id(), ours);
 }
 

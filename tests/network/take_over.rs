@@ -247,8 +247,9 @@ fn who_comes_second_is_told_that_another_one_was_faster() {
     let place = net.home().pins().join("successor");
     DirBuilder::new().mode(0o700).create(&place).expect("root may");
     let first = File::open(&place).and_then(|place| place.try_lock().map(|()| place).map_err(Into::into));
-    let reply = net.failing_succession(BLOCKING, &[]).exits(6).complains("another filterd was faster");
-    reply.complains("`filterd status` tells who runs now").is_silent_about("mount");
+    let reply =
+        net.failing_succession(BLOCKING, &[]).exits(6).complains("another filterd took this place first");
+    reply.complains("to see which one runs: filterd status").is_silent_about("mount");
     drop(first.expect("nobody has it"));
     net.expect(ATTACKER).dropped();
 }

@@ -7,10 +7,10 @@ fn whoever_blocks_what_many_hosts_need_is_warned_and_obeyed() {
     let net = Net::with_filterd("");
     net.filterd(["add", "8.8.8.8"])
         .succeeds()
-        .complains("8.8.8.8: a public resolver of Google, which many hosts ask");
+        .complains("8.8.8.8: a public resolver of Google, which many hosts use");
     net.filterd(["add", "104.16.0.0/14"])
         .succeeds()
-        .complains("104.16.0.0/14: Cloudflare serves many sites from there");
+        .complains("104.16.0.0/14: Cloudflare serves many sites from it");
     net.filterd(["add", ATTACKER]).succeeds().is_silent_about("many");
     net.expect_each(["8.8.8.8", "104.16.1.1"]).dropped();
     // Of a list the counts are told, by whatever reads it.

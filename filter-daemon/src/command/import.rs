@@ -311,7 +311,7 @@ impl Import {
         }
         console.answer(imported, render)?;
         if imported.has_no_rules {
-            console.note("the input has no rules: filterd judges its sets by their names; `nft -j list ruleset` has both");
+            console.note("the input has no rules, so filterd judges its sets by their names; `nft -j list ruleset` has both");
         }
         left.notes().iter().for_each(|note| console.note(note));
         outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
@@ -368,22 +368,21 @@ fn create(path: &Path, inline: &Inline, name: &str) -> io::Result<()> {
 /// An import that lacks what allows would block what that protects: `missing` entries of `allow:`, or what was cut.
 fn must_be_safe(name: &str, cut: Option<&String>, missing: u64) -> Result<(), Trouble> {
     if let Some(cut) = cut {
-        let message = format!("{cut}; what allows may be missing, so nothing was imported");
+        let message = format!("{cut}; entries that allow may be missing, so nothing was imported");
         return Err(Trouble::unparsable(Explanation::new(message, "export it again, and import all of it")));
     }
     if missing == 0 {
         return Ok(());
     }
     let message = format!(
-        "{name} has entries of `allow:`, which no command fills, and without them their addresses would be blocked: nothing \
-         was imported"
+        "nothing was imported: {name} has entries of `allow:`, which commands cannot change, and without them their addresses would be blocked"
     );
     Err(Trouble::unparsable(Explanation::new(message, INLINE_REMEDY)))
 }
 
 /// A failed download is often empty.
 fn nothing_read(name: &str, incomplete: Option<String>) -> Trouble {
-    let message = incomplete.unwrap_or_else(|| format!("{name} names no target: nothing was imported"));
+    let message = incomplete.unwrap_or_else(|| format!("nothing was imported: {name} contains no target"));
     Trouble::unparsable(Explanation::new(message, "if it was downloaded, check whether the download failed"))
 }
 
@@ -422,7 +421,7 @@ fn render_done(Imported { format, outcome, allows, .. }: &Imported) -> Vec<Strin
         part(renewed, "in force before, with a new list, end or note"),
         part(same, "there already"),
         part(*allows, "to allow, whatever is blocked"),
-        part(allowed, "of them are allowed, and NOT dropped"),
+        part(allowed, "of them are allowed, so NOT dropped"),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     let all = counted_as(named, ["entry", "entries"]);

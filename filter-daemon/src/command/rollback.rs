@@ -31,9 +31,7 @@ pub struct Rollback {}
 impl Rollback {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let mut client = Client::connect(socket)?;
-        let reply = waiting::shown(console.progress, "putting back what was before", || {
-            client.call(&wire::Rollback {})
-        })?;
+        let reply = waiting::shown(console.progress, "rolling back", || client.call(&wire::Rollback {}))?;
         let clock = console.clock();
         console.answer(&reply, |reply| render(reply, &clock))?;
         match &reply.undone {
@@ -47,10 +45,13 @@ impl Rollback {
 fn render(reply: &Reply, clock: &Clock) -> String {
     match (&reply.undone, reply.already) {
         (Some(undone), _) => {
-            format!("what was before is in force again: {}", reload::render("rolled back", undone, clock))
+            format!(
+                "the earlier configuration is in force again: {}",
+                reload::render("rolled back", undone, clock)
+            )
         }
         (None, Some(since)) => format!(
-            "the reload was rolled back {} ago already; `filterd reload` takes it anew",
+            "the reload was already rolled back {} ago\nto apply it again: filterd reload",
             clock.elapsed(since)
         ),
         (None, None) => "nothing to roll back: no reload is on trial".to_owned(),

@@ -264,12 +264,10 @@ mod tests {
 
     #[test]
     fn what_is_as_configured_and_should_be_known_is_a_note_with_a_remedy_and_no_trouble() {
-        let note =
-            Explanation::new("whoever reaches http://0.0.0.0:9477/ sees names", "let a firewall say who");
+        let note = Explanation::new("http://0.0.0.0:9477/ shows names", "restrict access with a firewall");
         let told = render(&Reply { remarks: vec![note], ..status() }, &Clock::standing(NOW));
         assert!(told.starts_with("Protected as configured"), "{told}");
-        let lines =
-            "\n\nNote: whoever reaches http://0.0.0.0:9477/ sees names\n    let a firewall say who\n\n";
+        let lines = "\n\nNote: http://0.0.0.0:9477/ shows names\n    restrict access with a firewall\n\n";
         assert!(told.contains(lines), "{told}");
     }
 
@@ -308,7 +306,7 @@ Tables (each grows by itself)
 
 Lists
   manual  live      1  target
-  drop    file  1,204  targets  3 lines were not taken
+  drop    file  1,204  targets  3 lines were not understood
   gone    file      0  targets  not what its file says
 
 Process
@@ -360,7 +358,7 @@ Interfaces
         let told = Explanation::new("the journal cannot be written: no space left", "make room on the disk");
         let faults = vec![Fault { about: About::Durability, since: NOW - 90, told, id: None }];
         let expected = "\
-Protected as configured: packets from 1,205 targets on eth0 are dropped; one other thing is not as it should be
+Protected as configured: packets from 1,205 targets on eth0 are dropped; there is one other problem
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
 
 *** the journal cannot be written: no space left (since 1 min 30 s ago) ***
@@ -385,7 +383,7 @@ Interfaces
         let told = render(&busy, &Clock::standing(NOW));
         let interface = "\n  eth0  native  virtio_net, up 2 h, 1,234,567 received/s, 12.5 to drop/s\n";
         assert!(told.contains(interface), "{told}");
-        let list = "  drop    file  1,204  targets  3 lines were not taken, 7 hits, 2 h old, next 21:40 (in 12 min)\n";
+        let list = "  drop    file  1,204  targets  3 lines were not understood, 7 hits, 2 h old, next 21:40 (in 12 min)\n";
         assert!(told.contains(list), "{told}");
     }
 

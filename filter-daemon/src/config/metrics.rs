@@ -126,9 +126,10 @@ impl Metrics {
         };
         let told = |address: &SocketAddr| {
             Explanation::new(
-                format!("whoever reaches http://{address}/ sees {what}: nobody is asked who he is"),
-                "let a firewall say who reaches it, or listen at 127.0.0.1 alone and look through \
-                 `ssh -L 9477:127.0.0.1:9477 HOST`",
+                format!(
+                    "http://{address}/ shows {what} to every client that reaches it, without authentication"
+                ),
+                "restrict access with a firewall, or listen only at 127.0.0.1 and connect by SSH: ssh -L 9477:127.0.0.1:9477 HOST",
             )
         };
         open.map(told).collect()

@@ -274,7 +274,7 @@ impl Session {
         self.connection.waits();
         let written = timeout(self.context.patience.answer, self.to.write_all(line)).await;
         self.connection.works();
-        written.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, "it does not take its answer")))
+        written.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, "it does not read its answer")))
     }
 }
 

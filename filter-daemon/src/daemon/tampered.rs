@@ -132,7 +132,11 @@ mod tests {
         );
         let faults: Vec<_> = tampered.faults().collect();
         let [fault] = &faults[..] else { panic!("{faults:?}") };
-        assert!(fault.told.message.contains("the slot of the judge was empty"), "{}", fault.told.message);
+        assert!(
+            fault.told.message.contains("the slot of the judge program was empty"),
+            "{}",
+            fault.told.message
+        );
         assert!(fault.told.message.contains("2 times"), "{}", fault.told.message);
         assert!(fault.told.message.contains("CAP_BPF"), "{}", fault.told.message);
         assert_eq!(tampered.remarks().count(), 1, "links may be taken off by chance");

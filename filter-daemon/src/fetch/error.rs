@@ -11,14 +11,14 @@ use super::reachable::Reason;
 use crate::text::{Explain, printable};
 
 /// Nobody vouches for himself.
-pub const SELF_SIGNED: &str = "its certificate is self-signed, or that of an authority itself";
+pub const SELF_SIGNED: &str = "its certificate is self-signed, or is an authority's own";
 
 /// Why nothing, or not all of it, has come. It travels from the fetching process, so its words are shown only as
 /// `printable` has them.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum FetchError {
     /// Nobody is called that, or nobody tells.
-    #[error("there is no telling who {} is: {}", printable::word(.host), printable::sentence(.why))]
+    #[error("cannot resolve {}: {}", printable::word(.host), printable::sentence(.why))]
     NoSuchHost {
         /// The name.
         host: String,
@@ -26,7 +26,7 @@ pub enum FetchError {
         why: String,
     },
     /// All addresses it has are ones that only some can reach.
-    #[error("{} {why}, which is not asked", at(.host, *.address))]
+    #[error("{} {why}, which filterd does not connect to", at(.host, *.address))]
     Refused {
         /// Who was to be asked.
         host: String,
@@ -48,13 +48,13 @@ pub enum FetchError {
         why: String,
     },
     /// The server refuses, or is not able; and says when to ask again.
-    #[error("the server answers {0}{words}", words = words(*.0))]
+    #[error("the server answered {0}{words}", words = words(*.0))]
     Status(u16, Option<Duration>),
     /// More than may come.
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
     /// Not within the time it had.
-    #[error("it took longer than {} s; {bytes} bytes had come", .patience.as_secs_f32())]
+    #[error("it took longer than {} s; {bytes} bytes had arrived", .patience.as_secs_f32())]
     TooSlow {
         /// How long it had.
         patience: Duration,
@@ -70,7 +70,7 @@ pub enum FetchError {
         why: String,
     },
     /// Who answers has not shown to be who was asked.
-    #[error("cannot trust who answers as {}: {}", printable::word(.host), printable::sentence(.why))]
+    #[error("cannot verify the server {}: {}", printable::word(.host), printable::sentence(.why))]
     Tls {
         /// Who was asked.
         host: String,
@@ -78,7 +78,7 @@ pub enum FetchError {
         why: String,
     },
     /// What answers there speaks something else than TLS.
-    #[error("what answers at port {port} of {} speaks no TLS", printable::word(.host))]
+    #[error("the server at port {port} of {} does not speak TLS", printable::word(.host))]
     NoTls {
         /// Who was asked.
         host: String,
@@ -86,7 +86,7 @@ pub enum FetchError {
         port: u16,
     },
     /// It leads to where nobody follows.
-    #[error("it leads to {}, {why}", printable::word(.to))]
+    #[error("it redirects to {}, {why}", printable::word(.to))]
     Redirect {
         /// Where, without what may be a secret.
         to: String,
@@ -94,19 +94,19 @@ pub enum FetchError {
         why: BadRedirect,
     },
     /// Credentials would be sent where others can read them.
-    #[error("the credentials for {} would be sent in the clear", printable::word(.0))]
+    #[error("the credentials for {} would be sent unencrypted", printable::word(.0))]
     InTheClear(String),
     /// They cannot stand in a request.
-    #[error("the credentials have something in them that cannot stand in a request")]
+    #[error("the credentials contain characters that a request cannot carry")]
     Credentials,
     /// It is packed in a way that was not asked for.
-    #[error("it came packed as {}, which was not asked for", printable::word(.0))]
+    #[error("it is compressed as {}, which was not requested", printable::word(.0))]
     Packed(String),
     /// What was said is no http.
-    #[error("the server's answer makes no sense: {}", printable::sentence(.0))]
+    #[error("the server's answer is malformed: {}", printable::sentence(.0))]
     Nonsense(String),
     /// The certificates of the authorities that this system trusts are not there.
-    #[error("this system names no authority to trust: {}", printable::sentence(.0))]
+    #[error("this system has no trusted certificate authorities: {}", printable::sentence(.0))]
     NoAuthorities(String),
     /// The process could not be restricted, and so asked nobody.
     #[error("the fetching process cannot be restricted: {}", printable::sentence(.0))]
@@ -115,7 +115,7 @@ pub enum FetchError {
     #[error("the fetching process ended before it was done: {}", printable::sentence(.0))]
     Interrupted(String),
     /// Too many at once.
-    #[error("too much is fetched at once already")]
+    #[error("too many fetches run at once")]
     Busy,
     /// The configuration's file does not name it, or not so.
     #[error("the configuration's file does not name {}", printable::word(.0))]
@@ -129,10 +129,10 @@ pub enum FetchError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum BadRedirect {
     /// It leads on and on.
-    #[error("after as many redirects as are followed")]
+    #[error("after too many redirects")]
     TooMany,
     /// It says nowhere, or not to http.
-    #[error("which is no http or https address")]
+    #[error("which is not an http or https address")]
     NoUrl,
     /// What was kept from others would not be any more.
     #[error("from https to http")]
@@ -173,32 +173,34 @@ fn at(host: &str, address: IpAddr) -> String {
 impl Explain for FetchError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
-            Self::NoSuchHost { .. } => "see whether the name is right, and /etc/resolv.conf",
+            Self::NoSuchHost { .. } => "check the name and /etc/resolv.conf",
             Self::Refused { is_redirect: true, .. } => {
-                "the list's server redirects there, which may be an attack: ask those who publish it"
+                "the list's server redirects there, which may be an attack: ask the publisher of the list"
             }
-            Self::Refused { .. } => "set `allow_private: true` on the list if that is meant",
-            Self::Status(401 | 403, _) => "see whether the list's `auth` is right",
-            Self::Status(404 | 410, _) => "see whether the list has moved",
+            Self::Refused { .. } => "if that is intended, set `allow_private: true` on the list",
+            Self::Status(401 | 403, _) => "check the list's `auth`",
+            Self::Status(404 | 410, _) => "check whether the list has moved",
             Self::TooLarge(_) => "if it is meant to be that large, raise the list's limit",
-            Self::TooSlow { .. } => "if it is known to be slow, raise the list's `timeout`",
+            Self::TooSlow { .. } => "if the server is slow, raise the list's `timeout`",
             Self::Tls { why, .. } if why == SELF_SIGNED => {
-                "have it signed by an authority (it may be your own), and add that one to the system's certificates"
+                "have it signed by an authority (your own is fine), and add that authority to the system's certificates"
             }
             Self::Tls { .. } => "if its authority is your own, add that to the system's certificates",
             Self::NoTls { .. } => {
-                "name the port that speaks TLS, or write http:// in the list's `url` (with `auth` also `insecure: true`)"
+                "use the port that speaks TLS, or write http:// in the list's `url` (with `auth` also `insecure: true`)"
             }
-            Self::Redirect { why: BadRedirect::InTheClear, .. } => "`insecure: true` on the list follows it",
+            Self::Redirect { why: BadRedirect::InTheClear, .. } => {
+                "to follow it, set `insecure: true` on the list"
+            }
             Self::Redirect { why: BadRedirect::Port, .. } => {
-                "name the address that it leads to as the list's `url`"
+                "use the address it redirects to as the list's `url`"
             }
-            Self::InTheClear(_) => "use https, or say `insecure: true` on the list",
+            Self::InTheClear(_) => "use https, or set `insecure: true` on the list",
             Self::NoAuthorities(_) => "install the package ca-certificates",
             Self::NotNamed(_) => {
-                "see whether the file is valid (`filterd check`), and reload it (`filterd reload`); the list keeps what it has"
+                "check the configuration (`filterd check`) and reload it (`filterd reload`); the list keeps its entries"
             }
-            Self::Gone(_) => "restart filterd; lists keep what they have",
+            Self::Gone(_) => "restart filterd; lists keep their entries",
             Self::NotReached { .. }
             | Self::Status(..)
             | Self::BrokenOff { .. }

@@ -35,7 +35,7 @@ pub enum NotAUrl {
     #[error("it names no host")]
     Host,
     /// Names and passwords do not belong here.
-    #[error("it has a name or a password in it: these belong under `auth`")]
+    #[error("it contains a user name or password: write these under `auth`")]
     UserInfo,
     /// No more than so much.
     #[error("it is longer than {LONGEST} bytes")]

@@ -117,8 +117,7 @@ impl Found {
             Err(error) => {
                 let message = format!("cannot read {}: {error}", path.display());
                 let remedy = format!(
-                    "let the user that filterd runs as read it; until then allow by hand whom it names: \
-                     `ls -l {}`, `filterd allow add ADDRESS`",
+                    "let filterd's user read it (`ls -l {}`); until then allow its addresses: filterd allow add ADDRESS",
                     path.display()
                 );
                 self.untold.push(Untold { message, remedy });

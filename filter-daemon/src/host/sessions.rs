@@ -41,9 +41,9 @@ pub fn look(directory: &Path, found: &mut Found) {
     let untold: Vec<_> = named.into_iter().filter(|(_, user)| !is_known(user)).collect();
     found.untold.extend(untold.into_iter().map(|(host, user)| Untold {
         message: format!(
-            "{user} is logged in from {host}, which is a name and no address: it is not guarded"
+            "{user} is logged in from {host}, a name instead of an address: it is not guarded"
         ),
-        remedy: "`filterd allow add ADDRESS` allows it; with `UseDNS no` sshd tells addresses".to_owned(),
+        remedy: "set `UseDNS no` for sshd, which then reports addresses\nto allow it now: filterd allow add ADDRESS".to_owned(),
     }));
 }
 

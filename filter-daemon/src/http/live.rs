@@ -60,10 +60,7 @@ impl Streams {
     /// One more, if there is a place for it. Nothing waits in it: it asks when its last event is on its way.
     pub fn answer(&self, calls: &mpsc::Sender<Call>) -> Answer {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
-            return sentence(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "others look at all the streams there are: try later",
-            );
+            return sentence(StatusCode::SERVICE_UNAVAILABLE, "all streams are in use: try later");
         };
         let (shared, calls) = (self.shared.clone(), calls.clone());
         // The first event comes at once, for nobody waits in front of an empty page.

@@ -141,7 +141,7 @@ impl<R: Rows> Writer<R> {
         let is_whole = trimmed.is_ok() && self.losses == self.mark.losses;
         if is_whole && self.behind.end() {
             self.sign.end();
-            info!("live entries are on disk again, all of them");
+            info!("all live entries are on disk again");
         }
         match &trimmed {
             Ok(()) => self.copy(now),
@@ -187,7 +187,7 @@ impl<R: Rows> Writer<R> {
         // It reads from a database that has to be opened again, and may be what fills the disk.
         self.copier.stop();
         if self.behind.begin(failure, true) {
-            error!("{failure}: what is added or removed now works, but would not survive a restart");
+            error!("{failure}: live changes work, but would be lost in a restart");
         }
         self.sign.begin(clock::moment().wall);
     }

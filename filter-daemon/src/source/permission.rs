@@ -16,9 +16,7 @@ pub fn mend(path: &Path) -> String {
     let user = accounts::name_of(geteuid());
     let otherwise = if geteuid().is_root() { "" } else { "; or run it as root (the daemon: `--user root`)" };
     if let Some(why) = detour(&path) {
-        return format!(
-            "let user {user} read it, but look first whether it is what you mean: {why}{otherwise}"
-        );
+        return format!("let user {user} read it, but check it first: {why}{otherwise}");
     }
     let command =
         barred(&path).map_or_else(|| open(&path), |directory| format!("chmod o+x {}", shown(&directory)));

@@ -170,8 +170,8 @@ impl WellKnown {
     #[must_use]
     pub fn words(&self) -> String {
         match self.what {
-            What::Resolver => format!("a public resolver of {}, which many hosts ask", self.owner),
-            What::Network => format!("{} serves many sites from there", self.owner),
+            What::Resolver => format!("a public resolver of {}, which many hosts use", self.owner),
+            What::Network => format!("{} serves many sites from it", self.owner),
         }
     }
 

@@ -272,7 +272,7 @@ fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
         net.configure(&format!("block: [198.51.100.9]\n{config}"));
         net.filterd(["reload", "--confirm", "1h"]).succeeds();
         site.has(&format!("203.0.113.200\n{new}\n"));
-        net.filterd(["lists", "refresh", "ipsum"]).says("ipsum: waits for what is on trial");
+        net.filterd(["lists", "refresh", "ipsum"]).says("ipsum: waits for the reload on trial");
         net.expect(new).passes();
         net.filterd([ends]).succeeds();
         net.expect("203.0.113.200").dropped();
@@ -314,8 +314,8 @@ fn while_one_is_on_trial_no_remedy_is_a_command_that_is_refused() {
     net.filterd(["add", "192.0.2.99", "--list", "drop"]).exits(5).complains(works);
     net.filterd(["status"])
         .exits(7)
-        .says("`filterd confirm` keeps it; to roll back now: filterd rollback\nuntil then other reloads are refused");
-    net.filterd(["diff"]).says("a reload is on trial until ").says("until one of them no reload is taken");
+        .says("    to keep it: filterd confirm\n    to roll back now: filterd rollback\n    until then other reloads are refused");
+    net.filterd(["diff"]).says("a reload is on trial until ").says("other reloads are refused until then");
     net.filterd(["rollback"]).succeeds();
     net.filterd(["test", "198.51.100.9"])
         .succeeds()

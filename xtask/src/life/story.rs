@@ -212,7 +212,7 @@ fn refused(booted: &Booted) -> Result<()> {
         booted.becomes("systemctl is-active filterd || true", "failed")
     })?;
     for words in
-        ["live.redb has format 1000, but this filterd knows only", "or move it and live.redb.old away"]
+        ["live.redb has format 1000, but this filterd knows only", "or move this file and live.redb.old away"]
     {
         booted.perform(&format!("journalctl --unit filterd --no-pager | grep -q '{words}'"))?;
     }

@@ -114,7 +114,7 @@ mod tests {
             file.rejected.iter().map(|line| line.to_string().replace(&path, NAME)).collect();
         assert_eq!(of_file.len(), 7);
         assert_eq!(lines(format!("\n{text}").as_bytes()), of_file);
-        let more = "stdin:2: `203.0.113.7 evil` goes on after its target: begin what follows with #";
+        let more = "stdin:2: `203.0.113.7 evil` has text after its target: start comments with #";
         assert_eq!(of_file[0], more);
     }
 

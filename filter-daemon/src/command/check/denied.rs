@@ -28,6 +28,6 @@ fn is_denied(path: &Path) -> bool {
 
 fn told(path: &Path) -> Explanation {
     let user = accounts::name_of(geteuid());
-    let message = format!("filterd becomes user {user}, who may not read {}", printable::path(path));
+    let message = format!("filterd runs as user {user}, who may not read {}", printable::path(path));
     Explanation { message, remedy: FileError::Denied { path: path.to_owned() }.remedy() }
 }

@@ -185,6 +185,6 @@ fn refused(name: &str, error: &FileError, instead: Instead) -> Explanation {
         ["", "; there is no good copy"]
     };
     let message =
-        format!("list \"{name}\" would keep filterd, as user {user}, from starting{unless}: {error}{copy}");
+        format!("filterd, as user {user}, would not start because of list \"{name}\"{unless}: {error}{copy}");
     Explanation { message, remedy: error.remedy() }
 }

@@ -138,7 +138,7 @@ impl Check {
         if !names_none {
             return Exit::Done;
         }
-        console.note(&format!("{} names no interface: nothing is to be filtered", printable::path(&file)));
+        console.note(&format!("{} lists no interface: nothing would be filtered", printable::path(&file)));
         Exit::No
     }
 
@@ -152,7 +152,7 @@ impl Check {
 /// This process has nothing else to do, so that it need not be itself again.
 fn become_user(user: &User) -> Result<(), Trouble> {
     accounts::become_user(user).map_err(|error| {
-        let told = format!("cannot look with the eyes of user {}: {error}", user.name);
+        let told = format!("cannot check as user {}: {error}", user.name);
         Trouble::Refused(Failure::PermissionDenied(Explanation::new(told, "use sudo")))
     })
 }
@@ -165,15 +165,14 @@ fn refused(explanation: Explanation) -> Trouble {
 fn tell_instead(error: &ClientError, file: &Path, console: &mut Console) {
     if !matches!(error, ClientError::NotRunning(_)) {
         let file = printable::path(file);
-        console
-            .note(&format!("which configuration filterd has is not known, so {file} is looked at: {error}"));
+        console.note(&format!("cannot ask filterd for its configuration, checking {file}: {error}"));
     }
 }
 
 /// Where nobody runs, nobody has live lists.
 fn tell_unasked(error: &ClientError, console: &mut Console) {
     if !matches!(error, ClientError::NotRunning(_)) {
-        console.note(&format!("whether a list has the name of a live one is not known: {error}"));
+        console.note(&format!("cannot check whether a live list has the same name: {error}"));
     }
 }
 
@@ -187,12 +186,12 @@ fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(
     let Some(first) = taken.first() else { return Ok(()) };
     let each = taken.iter().map(|list| format!("{} ({} added live)", list.name, count(list.targets)));
     let told = format!(
-        "the filterd that runs would refuse to reload with this: {} of the configuration {} the name of a live list: {}",
+        "the running filterd would refuse this configuration: {} of the configuration {} the name of a live list: {}",
         counted(taken.len() as u64, "list"),
         if taken.len() == 1 { "has" } else { "have" },
         each.collect::<Vec<_>>().join(", ")
     );
-    let remedy = format!("choose another name, or remove them: `filterd flush --list {}`", first.name);
+    let remedy = format!("choose another name, or remove its entries: filterd flush --list {}", first.name);
     Err(refused(Explanation::new(told, remedy)))
 }
 

@@ -18,8 +18,7 @@ use crate::source::special;
 use crate::text::Explanation;
 
 /// What puts entries of `block:` and `allow:` of another machine in force.
-pub const INLINE_REMEDY: &str =
-    "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration";
+pub const INLINE_REMEDY: &str = "pass --as-live to import them into a live list, or --as-config FILE to write them as lines for a configuration";
 
 /// Where an entry goes, and how.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -190,7 +189,7 @@ impl Sifting {
             (false, false) => self.asked.special,
         };
         if let Some(wide) = span.into_iter().find(|target| meant.doubts(*target)) {
-            return Err(format!("{wide} is wider than a /8, or a /16 of IPv6: if that is meant, say --wide"));
+            return Err(format!("{wide} is wider than a /8, or a /16 of IPv6: to import it, pass --wide"));
         }
         let rest: Vec<Target> = if item.exceptions.is_empty() {
             span.into_iter().collect()
@@ -253,16 +252,16 @@ impl Left {
     /// What is as it should be, and yet worth telling.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        notes.extend((self.over > 0).then(|| format!("{} left out: their time is over", entries(self.over))));
+        notes.extend((self.over > 0).then(|| format!("{} left out: expired", entries(self.over))));
         notes.extend((self.special > 0).then(|| {
             format!(
-                "{} taken out, as a whole or in part: private, loopback and other special ranges (--include-special takes them, too)",
+                "{} left out, wholly or partly: private, loopback and other special ranges (to import them, pass --include-special)",
                 entries(self.special)
             )
         }));
         notes.extend(self.configured.iter().map(|(list, count)| {
             let whose = if list == GUARD_LIST { "filterd itself fills" } else { "the configuration has" };
-            format!("{} left to list `{list}`, which {whose} here", entries(*count))
+            format!("{} left out: list `{list}` is one that {whose} here", entries(*count))
         }));
         notes
     }
@@ -283,10 +282,10 @@ impl Left {
         faults.extend((self.on_ports > 0).then(|| {
             Explanation::new(
                 format!(
-                    "{} left out: they block on some ports only, which no live list does",
+                    "{} left out: they block only some ports, which live lists cannot do",
                     entries(self.on_ports)
                 ),
-                "write their list into the configuration, with its ports",
+                "define their list in the configuration, with its ports",
             )
         }));
         faults
@@ -308,14 +307,14 @@ impl Refused {
         let Self { list, allow, because } = self;
         let (does, opposite) = if *allow { ("allow", "blocks") } else { ("block", "allows") };
         let why = match because {
-            Because::Configuration => "no command fills it, only the configuration".to_owned(),
-            Because::Guard => "filterd itself fills it, with what this host needs".to_owned(),
+            Because::Configuration => "only the configuration can fill it".to_owned(),
+            Because::Guard => "filterd fills it with the addresses this host depends on".to_owned(),
             Because::Opposite => format!("they {does}, and that list {opposite} here"),
         };
         let remedy = match (because, allow) {
             (Because::Configuration, _) => INLINE_REMEDY,
-            (_, true) => "`filterd allow add` allows them on another list, with --list NAME",
-            (_, false) => "import them with --list NAME: what blocks goes to that list then",
+            (_, true) => "to allow them on another list: filterd allow add TARGET --list NAME",
+            (_, false) => "to import those that block into another list, pass --list NAME",
         };
         Explanation::new(format!("{} of list `{list}` left out: {why}", entries(count)), remedy)
     }
@@ -399,13 +398,9 @@ mod tests {
         let all = [
             (blocked("config"), "only the configuration", "--as-live"),
             (allowed("config-allow"), "only the configuration", "--as-config"),
-            (allowed("guard"), "filterd itself fills it", "`filterd allow add`"),
-            (blocked("guard"), "they block, and that list allows here", "import them with --list NAME"),
-            (
-                blocked("manual-allow"),
-                "they block, and that list allows here",
-                "import them with --list NAME",
-            ),
+            (allowed("guard"), "filterd fills it with the addresses", "`filterd allow add`"),
+            (blocked("guard"), "they block, and that list allows here", "pass --list NAME"),
+            (blocked("manual-allow"), "they block, and that list allows here", "pass --list NAME"),
             (allowed("ssh"), "they allow, and that list blocks here", "`filterd allow add`"),
             (allowed("drop"), "they allow, and that list blocks here", "`filterd allow add`"),
         ];

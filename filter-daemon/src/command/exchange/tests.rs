@@ -317,7 +317,7 @@ fn lists_in_the_forms_of_their_publishers_are_read_as_they_are_in_the_configurat
     let cut = spamhaus.replace("\"records\":1", "\"records\":2");
     let mut reading = Reading::begin(cut.as_bytes(), None).expect("it is recognised");
     while reading.row().unwrap().is_some() {}
-    assert_eq!(reading.fault().as_deref(), Some("it says that it has 2 entries, and has 1"));
+    assert_eq!(reading.fault().as_deref(), Some("it says that it has 2 entries, but has 1"));
 }
 
 #[test]
@@ -403,11 +403,11 @@ fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
         reading.fault()
     };
     assert_eq!(fault(2, "{\"entries\":2}\n"), None);
-    let ended = "it is not all of what was exported: 2 entries were read, and then it ended";
+    let ended = "the export is incomplete: it ended after 2 entries were read";
     assert_eq!(fault(2, "").as_deref(), Some(ended));
-    let more = "it is not what was exported: 3 entries were read, and its last line says 2 entries";
+    let more = "the export is damaged: 3 entries were read, but its last line says 2 entries";
     assert_eq!(fault(3, "{\"entries\":2}\n").as_deref(), Some(more));
-    let fewer = "it is not what was exported: 1 entry was read, and its last line says 2 entries";
+    let fewer = "the export is damaged: 1 entry was read, but its last line says 2 entries";
     assert_eq!(fault(1, "{\"entries\":2}\n").as_deref(), Some(fewer));
 }
 

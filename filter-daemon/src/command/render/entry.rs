@@ -16,7 +16,7 @@ pub fn line(entry: &Entry, clock: &Clock) -> String {
     format!("{target:<20} # {list}, {since}, {until}{ports}{note}")
 }
 
-/// Is this line of a file one that output of `filterd list`?
+/// Is this line of a file one that `filterd list` wrote?
 pub fn is_line(line: &[u8]) -> bool {
     let Some(comment) = line.iter().position(|byte| *byte == b'#') else { return false };
     let comment = String::from_utf8_lossy(&line[comment..]);

@@ -7,7 +7,7 @@ use crate::control::wire::Hits;
 /// How packets are counted for lists, and what no list has for itself.
 pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, clock: &Clock) -> String {
     let Some(since) = since else {
-        return "Packets are not counted for lists: `counters: total` in the configuration\n".to_owned();
+        return "Packets are not counted per list (`counters: total` in the configuration)\n".to_owned();
     };
     let (at, ago) = (clock.on_the_wall(since), clock.elapsed(since));
     let mut text = format!(

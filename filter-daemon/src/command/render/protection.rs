@@ -53,8 +53,8 @@ impl Protection<'_> {
         }
         let others = match self.faults.len() {
             0 => String::new(),
-            1 => "; one other thing is not as it should be".to_owned(),
-            more => format!("; {more} other things are not as they should be"),
+            1 => "; there is one other problem".to_owned(),
+            more => format!("; there are {more} other problems"),
         };
         let whence = format!("packets from {} on {}", counted(self.targets, "target"), names.join(", "));
         match self.paused {

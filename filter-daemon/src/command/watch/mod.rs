@@ -104,8 +104,7 @@ impl Watch {
             match follow(&mut client, console, &mut goal, &mut progress) {
                 Err(Trouble::Daemon(ClientError::Closed(_))) => {
                     client = another_one(socket)?;
-                    console
-                        .note("(another filterd has taken its place: what happened meanwhile is not told)");
+                    console.note("(another filterd has taken over: events in between are missing)");
                 }
                 ended => return ended,
             }
@@ -186,7 +185,7 @@ fn another_one(socket: &Endpoint) -> Result<Client, Trouble> {
             }
             Err(ClientError::NotRunning(path)) => {
                 let remedy = left_at_work::told(&path).unwrap_or_else(|| "start it again".to_owned());
-                let told = Explanation::new("filterd has stopped: there is nothing more to watch", remedy);
+                let told = Explanation::new("filterd has stopped", remedy);
                 return Err(Trouble::Refused(Failure::Unavailable(told)));
             }
             Err(ClientError::Failed(Failure::Unavailable(_))) if begun.elapsed() < STOPPING => {

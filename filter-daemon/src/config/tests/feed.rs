@@ -42,7 +42,7 @@ fn what_cannot_be_fetched_so_is_told() {
     let cases = [
         ("path: a, url: 'https://a/'", "this list has both `path` and `url`"),
         ("url: ftp://a/", "`url` cannot be fetched: it begins with neither http:// nor https://"),
-        ("url: 'https://ann:sesame@a/'", "it has a name or a password in it"),
+        ("url: 'https://ann:sesame@a/'", "it contains a user name or password"),
         ("url: 'https://a/', refresh: 5s", "`refresh` cannot be `5s`"),
         ("url: 'https://a/', refresh: often", "write 1m to 30d"),
         ("url: 'https://a/', timeout: 2h", "`timeout` cannot be `2h`"),

@@ -89,7 +89,7 @@ pub struct Tested {
     pub remedies: Vec<String>,
 }
 
-/// What a list's file names though it has expired there.
+/// What a list's file names though its time there is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Expired {

@@ -80,7 +80,7 @@ pub fn attach(
     // It stays when this process ends; dropping it would take it off.
     std::mem::forget(link);
     ask(move |handle| async move { remove(&handle, index, earlier).await })?;
-    info!("{name}: own flows are remembered by an egress filter (clsact)");
+    info!("{name}: own flows are recorded by an egress filter (clsact)");
     Ok(note)
 }
 
