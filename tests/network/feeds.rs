@@ -184,7 +184,7 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
         }
     }
     fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("it is ours");
-    net.filterd(["lists", "refresh"]).exits(7).complains("everybody may read").complains("chmod 0640");
+    net.filterd(["lists", "refresh"]).exits(7).complains("all users may read").complains("chmod 0640");
     net.expect(ATTACKER).dropped();
 }
 

@@ -171,7 +171,7 @@ fn what_is_wrong_is_told() {
     assert!(error("filterd --iface eth0 add 203.0.113.7").contains("--iface is for running filterd"));
     assert!(error("filterd --iface eth/0").contains("'eth/0'"));
     assert!(error("filterd --iface eth0,eth1").contains("write --iface eth0 --iface eth1"));
-    assert!(error("filterd --iface eth*").contains("is no pattern"));
+    assert!(error("filterd --iface eth*").contains("is not a pattern"));
     assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or generic"));
     assert!(error("filterd --iface eth0 --on-exit stay").contains("detach or keep"));
     assert!(error("filterd --on-exit keep add 203.0.113.7").contains("--on-exit is for running filterd"));

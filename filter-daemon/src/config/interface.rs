@@ -44,9 +44,9 @@ impl InterfaceNameError {
                 "write one name for each item, as in [eth0, eth1]".into()
             }
             Self::Several { names } => format!("write [{}]", names.join(", ")),
-            Self::Pattern => "give each by its own name: `ip link` shows those there are".into(),
+            Self::Pattern => "write each name: `ip link` shows them".into(),
             Self::Empty | Self::Dots | Self::TooLong | Self::Character { .. } => {
-                "`ip link` shows the names there are".into()
+                "see all names: ip link".into()
             }
         }
     }
@@ -59,7 +59,7 @@ pub enum InterfaceNameError {
     #[error("the name of an interface is empty")]
     Empty,
     /// The name of a folder.
-    #[error("no interface is called . or ..")]
+    #[error("no interface has the name . or ..")]
     Dots,
     /// An address label, which is no interface of its own.
     #[error("names with a colon are labels of addresses, not interfaces")]
@@ -74,13 +74,13 @@ pub enum InterfaceNameError {
         character: char,
     },
     /// Several of them with commas between.
-    #[error("these are several names, and each has to stand by itself")]
+    #[error("these are several names: write each as its own item")]
     Several {
         /// Each of them.
         names: Vec<String>,
     },
     /// What shells and firewalls take for many names at once.
-    #[error("the name of an interface is no pattern: * ? [ ] and a + at its end stand for nothing")]
+    #[error("the name of an interface is not a pattern: * ? [ ] and a final + are not supported")]
     Pattern,
     /// It is too long.
     #[error("the name of an interface has at most {LONGEST} bytes")]
