@@ -74,7 +74,7 @@ fn a_reload_switches_answers_on_and_off() {
     net.configure(NEW);
     net.filterd(["diff"])
         .exits(1)
-        .says("match: new, what this host began itself would pass, whoever answers");
+        .says("match: new, replies to connections this host started would pass");
     net.filterd(["reload"]).succeeds();
     net.expect(answer.clone()).passes();
     net.configure(ALL);

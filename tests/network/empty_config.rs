@@ -45,7 +45,7 @@ fn without_an_interface_filterd_does_not_start() {
 #[test]
 fn a_mode_that_waits_for_the_next_start_is_told_until_then() {
     let net = Net::with_filterd("mode: native");
-    const WAITS: &str = "mode: interfaces stay attached as they are until filterd starts anew";
+    const WAITS: &str = "mode: interfaces stay attached as they are until filterd restarts";
     net.configure("mode: generic");
     net.filterd(["diff"]).exits(1).says(WAITS);
     net.filterd(["reload"]).succeeds().complains(WAITS);

@@ -50,7 +50,7 @@ fn a_reload_that_moves_no_entry_tells_what_it_has_changed() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     let mut watcher = Watcher::of(&net, "{}");
     let off = "enforce: false now, packets are only counted, NONE IS DROPPED";
-    let new = "match: new now, what this host began itself passes, whoever answers";
+    let new = "match: new now, replies to connections this host started pass";
     net.configure("enforce: false\nmatch: new\nblock: [203.0.113.7]\nallow: [192.0.2.1, 192.0.2.2]");
     net.filterd(["reload"]).succeeds().says("; 2 targets newly allowed\n").says(off).says(new);
     let told = watcher.sees("reloaded")["fields"].clone();
@@ -60,7 +60,7 @@ fn a_reload_that_moves_no_entry_tells_what_it_has_changed() {
     ));
     net.expect(ATTACKER).passes();
     let on = "enforce: true now, packets are dropped";
-    let all = "match: all now, whatever a blocked source sends is dropped, answers to this host too";
+    let all = "match: all now, every packet of a blocked source is dropped, also replies to this host";
     net.configure("block: [203.0.113.7]\nallow: [192.0.2.1]\nmetrics: {sources: true}");
     net.daemon().signal(Signal::SIGHUP);
     net.wait_for_log(&format!(

@@ -242,7 +242,7 @@ fn without_landlock_it_starts_all_the_same_and_status_tells() {
         net.expect(ATTACKER).dropped();
         net.filterd(["status"])
             .succeeds()
-            .says("may write whatever that user may (this kernel has no Landlock)");
+            .says("may write where that user may (this kernel has no Landlock)");
         net.filterd(["add", BYSTANDER]).succeeds();
         net.expect(BYSTANDER).dropped();
         net.filterd(["remove", BYSTANDER]).succeeds();

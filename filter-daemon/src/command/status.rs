@@ -58,7 +58,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     }
     section(&mut text, "Interfaces", &interfaces(status, clock));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
-    section(&mut text, "Own flows (`match: new`: what is part of them passes)", &flows(status));
+    section(&mut text, "Own flows (`match: new`: their packets pass)", &flows(status));
     section(&mut text, "Lists", &lists(status, false, clock));
     section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true, clock));
     section(&mut text, "Process", &process(status));
@@ -100,7 +100,7 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
 fn interfaces(status: &Reply, clock: &Clock) -> Vec<[String; 3]> {
     let row = |interface: &Interface| {
         let mode = match interface.mode.as_str() {
-            NOT_FILTERED if interface.accepted => "not there, as accepted",
+            NOT_FILTERED if interface.accepted => "missing, as accepted",
             NOT_FILTERED => "NOT FILTERED",
             mode => mode,
         };
@@ -146,14 +146,14 @@ fn flows(status: &Reply) -> Vec<[String; 1]> {
     let day = 24 * 60 * 60;
     let told = [
         format!(
-            "{} begun so far, beside {} found open; at least {} are remembered at a time",
+            "{} started so far, {} found open; at least {} are remembered at a time",
             count(*begun),
             count(*found),
             count(*room)
         ),
-        "beyond that those least lately used are forgotten, and answers to them are dropped".to_owned(),
+        "beyond that, the least recently used are forgotten, and replies to them are dropped".to_owned(),
         format!("each until this host has sent nothing for {} s (TCP: {} d)", age, tcp_age / day),
-        format!("TCP and pings of this host, and UDP from its ports {ports} that no service has"),
+        format!("TCP and pings of this host, and UDP from its ports {ports} without a service"),
     ];
     told.into_iter().map(|line| [line]).collect()
 }
@@ -185,7 +185,7 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
 fn process(status: &Reply) -> Vec<[String; 1]> {
     let confined = match status.landlock_version {
         Some(version) => format!("writes only its state and its socket (Landlock {version})"),
-        None => "may write whatever that user may (this kernel has no Landlock)".to_owned(),
+        None => "may write where that user may (this kernel has no Landlock)".to_owned(),
     };
     let told = format!("runs as {}, without capabilities; {confined}", status.user);
     if status.user.is_empty() { Vec::new() } else { vec![[told]] }
@@ -256,7 +256,7 @@ mod tests {
     fn where_nothing_confines_it_that_is_told() {
         let status = Reply { landlock_version: None, user: "root".into(), ..status() };
         let told = render(&status, &Clock::standing(NOW));
-        let line = "  runs as root, without capabilities; may write whatever that user may (this kernel has no Landlock)";
+        let line = "  runs as root, without capabilities; may write where that user may (this kernel has no Landlock)";
         assert_eq!(told.lines().last(), Some(line));
         let of_before = Reply { landlock_version: None, user: String::new(), ..status };
         assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
@@ -283,11 +283,11 @@ mod tests {
         };
         let told = render(&Reply { flows: Some(flows), ..status() }, &Clock::standing(NOW));
         let expected = "
-Own flows (`match: new`: what is part of them passes)
-  1,234 begun so far, beside 5 found open; at least 65,536 are remembered at a time
-  beyond that those least lately used are forgotten, and answers to them are dropped
+Own flows (`match: new`: their packets pass)
+  1,234 started so far, 5 found open; at least 65,536 are remembered at a time
+  beyond that, the least recently used are forgotten, and replies to them are dropped
   each until this host has sent nothing for 180 s (TCP: 5 d)
-  TCP and pings of this host, and UDP from its ports 32768-60999 that no service has
+  TCP and pings of this host, and UDP from its ports 32768-60999 without a service
 ";
         assert!(told.contains(expected), "{told}");
     }
@@ -344,10 +344,10 @@ Process
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
-  eth0  native                  lost its filter once, 3 s without protection
-  eth1  NOT FILTERED            there is no interface eth1, 1,200 s without protection
-  eth2  native                  its name is now lan0
-  usb0  not there, as accepted
+  eth0  native                 lost its filter once, 3 s without protection
+  eth1  NOT FILTERED           there is no interface eth1, 1,200 s without protection
+  eth2  native                 its name is now lan0
+  usb0  missing, as accepted
 ";
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("***"), "{text}");
@@ -403,14 +403,14 @@ Interfaces
             let faults = vec![fault(About::Time), fault(about)];
             assert_eq!(
                 first(Reply { faults: faults.clone(), ..status() }),
-                "Protected, BUT NOT ALL AS CONFIGURED: packets from 1,205 targets on eth0 are dropped; what is not is told below"
+                "Protected, BUT NOT ALL AS CONFIGURED: packets from 1,205 targets on eth0 are dropped; see the problems below"
             );
             assert!(
                 first(Reply { faults, enforce: false, ..status() })
                     .starts_with("Counted, BUT NOT ALL AS CONFIGURED: ")
             );
             let nothing = Reply { targets: Some(0), lists: vec![], faults: vec![fault(about)], ..status() };
-            assert_eq!(first(nothing), "NOTHING IS BLOCKED on eth0: what is not as configured is told below");
+            assert_eq!(first(nothing), "NOTHING IS BLOCKED on eth0: see the problems below");
         }
         assert!(
             first(Reply { faults: vec![fault(About::Time)], ..status() })

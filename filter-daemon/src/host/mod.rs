@@ -37,9 +37,9 @@ pub enum What {
     Gateway,
     /// It is asked for names.
     NameServer,
-    /// Somebody is logged in from it: the user, if that is known.
+    /// Somebody is logged in from there: the user, if that is known.
     Session(String),
-    /// Whoever asks filterd for something is logged in from it.
+    /// Whoever asks filterd for something is logged in from there.
     Asker,
     /// This list was last fetched from there.
     Feed(String),

@@ -60,24 +60,24 @@ impl Protection<'_> {
         match self.paused {
             // That is a fault itself, and told as one.
             Some(paused) if self.enforce && self.bad() <= 1 => {
-                format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
+                format!("PAUSED until {}: {whence} are counted, not dropped", clock.at(paused.until))
             }
             _ if self.bad() > 0 => format!(
-                "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
+                "NOT AS CONFIGURED: some packets that should be dropped may pass (see below); {whence} are filtered"
             ),
             // A list that never came may be all there is.
             _ if self.is_other_than_written() && self.targets == 0 => {
-                format!("NOTHING IS BLOCKED on {}: what is not as configured is told below", names.join(", "))
+                format!("NOTHING IS BLOCKED on {}: see the problems below", names.join(", "))
             }
             _ if self.is_other_than_written() => {
                 let (begin, what) = if self.enforce {
                     ("Protected", "dropped")
                 } else {
-                    ("Counted", "counted, and none is dropped")
+                    ("Counted", "counted, not dropped")
                 };
-                format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; what is not is told below")
+                format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; see the problems below")
             }
-            _ if !self.enforce => format!("As configured, {whence} are counted, and none is dropped{others}"),
+            _ if !self.enforce => format!("As configured, {whence} are counted, not dropped{others}"),
             _ => format!("Protected as configured: {whence} are dropped{others}"),
         }
     }

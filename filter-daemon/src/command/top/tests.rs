@@ -117,7 +117,7 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     let told = on_a_screen(&state, &clock, (80, 24));
     let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in [
-        "on eth0 are dropped; what is not is told below list \"drop\" is not loaded",
+        "on eth0 are dropped; see the problems below list \"drop\" is not loaded",
         "so none of it is in force to retry after restoring the file: filterd reload",
         "filterd reload --accept drop dropped",
     ] {
@@ -153,7 +153,7 @@ fn paper_has_everything_that_is_wrong_and_every_interface() {
     }
     assert!(paper.contains("office"), "and the lists: {paper}");
     let screen = on_a_screen(&state, &clock, (80, 24));
-    assert!(screen.contains("`filterd status` tells them") && screen.contains("4 of 12"), "{screen}");
+    assert!(screen.contains("see `filterd status`") && screen.contains("4 of 12"), "{screen}");
 }
 
 /// After a flood it said: 2,558 received a second, of five seconds, and 0 dropped, of one.
@@ -279,7 +279,7 @@ fn what_is_asked_and_what_came_of_it_are_read_whole_on_a_small_screen() {
     let many: String = (0..40).map(|number| format!("line {number}\n")).collect();
     state.answer(many);
     assert!(
-        words(&state).ends_with("line 6 33 more lines: in a shell the same command tells them"),
+        words(&state).ends_with("line 6 33 more lines: run the same command in a shell"),
         "{}",
         words(&state)
     );
@@ -297,7 +297,7 @@ fn where_nothing_is_dropped_or_nobody_answers_that_stands_first() {
     };
     let first = |picture: Snapshot| told(&after([picture]));
     assert!(first(picture(1)).starts_with("Protected as configured"));
-    assert!(first(Snapshot { enforce: false, ..picture(1) }).contains("none is dropped"));
+    assert!(first(Snapshot { enforce: false, ..picture(1) }).contains("not dropped"));
     assert!(first(Snapshot { interfaces: vec![], ..picture(1) }).starts_with("NOT PROTECTED"));
     let paused = Some(Paused { since: NOW, until: NOW + 300, by: "root".to_owned() });
     assert!(first(Snapshot { paused, ..picture(1) }).starts_with("PAUSED until "));

@@ -220,7 +220,7 @@ fn time(milliseconds: u64, zone: &TimeZone) -> String {
 fn dropped(drop: &Drop, zone: &TimeZone) -> String {
     let lost = match drop.lost {
         0 => String::new(),
-        lost => format!("({} that nobody stands for: they came too fast)\n", counted(lost, "drop")),
+        lost => format!("({} not sampled: they came too fast)\n", counted(lost, "drop")),
     };
     format!("{lost}{} {}", time(drop.at, zone), in_words(drop))
 }
@@ -305,7 +305,7 @@ mod tests {
         let line = "21:28:00 drop 203.0.113.7 tcp to port 22 on eth0 list=ssh ipv4_address 60 B";
         assert_eq!(told(&drop), line);
         let many = Drop { weight: 2048, lost: 3, port: None, list: None, outcome: "paused".into(), ..drop };
-        let lines = "(3 drops that nobody stands for: they came too fast)\n\
+        let lines = "(3 drops not sampled: they came too fast)\n\
                      21:28:00 paused: would drop 203.0.113.7 tcp on eth0 ipv4_address 60 B (for 2,048)";
         assert_eq!(told(&many), lines);
     }

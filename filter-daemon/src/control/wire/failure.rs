@@ -12,7 +12,7 @@ pub enum Failure {
     /// A target, an address or the name of a list is not written as one.
     #[serde(rename = "io.filterd.Unparsable")]
     Unparsable(Explanation),
-    /// The line is not a request of this protocol, or too long.
+    /// The line is no request of this protocol, or too long.
     #[serde(rename = "io.filterd.InvalidRequest")]
     InvalidRequest(Explanation),
     /// The configuration is not valid; nothing of it was applied.
