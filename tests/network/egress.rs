@@ -72,9 +72,7 @@ fn a_reload_switches_answers_on_and_off() {
     asker.send(b"who?").expect("it is sent");
     net.expect(answer.clone()).dropped();
     net.configure(NEW);
-    net.filterd(["diff"])
-        .exits(1)
-        .says("match: new, replies to connections this host started would pass");
+    net.filterd(["diff"]).exits(1).says("match: new, replies to connections this host started would pass");
     net.filterd(["reload"]).succeeds();
     net.expect(answer.clone()).passes();
     net.configure(ALL);

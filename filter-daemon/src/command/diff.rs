@@ -395,7 +395,7 @@ list `old` (no longer in the configuration): 1 entry would go
             )
         );
         assert!(
-            told.contains("\nallow list `friends` (it would allow no longer): 1 entry would go\n"),
+            told.contains("\nallow list `friends` (would no longer allow): 1 entry would go\n"),
             "{told}"
         );
     }

@@ -68,7 +68,7 @@ mod tests {
         let undone = wire::reload::Reply { entered: 2, left: 1, milliseconds: 3, ..Default::default() };
         assert_eq!(
             told(Reply { rolled_back: true, undone: Some(undone), ..Reply::default() }),
-            "what was before is in force again: rolled back in 3 ms: 2 targets entered the filter, 1 left it"
+            "the earlier configuration is in force again: rolled back in 3 ms: 2 targets entered the filter, 1 left it"
         );
         let already = Reply { already: Some(90), ..Reply::default() };
         assert!(told(already).starts_with("the reload was rolled back 10 s ago already"));

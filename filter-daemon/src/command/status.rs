@@ -307,7 +307,7 @@ Tables (each grows by itself)
 Lists
   manual  live      1  target
   drop    file  1,204  targets  3 lines were not understood
-  gone    file      0  targets  not what its file says
+  gone    file      0  targets  not updated
 
 Process
   runs as filterd, without capabilities; writes only its state and its socket (Landlock 2)

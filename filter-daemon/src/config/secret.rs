@@ -200,7 +200,7 @@ mod tests {
             ("other", &handed, "did not pass a credential `other`\nadd LoadCredential="),
             ("long", &handed, "the credential `long` cannot be read: "),
             ("folder", &handed, "this is a directory"),
-            ("feed", &Handed::of(Path::new("/nowhere")), "no credential `feed` (/nowhere: No such file"),
+            ("feed", &Handed::of(Path::new("/nowhere")), "a credential `feed` (/nowhere: No such file"),
         ] {
             let told = credentials(&auth(name), handed).unwrap_err();
             let told = told.lines().collect::<Vec<_>>().join("\n");

@@ -175,7 +175,7 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
         ("block: [10.0.0.1", "1:16: this is not YAML", "the list that begins at line 1 column 8 with ]"),
         ("block:\n\t- 10.0.0.1", "2:1: this is not YAML", "indent with spaces"),
         ("block:\n  - a\n - b", "3:2: this is not YAML", "check the indentation"),
-        ("mode: 'auto", "error: this is not YAML", "close the quotes"),
+        ("mode: 'auto", ": this is not YAML", "close the quotes"),
         ("mode: a: b", "1:8: this is not YAML", "quotes"),
         ("mode: @auto", "1:7: this is not YAML", "put words that begin with @ in quotes"),
         ("mode:", "1:6: `mode` must be text, not nothing", "write a value, or remove the key"),
@@ -238,7 +238,7 @@ fn deep_nesting_is_told_before_it_costs_time() {
 #[test]
 fn an_address_that_needs_quotes_is_told_once_and_hides_nothing() {
     let told = told("block: [fe80::, ::1, 10.0.0.1/8]");
-    assert_eq!(told.matches("error:").count(), 3, "{told}");
+    assert_eq!(told.matches("f.yaml:1:").count(), 3, "{told}");
 }
 
 #[test]

@@ -239,7 +239,7 @@ mod tests {
             [interface, message, remedy],
             [
                 "eth0",
-                "a part of bond0: name bond0 instead, or each of its parts",
+                "a part of bond0: filter bond0 instead, or each of its parts",
                 "filterd run --iface bond0"
             ]
         );

@@ -221,7 +221,7 @@ mod tests {
         let ((other, address), (faults, mut told)) = (taken(), watch::channel(Faults::default()));
         let goes = async {
             told.changed().await.unwrap();
-            assert!(told.borrow_and_update()[&address].told.message.contains("nobody listens"));
+            assert!(told.borrow_and_update()[&address].told.message.contains("cannot listen"));
             drop(other);
         };
         tokio::join!(bound(address, Reach::Whole, &faults), goes);

@@ -342,7 +342,7 @@ mod tests {
             ("it grows", lines(900, 0), before(3), "accept"),
             ("a short one shrinks freely", lines(1, 0), before(99), "accept"),
             ("a long one by half", lines(50, 0), before(100), "accept"),
-            ("and no more", lines(49, 0), before(100), "hold back: has 49 targets, and had 100"),
+            ("and no more", lines(49, 0), before(100), "hold back: has 49 targets, but had 100 before"),
             ("none becomes empty", lines(0, 0), before(1), "hold back: is empty, but had 1 target before"),
             ("a quarter may be rubbish", lines(75, 25), before(100), "accept"),
             (
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(limits.judge(lines(2000, 0), was(2001, 4000), false), Verdict::Accept);
         assert_eq!(
             told(limits.judge(lines(1001, 0), was(2001, 4000), false)),
-            "hold back: has 1001 targets, and had 2001, and 4000 within the last 7 days"
+            "hold back: has 1001 targets, but had 2001 before and 4000 within the last 7 days"
         );
         assert_eq!(limits.judge(lines(1001, 0), was(2001, 4000), true), Verdict::Accept);
         assert_eq!(limits.judge(lines(40, 0), was(60, 99), false), Verdict::Accept, "it is short");

@@ -55,7 +55,7 @@ fn what_it_has_not_made_is_refused_by_name() {
         let place = place();
         fs::write(place.path().join(foreign), "").unwrap();
         let refused = inspect(place.path()).unwrap_err().to_string();
-        assert!(refused.contains(&format!("holds {foreign}, ")), "{refused}");
+        assert!(refused.contains(&format!("contains {foreign}, ")), "{refused}");
     }
 }
 
@@ -118,7 +118,7 @@ fn a_file_of_somebody_elses_is_refused() {
     // Nor is it, if the directory is that one's, too: unless filterd becomes that one.
     chown(place.path(), nobody, nobody).unwrap();
     let refused = inspect(place.path()).unwrap_err();
-    let mend = format!("`chown -R 0 {}`", place.path().display());
+    let mend = format!("if its contents are right: chown -R 0 {}", place.path().display());
     assert!(refused.remedy().unwrap().starts_with(&mend), "{:?}", refused.remedy());
     let as_nobody =
         |uid| StateDirectory::new(place.path(), Path::new("s"), Uid::from_raw(uid), Gid::from_raw(uid));

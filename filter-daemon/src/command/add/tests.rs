@@ -62,7 +62,7 @@ fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
                stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
                adding again only extends an entry; to shorten the one in list `manual`, pass --shorten";
     assert_eq!(told([1, 0, 0], vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))]), own);
-    let others = "192.0.2.1 was blocked already; list `manual` now holds it for 1 h\n\
+    let others = "192.0.2.1 was already blocked; list `manual` now holds it for 1 h\n\
                   stays blocked by list `drop`: permanent\n\
                   stays blocked by 192.0.2.0/24 of list `ssh`: permanent";
     let longer = vec![entry("192.0.2.1", "drop", None), entry("192.0.2.0/24", "ssh", None)];
@@ -113,7 +113,7 @@ fn the_answer_says_what_changed() {
     assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), permanent);
     let same = "192.0.2.1 is already blocked for that long by list `manual`";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 0, 0]), same);
-    let renewed = "192.0.2.1 was blocked already; list `manual` now holds it for 2 h";
+    let renewed = "192.0.2.1 was already blocked; list `manual` now holds it for 2 h";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
     let many = "1,000 targets: 10 added, 5 already blocked, now held by list `manual` permanently, 985 already blocked";
     assert_eq!(told(&["-"], None, [1000, 15, 10]), many, "nobody has looked what else blocks them");
@@ -134,11 +134,11 @@ fn what_was_blocked_before_is_not_said_to_be_blocked_by_this() {
         told_all(&add(words, ttl), &outcome(words, changed))
     };
     let by = vec![wider("drop", None)];
-    let permanent = "added 192.0.2.1 to list `manual`; it was blocked already\n\
+    let permanent = "added 192.0.2.1 to list `manual`; it was already blocked\n\
                      also blocked by 192.0.2.0/24 of list `drop`: permanent";
     assert_eq!(told(&["192.0.2.1"], None, [1, 1], by.clone(), vec![]), permanent);
     let ends = vec![wider("ssh", Some(1_795_296_480 + 3600))];
-    let sooner = "added 192.0.2.1 to list `manual` for 2 h; it was blocked already\n\
+    let sooner = "added 192.0.2.1 to list `manual` for 2 h; it was already blocked\n\
                   also blocked by 192.0.2.0/24 of list `ssh`: expires 22:28 (in 1 h)";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1], ends, vec![]), sooner);
     let longer = "added 192.0.2.1 to list `manual` for 2 h, but it is blocked for longer\n\

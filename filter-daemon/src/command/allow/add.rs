@@ -146,7 +146,7 @@ mod tests {
             Changed { named: 1, changed: 1, entered: 1, covered: 1, covered_by, ..Changed::default() };
         assert_eq!(
             told(&["192.0.2.1"], None, within),
-            "added 192.0.2.1 to list `manual-allow`; it was allowed already\n\
+            "added 192.0.2.1 to list `manual-allow`; it was already allowed\n\
              also allowed by 192.0.2.0/24 of list `office`: permanent"
         );
     }

@@ -122,7 +122,10 @@ impl Form for Json {
     fn fault(&self) -> Option<String> {
         let read = counted_as(self.entries, ["entry was", "entries were"]);
         match self.told {
-            None => Some(format!("the export is incomplete: it ended after {read}")),
+            None => {
+                let read = counted_as(self.entries, ["entry", "entries"]);
+                Some(format!("the export is incomplete: it ended after {read}"))
+            }
             Some(told) if told == self.entries => None,
             Some(told) => {
                 let told = counted_as(told, ["entry", "entries"]);

@@ -398,11 +398,11 @@ mod tests {
         let all = [
             (blocked("config"), "only the configuration", "--as-live"),
             (allowed("config-allow"), "only the configuration", "--as-config"),
-            (allowed("guard"), "filterd fills it with the addresses", "`filterd allow add`"),
+            (allowed("guard"), "filterd fills it with the addresses", "filterd allow add TARGET"),
             (blocked("guard"), "they block, and that list allows here", "pass --list NAME"),
             (blocked("manual-allow"), "they block, and that list allows here", "pass --list NAME"),
-            (allowed("ssh"), "they allow, and that list blocks here", "`filterd allow add`"),
-            (allowed("drop"), "they allow, and that list blocks here", "`filterd allow add`"),
+            (allowed("ssh"), "they allow, and that list blocks here", "filterd allow add TARGET"),
+            (allowed("drop"), "they allow, and that list blocks here", "filterd allow add TARGET"),
         ];
         for (item, why, remedy) in all {
             let mut sifting = sifting();

@@ -352,7 +352,7 @@ fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
 #[test]
 fn what_is_nothing_to_import_is_refused_with_what_would_be() {
     assert!(refusal("{\"version\":1,\"target\":\"192.0.2.1\"}\n").contains("filterd export --format json"));
-    assert!(refusal("<html>").contains("no list"));
+    assert!(refusal("<html>").contains("not a list"));
     for text in [
         "table inet x {\n",
         "#!/usr/sbin/nft -f\nflush ruleset\n\ttable ip6 x {\n",
@@ -403,7 +403,7 @@ fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
         reading.fault()
     };
     assert_eq!(fault(2, "{\"entries\":2}\n"), None);
-    let ended = "the export is incomplete: it ended after 2 entries were read";
+    let ended = "the export is incomplete: it ended after 2 entries";
     assert_eq!(fault(2, "").as_deref(), Some(ended));
     let more = "the export is damaged: 3 entries were read, but its last line says 2 entries";
     assert_eq!(fault(3, "{\"entries\":2}\n").as_deref(), Some(more));
@@ -431,7 +431,7 @@ fn outsiders_ipset_inputs_block_nobody_unasked() {
         "Name: whitelist\nType: hash:ip\nMembers:\n192.0.2.1\n",
         "192.0.2.1            # friends, since 1 min ago, permanent\n",
     ] {
-        assert!(refusal(text).contains("it is what"), "{text}");
+        assert!(refusal(text).contains("it is output of"), "{text}");
     }
 }
 

@@ -181,7 +181,8 @@ ssh     live               12                   44         0.0
 late    live                1          with others
 
 drop: 3 lines were not understood
-list \"ipsum\": drop.txt: there is no such file; its last good version, if there is one, remains in force (since 1 min ago)
+list \"ipsum\": drop.txt: there is no such file (since 1 min ago)
+    its last good version, if there is one, remains in force
     put it there
 ipsum: 500,000 entries, 900,000 at most within the last 7 days
 

@@ -70,11 +70,8 @@ impl Protection<'_> {
                 format!("NOTHING IS BLOCKED on {}: see the problems below", names.join(", "))
             }
             _ if self.is_other_than_written() => {
-                let (begin, what) = if self.enforce {
-                    ("Protected", "dropped")
-                } else {
-                    ("Counted", "counted, not dropped")
-                };
+                let (begin, what) =
+                    if self.enforce { ("Protected", "dropped") } else { ("Counted", "counted, not dropped") };
                 format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; see the problems below")
             }
             _ if !self.enforce => format!("As configured, {whence} are counted, not dropped{others}"),

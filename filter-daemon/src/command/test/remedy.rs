@@ -171,8 +171,8 @@ mod tests {
             all(&Tested { files, ..tested(because) }),
             [
                 "`filterd allow add 203.0.113.7` lets it pass, whatever blocks it",
-                "or remove what blocks it: take 203.0.113.7 out of /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
-                "take 203.0.113.7 out of `block:` in the configuration, then `filterd reload`",
+                "or remove what blocks it: remove 203.0.113.7 from /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
+                "remove 203.0.113.7 from `block:` in the configuration, then `filterd reload`",
             ]
         );
     }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn while_a_reload_is_on_trial_no_command_is_told_that_is_refused_then() {
         let told = super::all(&tested(vec![entry("203.0.113.7", "config", "config")]), true);
-        let words = "or remove what blocks it: take 203.0.113.7 out of `block:` in the configuration, then `filterd confirm` or \
+        let words = "or remove what blocks it: remove 203.0.113.7 from `block:` in the configuration, then `filterd confirm` or \
                      `filterd rollback`, since a reload is on trial, and `filterd reload`";
         assert_eq!(told[1], words);
     }
@@ -215,7 +215,7 @@ mod tests {
         let words = "`filterd allow remove 203.0.113.7` would drop the listed part of it again";
         assert_eq!(all(&tested), [words]);
         let partly = Tested { partly: true, ..tested };
-        assert!(all(&partly)[0].starts_with("take 203.0.113.7 out of"));
+        assert!(all(&partly)[0].starts_with("remove 203.0.113.7 from"));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         let because = vec![entry("203.0.113.0/24", "drop", "file")];
         let allowed_by = vec![entry("203.0.113.7", "manual-allow", "live")];
         let tested = Tested { dropped: false, allowed_by, ..tested(because) };
-        assert_eq!(all(&tested), ["`filterd allow remove 203.0.113.7` would have it dropped again"]);
+        assert_eq!(all(&tested), ["`filterd allow remove 203.0.113.7` would drop it again"]);
         let own = entry("203.0.113.7", "guard", "host");
         let guarded =
             Tested { allowed_by: vec![tested.allowed_by[0].clone(), own.clone()], ..tested.clone() };

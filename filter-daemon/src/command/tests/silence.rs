@@ -55,7 +55,7 @@ fn no_command_waits_longer_than_it_was_told_for_a_daemon_that_says_nothing() {
                 let said = run(&format!("filterd {verb}"), &endpoint, input.as_bytes());
                 assert_eq!((said.exit, said.out.as_str()), (Exit::Unreachable, ""), "{verb}: {}", said.err);
                 assert!(
-                    said.err.contains("does not answer") && said.err.contains("--timeout"),
+                    said.err.contains("did not answer") && said.err.contains("--timeout"),
                     "{}",
                     said.err
                 );

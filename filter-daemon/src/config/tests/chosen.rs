@@ -53,7 +53,7 @@ fn what_is_missing_or_too_much_is_told() {
         ("country: [CN], database: x, timeout: 2m", "`timeout` needs a `url`"),
         ("path: x, refresh: 6h", "`refresh` needs a `url` or a `database`"),
         ("country: [CN], database: x, refresh: 5s", "`refresh` cannot be `5s`"),
-        ("country: [], database: x", "`country` names nothing"),
+        ("country: [], database: x", "`country` is empty"),
         ("country: [CN], database: []", "`database` names 1 to 16 files, not 0"),
         ("country: [CN], database: https://x/y.mmdb", "must be a file, not a URL"),
         ("country: [CN], database: [~/x]", "~ is not expanded here"),

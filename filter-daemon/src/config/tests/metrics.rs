@@ -87,5 +87,9 @@ fn whoever_listens_beyond_this_machine_is_told_what_is_seen_there() {
             .message
             .starts_with("http://0.0.0.0:9477/ shows names, counters and troubles to every client")
     );
-    assert!(warnings("listen: 192.0.2.1:80, sources: 5")[0].message.contains("troubles and sources:"));
+    assert!(
+        warnings("listen: 192.0.2.1:80, sources: 5")[0]
+            .message
+            .contains("troubles and sources to every client")
+    );
 }

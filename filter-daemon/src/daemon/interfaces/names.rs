@@ -195,10 +195,8 @@ mod tests {
             let missed = Missed { name: "ehh0", is_absent, is_alone: true, protects };
             left.held_back_for(missed, Mood::Is).expect("it is filtered").told.to_string()
         };
-        let (without, accept) = (
-            "remove ehh0 from the configuration, then run `filterd reload`",
-            "`filterd reload --accept ehh0`",
-        );
+        let (without, accept) =
+            ("remove ehh0 from the configuration, then run `filterd reload`", "filterd reload --accept ehh0");
         assert!(told(false, true).contains("eth0") && told(false, true).contains(without));
         assert!(told(true, true).contains(accept), "{}", told(true, true));
         let nothing = told(true, false);

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(left, ["203.0.113.7"]);
         assert_eq!((told.left_out, told.refused.len(), told.around.len()), (1, 1, 0));
         let told = refusal(&["192.0.2.1", "2001:db8::1"]);
-        assert!(told.starts_with("Guarded") && told.contains("192.0.2.1 is guarded"), "{told}");
+        assert!(told.starts_with("Guarded") && told.contains("192.0.2.1 was not blocked"), "{told}");
         assert!(guarding(&["192.0.2.2"], false).unwrap().1.refused.is_empty());
     }
 
