@@ -231,7 +231,7 @@ const MOODS: [Mood; 67] = [
         HeldBack,
         "is empty, but had 60 targets before",
     ),
-    mood("shrunk", Bytes("", || list_of(99).into_bytes()), HeldBack, "has 99 targets, and had 200"),
+    mood("shrunk", Bytes("", || list_of(99).into_bytes()), HeldBack, "has 99 targets, but had 200 before"),
     mood(
         "cut-line",
         Bytes("", cut_list),
@@ -321,7 +321,7 @@ fn a_list_that_halves_again_and_again_is_held_back() {
     let lists = net.filterd(["lists", "--json"]).succeeds();
     lists.has(json!({"lists": [{"name": "drop", "entries": 2001, "largest": 4000}]}));
     net.filterd(["lists"]).succeeds().says("drop: 2,001 entries, 4,000 at most within the last 7 days");
-    let why = "has 1001 targets, and had 2001, and 4000 within the last 7 days";
+    let why = "has 1001 targets, but had 2001 before and 4000 within the last 7 days";
     becomes(&net, 1001).exits(7).complains(why).complains("filterd reload --accept drop");
     // The next start knows it, too.
     net.end(Signal::SIGKILL);

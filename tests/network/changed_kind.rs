@@ -272,13 +272,13 @@ fn a_file_that_is_not_believed_is_not_believed_either_because_its_list_does_the_
             net.file("partners.txt", spoilt);
             let held_back = json!({"held_back": [{"list": "partners"}]});
             net.filterd(["diff", "--json"]).exits(7).has(&held_back);
-            net.filterd(["reload", "--json"]).exits(7).has(held_back).says("its 201 targets of");
+            net.filterd(["reload", "--json"]).exits(7).has(held_back).says("201 targets read on");
             is_as_before(&net);
         }
         net.end(Signal::SIGKILL);
         net.start(&config(&partners("partners.txt", allow)));
         is_as_before(&net);
-        net.filterd(["status"]).exits(7).says("its 201 targets of");
+        net.filterd(["status"]).exits(7).says("201 targets read on");
         net.file("partners.txt", &many(ATTACKER));
         net.filterd(["reload"]).succeeds();
         if allow {

@@ -49,7 +49,7 @@ fn a_mode_that_waits_for_the_next_start_is_told_until_then() {
     net.configure("mode: generic");
     net.filterd(["diff"]).exits(1).says(WAITS);
     net.filterd(["reload"]).succeeds().complains(WAITS);
-    net.filterd(["status"]).exits(7).says("the new `mode`").says("starts anew");
+    net.filterd(["status"]).exits(7).says("the new `mode`").says("filterd restarts");
     // Nothing waits where it is put back.
     net.configure("mode: native");
     let settings = |verb: &str| net.filterd([verb, "--json"]).json()["settings"].clone();

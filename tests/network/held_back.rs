@@ -58,7 +58,7 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
     let rubbish = format!("{}{}", "no target\n".repeat(200), whole);
     for (spoilt, why) in [
         ("", "is empty, but had 301 targets before"),
-        (half.as_str(), "has 101 targets, and had 301"),
+        (half.as_str(), "has 101 targets, but had 301 before"),
         ("<!DOCTYPE html>\n", "it looks like HTML"),
         (rubbish.as_str(), "200 of which were not understood"),
     ] {
@@ -231,7 +231,7 @@ fn check_says_of_each_list_what_a_daemon_would_do() {
         check(both, state)
             .exits(7)
             .complains("list \"drop\" would not be updated")
-            .complains("its 301 targets of ")
+            .complains("301 targets read on ")
             .complains("list \"never\" would not be loaded");
     }
     // Whoever may see neither is told no more than that.

@@ -60,7 +60,7 @@ fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
         |words: &[&str]| Reply::of(of_a_machine_with(&net, "", &[]).arg("check").arg(&file).args(words));
     check(&[])
         .succeeds()
-        .complains(&format!("filterd becomes user {unlisted}, who may not read "))
+        .complains(&format!("filterd runs as user {unlisted}, who may not read "))
         .complains(&mend);
     let daemon = Daemon::start(&mut without_a_user(&net, config), net.home());
     for (process, who) in [(daemon.id(), "the daemon"), (fetcher_of(daemon.id()), "who starts fetches")] {

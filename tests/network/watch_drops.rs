@@ -186,8 +186,8 @@ fn frames_show_the_group_no_words_of_others() {
     drop(root);
     let log = || net.daemon().log();
     until(|| log().matches("watch ended after").count() == 2, "both ends are logged");
-    assert!(log().contains("watch begins: drops with the headers of their frames"), "{}", log());
-    assert!(log().contains("watch begins: drops with their frames"), "{}", log());
+    assert!(log().contains("watch started: drops with the headers of their frames"), "{}", log());
+    assert!(log().contains("watch started: drops with their frames"), "{}", log());
     assert!(log().contains(&format!("uid={NOBODY}")), "{}", log());
 }
 

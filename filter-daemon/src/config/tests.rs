@@ -311,7 +311,7 @@ fn a_list_says_how_it_is_read() {
     for (keys, expected) in [
         ("format: cvs", "did you mean csv?"),
         ("format: netset", "did you mean firehol?"),
-        ("format: xml", "it is one of plain, firehol, spamhaus, ranges, csf, ipsum"),
+        ("format: xml", "use one of plain, firehol, spamhaus, ranges, csf, ipsum"),
         ("format: 7", "`format` must be text"),
         ("column: 0", "`column` is a column of the list, not 0"),
         ("column: [a]", "not a list"),
