@@ -71,7 +71,7 @@ mod tests {
             "the earlier configuration is in force again: rolled back in 3 ms: 2 targets entered the filter, 1 left it"
         );
         let already = Reply { already: Some(90), ..Reply::default() };
-        assert!(told(already).starts_with("the reload was rolled back 10 s ago already"));
+        assert!(told(already).starts_with("the reload was already rolled back 10 s ago"));
         assert_eq!(told(Reply::default()), "nothing to roll back: no reload is on trial");
     }
 }

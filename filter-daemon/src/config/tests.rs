@@ -207,7 +207,7 @@ fn every_slip_is_told_where_it_is_and_with_advice() {
         ("lists: [{name: a, path: x}, {name: a, path: y}]", "1:36: `a` is here a second", "line 1"),
         ("lists: [{name: 7, path: x}]", "1:16: the name of a list must be text", "quotes"),
         ("lists: [{name: a, path: ~/x}]", "1:25: ~ is not expanded here", "from / on"),
-        ("lists: [{name: a, path: 'https://x/y'}]", "1:25: the path of a list is a file", "download"),
+        ("lists: [{name: a, path: 'https://x/y'}]", "1:25: the path of a list must be a file", "download"),
         ("lists: [{name: a, file: x}]", "1:19: unknown key `file`", "the keys here are name, path"),
         ("mode: auto\n---\nmode: auto", "2:1: a second YAML document begins here", "remove this line"),
         ("[a]\nmode: auto", "1:1: this is not YAML: more follows the value", "one map of keys"),

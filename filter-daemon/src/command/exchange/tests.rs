@@ -362,7 +362,7 @@ fn what_is_nothing_to_import_is_refused_with_what_would_be() {
         assert!(refusal(text).contains("nft -j list ruleset"), "{text}");
     }
     let newer = "{\"version\":2,\"filterd\":\"export\"}\n";
-    assert!(read(newer)[0].contains("of version 2"), "{:?}", read(newer));
+    assert!(read(newer)[0].contains("it has version 2"), "{:?}", read(newer));
 }
 
 #[test]

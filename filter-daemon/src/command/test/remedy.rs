@@ -231,7 +231,7 @@ mod tests {
         let around = Tested { allowed_within: vec![own], ..tested };
         assert_eq!(
             all(&around),
-            ["`filterd allow remove 203.0.113.7` would have the rest of it dropped again"]
+            ["`filterd allow remove 203.0.113.7` would drop the rest of it again"]
         );
     }
 }
