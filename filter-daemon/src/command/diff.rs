@@ -227,7 +227,7 @@ fn later(found: &Reply, clock: &Clock) -> Vec<String> {
         return Vec::new();
     }
     let all = counted(found.cut_later.len() as u64, "live peer");
-    let mut lines = vec![format!("*** {all} WOULD BE CUT LATER, when their allow entries expire ***")];
+    let mut lines = vec![format!("*** {all} WOULD BE CUT LATER, when allow entries expire ***")];
     lines.extend(found.cut_later.iter().take(MOST_CUT).map(|cut| {
         let until = cut.allowed_until.map(|until| clock.at(until)).unwrap_or_default();
         format!("{}, allowed until {until}", one(cut))
