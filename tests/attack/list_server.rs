@@ -91,7 +91,7 @@ const MOODS: [Mood; 67] = [
         "to-nowhere",
         Words("HTTP/1.1 301 No\r\nContent-Length: 0\r\n\r\n"),
         NotFetched,
-        "leads to `nowhere`",
+        "redirects to `nowhere`",
     ),
     mood("to-mail", To("http://9.9.9.9:25/"), NotFetched, "at a port that is neither 80 nor 443"),
     mood("to-private", To("http://10.9.9.9/"), NotFetched, "a private address"),
@@ -138,7 +138,7 @@ const MOODS: [Mood; 67] = [
         "brotli",
         Bytes("Content-Encoding: br\r\n", || b"\x0b\x03\x80".to_vec()),
         NotFetched,
-        "packed as `br`",
+        "compressed as `br`",
     ),
     mood("no-gzip", Bytes("Content-Encoding: gzip\r\n", || b"1.2.3.4\n".to_vec()), NotFetched, "broke off"),
     mood("cut-gzip", Bytes("Content-Encoding: gzip\r\n", cut_gzip), NotFetched, "broke off"),
@@ -380,7 +380,7 @@ fn servers_of_lists_give_way_to_the_operator() {
     net.configure(&format!("block: [{SERVER}]\n{config}"));
     net.filterd(["reload"])
         .succeeds()
-        .complains("list \"config\": it blocks 9.9.9.9, although list \"drop\" is fetched");
+        .complains("list \"config\" blocks 9.9.9.9, although list \"drop\" is fetched");
     net.expect(SERVER).dropped();
 }
 

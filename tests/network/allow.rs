@@ -307,5 +307,5 @@ fn whoever_means_to_allow_a_good_part_of_the_internet_says_so() {
     net.configure("block: [203.0.113.0/24]\nallow: [\"::/0\"]");
     net.filterd(["reload"])
         .succeeds()
-        .complains("`allow:` names ::/0, which is wider than a /16: no blocked source in it is dropped");
+        .complains("`allow:` contains ::/0, which is wider than a /16: no blocked source in it is dropped");
 }

@@ -66,7 +66,7 @@ fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_mis
     blocks(&net);
 
     // Another reload, a restart, another name: nothing makes of it what it is not.
-    net.filterd(["reload"]).exits(7).complains("is still blocked");
+    net.filterd(["reload"]).exits(7).complains("are still blocked");
     blocks(&net);
     net.end(Signal::SIGKILL);
     net.start(&turned);
@@ -116,7 +116,7 @@ fn whoever_was_allowed_is_not_blocked_because_the_file_that_should_say_so_is_mis
             .exits(7)
             .says("its entries are still allowed: it blocks only once its file is accepted");
     };
-    net.filterd(["reload"]).exits(7).complains("is still allowed");
+    net.filterd(["reload"]).exits(7).complains("are still allowed");
     allows(&net);
     net.end(Signal::SIGKILL);
     net.start(&turned);
@@ -153,7 +153,7 @@ fn lists_that_change_their_names_with_each_other_keep_what_they_do_to_those_on_t
     }
     let swapped = lists("good.txt", "bad.txt");
     net.configure(&swapped);
-    net.filterd(["reload"]).exits(7).complains("is still blocked").complains("is still allowed");
+    net.filterd(["reload"]).exits(7).complains("are still blocked").complains("are still allowed");
     is_as_before(&net);
     net.end(Signal::SIGKILL);
     net.start(&swapped);
@@ -231,7 +231,7 @@ fn a_trial_that_makes_a_list_the_reverse_is_rolled_back_to_what_it_did() {
 
     // The same with one that waits for its file when the trial begins, and is believed in it.
     fs::remove_file(&file).expect("it was there");
-    net.filterd(["reload"]).exits(7).complains("is still blocked");
+    net.filterd(["reload"]).exits(7).complains("are still blocked");
     net.file("partners.txt", BYSTANDER);
     net.filterd(["reload", "--confirm", "1s"]).succeeds();
     net.expect(BYSTANDER).passes();

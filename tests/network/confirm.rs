@@ -39,7 +39,7 @@ fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
     net.filterd(["status"])
         .exits(7)
         .says("the earlier configuration and lists are in force again")
-        .says("to see what it would change: filterd diff\nto apply it again: filterd reload");
+        .says("to see what it would change: filterd diff");
     let confirmed = net.filterd(["confirm", "--json"]).exits(1).json();
     assert!(confirmed["confirmed"] == false && confirmed["rolled_back"].is_u64(), "{confirmed}");
     // It stays so over a restart, until somebody says what is meant.

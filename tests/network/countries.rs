@@ -42,8 +42,7 @@ fn what_a_country_has_is_dropped_until_the_database_says_otherwise_and_a_broken_
     net.expect_each([ATTACKER, ATTACKER6]).passes();
     // By half of itself, and by one of another kind.
     let networks = Mmdb::new("GeoLite2-ASN").with("203.0.113.0/24", &autonomous(64_500)).bytes();
-    for (broken, said) in
-        [(&newer[..newer.len() / 2], "its end is missing"), (&networks, "has no countries")]
+    for (broken, said) in [(&newer[..newer.len() / 2], "its end is missing"), (&networks, "has no countries")]
     {
         put(&net, "country.mmdb", broken);
         net.filterd(["reload"]).exits(7).complains(said).complains("list \"far\" was not updated");

@@ -335,7 +335,7 @@ fn a_state_directory_with_somebodys_file_is_told() {
     fs::create_dir(&state).expect("a home can be written");
     fs::write(state.join("notes.txt"), "precious").expect("a home can be written");
     let told = doctor(&net, &["--iface", "eth0"]).exits(7);
-    told.says("FAIL  state").says("holds notes.txt, which is not filterd's").says("--state-dir");
+    told.says("FAIL  state").says("contains notes.txt, which is not filterd's").says("--state-dir");
 }
 
 #[test]

@@ -247,8 +247,8 @@ fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
     net.wait_for_log("would be lost in a restart");
     let status = net.filterd(["status"]);
     if !status.output.contains("no Landlock") {
-        status.exits(7).says("start filterd again");
-        net.filterd(["reload"]).exits(7).complains("start filterd again");
+        status.exits(7).says("restart filterd");
+        net.filterd(["reload"]).exits(7).complains("restart filterd");
     }
     net.expect(ATTACKER).dropped();
     net.stop();

@@ -346,7 +346,7 @@ fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_e
     told.complains("the process that starts fetches is gone")
         .complains("restart filterd; lists keep their entries");
     let told = net.filterd(["status"]).exits(7).says("restart filterd");
-    assert!(!told.output.contains("by itself"), "{told}");
+    assert!(!told.output.contains("retries by itself"), "{told}");
     net.expect(ATTACKER).dropped();
     net.end(Signal::SIGKILL);
     net.start(&config());

@@ -134,8 +134,8 @@ fn what_this_host_needs_is_allowed_before_anything_is_blocked() {
     net.configure(EVERYTHING);
     net.filterd(["reload"])
         .succeeds()
-        .complains("`block:` names 0.0.0.0/0, which is wider than a /8")
-        .complains("list \"config\": ")
+        .complains("`block:` contains 0.0.0.0/0, which is wider than a /8")
+        .complains("list \"config\" contains ")
         .complains("they are guarded and pass: ");
     net.expect_each([GATEWAY, GATEWAY6]).passes();
     net.expect(ATTACKER).dropped();

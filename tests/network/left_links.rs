@@ -140,7 +140,7 @@ fn what_is_accepted_leaves_nothing_unfiltered_and_means_one_thing() {
     net.filterd(["reload", "--accept", "usb0"]).exits(2).complains("--accept interface:usb0");
     net.filterd(["reload", "--accept", "list:usb0"]).exits(7).complains("usb0 is not filtered");
     net.filterd(["reload", "--accept", "interface:usb0"]).succeeds();
-    net.filterd(["reload", "--accept", "eth0"]).succeeds().complains("eth0 is there");
+    net.filterd(["reload", "--accept", "eth0"]).succeeds().complains("eth0 exists");
     net.filterd(["status"]).succeeds();
     net.expect(ATTACKER).dropped();
 }
@@ -210,7 +210,7 @@ fn one_that_takes_over_lets_go_of_nothing_for_a_name_that_is_wrong() {
     let misspelt = "interfaces: [eth0, ehh1]\nblock: [203.0.113.7]";
     let reply = net.failing_succession(misspelt, &[]).exits(3);
     reply
-        .complains("there is no interface ehh1, and eth1, which is filtered")
+        .complains("there is no interface ehh1, and this configuration does not list eth1, which is filtered")
         .complains("the running filterd continues");
     for interface in ["eth0", "eth1"] {
         net.expect(ATTACKER).on(interface).dropped();

@@ -108,7 +108,7 @@ fn detach_takes_nothing_but_filterds_own_pins() {
         .for_each(|name| assert!(home.join(name).exists(), "{name} is gone"));
     let link = net.home().path("link");
     symlink(net.home().pins(), &link).expect("a link can be made");
-    net.filterd(["detach", "--pin-dir", &link.display().to_string()]).exits(2).complains("no directory");
+    net.filterd(["detach", "--pin-dir", &link.display().to_string()]).exits(2).complains("not a directory");
     // Among the pins, what others have put there.
     let pins = net.home().pins().to_owned();
     let foreign = pins.join("somebody-elses");
@@ -151,7 +151,7 @@ fn detach_says_what_was_there_and_never_to_do_the_same_again() {
     net.end(Signal::SIGKILL);
     detach(&net, &pins).succeeds().says("eth0: detached");
     fs::DirBuilder::new().mode(0o700).create(&pins).expect("root may");
-    detach(&net, &pins).succeeds().says("there was nothing to detach");
+    detach(&net, &pins).succeeds().says("nothing to detach");
 }
 
 #[test]

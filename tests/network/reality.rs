@@ -205,7 +205,7 @@ fn a_dead_daemon_whose_filter_drops_on_is_told_by_every_verb() {
     std::fs::remove_file(net.home().socket()).expect("a killed daemon leaves it");
     net.home().filterd_as(65534, ["status"]).exits(6).complains("only root can see");
     net.filterd(["detach", "--pin-dir", &pins]).succeeds();
-    net.filterd(["status"]).exits(6).complains("start it with").is_silent_about("left at work");
+    net.filterd(["status"]).exits(6).complains("systemctl start filterd").is_silent_about("still attached");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn a_machine_without_room_for_two_keeps_the_old_one() {
     let in_group = ["unshare", "--mount", "--", "sh", "-c", IN_GROUP, &group];
     net.starts_through(in_group);
     let told = net.failing_succession(BLOCKING, &[]).exits(8).complains("two filterds at once need");
-    told.complains("and 0 MiB are free").complains("nothing has changed").complains("MemoryMax");
+    told.complains("but only 0 MiB are free").complains("nothing has changed").complains("MemoryMax");
     net.expect(ATTACKER).dropped();
     net.filterd(["add", BYSTANDER]).succeeds();
     assert!(
@@ -350,7 +350,7 @@ fn in_another_network_namespace_nothing_of_a_filterd_that_runs_or_was_killed_is_
     elsewhere(&net, &[])
         .exits(3)
         .complains("an earlier filterd left its filter attached in another network namespace")
-        .complains("`filterd detach`");
+        .complains("filterd detach");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     net.start(BLOCKING);
     net.filterd(["status"]).succeeds();

@@ -158,7 +158,7 @@ fn whoever_watches_is_told_when_the_broker_dies_and_that_the_filter_is_left() {
     let told = watching.sees(|line| line["event"]["level"] == "error");
     let what = told["event"]["what"].as_str().expect("it is told in words");
     assert!(
-        what.contains("stopping: the broker process is gone") && what.contains("left as it is"),
+        what.contains("stopping: the broker process is gone") && what.contains("stays attached as it is"),
         "{told}"
     );
     let last = watching.sees(|line| line["error"].is_string());

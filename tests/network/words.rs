@@ -218,10 +218,7 @@ fn whoever_interrupts_is_told_how_much_was_done() {
     drop(lines);
     let told = String::from_utf8_lossy(&ended.stderr);
     // An answer is read when the next lines come.
-    let told_of = [
-        "after 0 lines of standard input; 2 more",
-        "after 1 line of standard input; 1 more",
-    ];
+    let told_of = ["after 0 lines of standard input; 2 more", "after 1 line of standard input; 1 more"];
     assert!(told_of.iter().any(|words| told.contains(words)), "{told}");
     assert_eq!(ended.status.signal(), Some(Signal::SIGINT as i32), "its shell learns what ended it");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();

@@ -210,7 +210,7 @@ impl Explain for KernelError {
                 let remove = link
                     .map_or_else(|| off.clone(), |link| format!("{off} || bpftool link detach id {link}"));
                 let with = match program == UNNAMED {
-                    false => format!("remove it with the program that attached it, or with: {remove}"),
+                    false => format!("remove it with the program that attached it, or with `{remove}`"),
                     // It came after us: neither whose it is can be seen, nor whether a link holds it.
                     true => format!(
                         "`bpftool prog show id {id}` shows whose it is: stop that filterd, or remove it with the program that attached it (`{remove}` if no link holds it)"

@@ -208,7 +208,7 @@ fn refused(booted: &Booted) -> Result<()> {
     ))?;
     without_a_gap(booted, || {
         let told = install(booted, OLD)?;
-        ensure!(told.contains("what it filtered is filtered still"), "apt's user is told nothing: {told}");
+        ensure!(told.contains("its filter is still attached"), "apt's user is told nothing: {told}");
         booted.becomes("systemctl is-active filterd || true", "failed")
     })?;
     for words in

@@ -229,9 +229,6 @@ mod tests {
             Tested { allowed_by: vec![tested.allowed_by[0].clone(), own.clone()], ..tested.clone() };
         assert_eq!(all(&guarded), [""; 0], "no command has it dropped");
         let around = Tested { allowed_within: vec![own], ..tested };
-        assert_eq!(
-            all(&around),
-            ["`filterd allow remove 203.0.113.7` would drop the rest of it again"]
-        );
+        assert_eq!(all(&around), ["`filterd allow remove 203.0.113.7` would drop the rest of it again"]);
     }
 }
