@@ -169,7 +169,7 @@ class FilterdAction(ActionBase):
         with self._lock:
             if self._unheard and not self._tell():
                 self._logSys.error(
-                    "filterd has not heard of %d changes to %s; of bans it does when fail2ban starts again",
+                    "filterd did not receive %d changes to list %s; it gets the bans when fail2ban starts again",
                     len(self._unheard),
                     self._list,
                 )
@@ -198,7 +198,7 @@ class FilterdAction(ActionBase):
         while not self._stopped.wait(REST):
             with self._lock:
                 if self._tell():
-                    self._logSys.warning("filterd answers again, and has all bans of %s", self._list)
+                    self._logSys.warning("filterd answers again and has all bans of list %s", self._list)
                     return
 
     def _tell(self):
@@ -208,9 +208,9 @@ class FilterdAction(ActionBase):
             try:
                 self._tell_one(target, until)
             except Refused as refused:
-                self._logSys.error("filterd refuses %s: %s", target, refused)
+                self._logSys.error("filterd refused %s: %s", target, refused)
             except (OSError, ValueError) as error:
-                self._logSys.error("filterd is not told of %s (asked again each %d s): %s", target, REST, error)
+                self._logSys.error("cannot send %s to filterd (retrying every %d s): %s", target, REST, error)
                 return False
             del self._unheard[target]
         return True

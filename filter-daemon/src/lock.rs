@@ -149,18 +149,16 @@ impl Explain for Taken {
         };
         if let Some(holder) = self.holder.as_ref().filter(|holder| holder.has_lost_its_socket()) {
             return Some(format!(
-                "somebody has removed its socket, and it goes on without: end it with `sudo kill {}`, and start it again \
-                 as it was started",
+                "its socket was removed and it runs without one: stop it with `sudo kill {}`, then start it again as before",
                 holder.pid
             ));
         }
         let socket = self.holder.as_ref().and_then(|holder| holder.socket.as_ref());
         let ask = socket.map_or_else(String::new, |socket| {
-            format!(" (`filterd --socket {} status` asks it)", printable::path(socket))
+            format!(" (see `filterd --socket {} status`)", printable::path(socket))
         });
         Some(format!(
-            "stop that one first{ask}, take its place with --take-over, or run this one beside it with --socket, \
-             --state-dir and --pin-dir of its own; here {flag} is missing or the same"
+            "stop that one first{ask}, replace it with --take-over, or give this one its own --socket, --state-dir and --pin-dir ({flag} is missing or the same)"
         ))
     }
 }

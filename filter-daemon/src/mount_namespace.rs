@@ -53,11 +53,9 @@ pub fn would_end_with_ours(proc: &Path, place: &Path) -> bool {
 pub fn cure() -> String {
     match net_namespace::name() {
         Some(name) => format!(
-            "start filterd in the mount namespace of the host, `nsenter --net=/run/netns/{name} filterd …`; \
-             `ip netns exec {name}` makes one of its own"
+            "start filterd in the mount namespace of the host, because `ip netns exec {name}` creates its own: nsenter --net=/run/netns/{name} filterd …"
         ),
-        None => "start filterd in the mount namespace of the host, after `mount -t bpf bpf /sys/fs/bpf` there; give a container \
-                 what is mounted there: `-v /sys/fs/bpf:/sys/fs/bpf`"
+        None => "start filterd in the mount namespace of the host, after `mount -t bpf bpf /sys/fs/bpf` there; for a container, pass `-v /sys/fs/bpf:/sys/fs/bpf`"
             .to_owned(),
     }
 }

@@ -33,14 +33,14 @@ const LOST_AND_FOUND: &str = "lost+found";
 #[derive(Debug, Error)]
 pub enum StateError {
     /// It contains something that filterd never makes.
-    #[error("the state directory {} holds {name}, which is not filterd's", printable::path(directory))]
+    #[error("the state directory {} contains {name}, which is not filterd's", printable::path(directory))]
     Foreign {
         directory: PathBuf,
         /// The name of the foreign file.
         name: String,
     },
     /// Something that filterd would write to differs from what filterd made.
-    #[error("{} is not to be trusted: {why}", printable::path(path))]
+    #[error("{} is not safe to use: {why}", printable::path(path))]
     Untrusted {
         path: PathBuf,
         /// The reason not to trust it.
@@ -61,17 +61,16 @@ impl Explain for StateError {
     fn remedy(&self) -> Option<String> {
         Some(match self {
             Self::Foreign { .. } => {
-                "nothing was changed; give filterd a directory of its own with --state-dir, or move that away"
+                "nothing was changed; give filterd its own directory with --state-dir, or move that file away"
                     .to_owned()
             }
             Self::Untrusted { remedy, .. } => remedy.clone(),
             Self::Failed { error, .. } => match error.raw_os_error().map(Errno::from_raw) {
                 Some(Errno::EMFILE | Errno::ENFILE) => {
-                    "let filterd have more files open (`ulimit -n`, `LimitNOFILE=` of its unit)".to_owned()
+                    "raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of its unit)".to_owned()
                 }
                 Some(Errno::EPERM) => {
-                    "filterd gives it to its own user, which takes CAP_CHOWN (a container: `--cap-add CHOWN`); or stay root \
-                     with `--user root`"
+                    "filterd gives it to its own user, which needs CAP_CHOWN (in a container: `--cap-add CHOWN`); to stay root, pass `--user root`"
                         .to_owned()
                 }
                 _ => "give filterd another directory with --state-dir".to_owned(),
@@ -81,7 +80,7 @@ impl Explain for StateError {
 }
 
 /// The remedy for a state directory that was replaced, because filterd may write only to the original one.
-pub const IF_REPLACED: &str = "if the state directory was removed or replaced, start filterd again, which may write only to the one that it began with";
+pub const IF_REPLACED: &str = "if the state directory was removed or replaced, restart filterd, which can write only to the one it started with";
 
 /// A state directory, with the other files that may be in it.
 pub struct StateDirectory<'a> {

@@ -66,11 +66,11 @@ const LIST_AND_403: &str = "HTTP/1.1 403 Forbidden\r\nContent-Length: 12\r\n\r\n
 
 const MOODS: [Mood; 67] = [
     // It refuses.
-    mood("no-content", Words("HTTP/1.1 204 No Content\r\n\r\n"), NotFetched, "the server answers 204"),
-    mood("partial", Words(LIST_AND_206), NotFetched, "the server answers 206"),
-    mood("unasked-304", Words("HTTP/1.1 304 Not Modified\r\n\r\n"), NotFetched, "the server answers 304"),
+    mood("no-content", Words("HTTP/1.1 204 No Content\r\n\r\n"), NotFetched, "the server answered 204"),
+    mood("partial", Words(LIST_AND_206), NotFetched, "the server answered 206"),
+    mood("unasked-304", Words("HTTP/1.1 304 Not Modified\r\n\r\n"), NotFetched, "the server answered 304"),
     mood("unauthorized", Words("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"), NotFetched, "401"),
-    mood("forbidden", Words(LIST_AND_403), NotFetched, "the server answers 403"),
+    mood("forbidden", Words(LIST_AND_403), NotFetched, "the server answered 403"),
     mood("not-found", Words("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"), NotFetched, "404"),
     mood("gone", Words("HTTP/1.1 410 No\r\nContent-Length: 0\r\n\r\n"), NotFetched, "410"),
     mood(
@@ -84,14 +84,14 @@ const MOODS: [Mood; 67] = [
     mood("captive", Words("HTTP/1.1 511 Login\r\nContent-Length: 0\r\n\r\n"), NotFetched, "511"),
     mood("status-999", Words("HTTP/1.1 999 What\r\nContent-Length: 0\r\n\r\n"), NotFetched, "999"),
     // It leads elsewhere.
-    mood("round", To("/round"), NotFetched, "after as many redirects as are followed"),
-    mood("to-file", To("file:///etc/shadow"), NotFetched, "which is no http or https address"),
-    mood("to-ftp", To("ftp://9.9.9.9/list"), NotFetched, "which is no http or https address"),
+    mood("round", To("/round"), NotFetched, "after too many redirects"),
+    mood("to-file", To("file:///etc/shadow"), NotFetched, "which is not an http or https address"),
+    mood("to-ftp", To("ftp://9.9.9.9/list"), NotFetched, "which is not an http or https address"),
     mood(
         "to-nowhere",
         Words("HTTP/1.1 301 No\r\nContent-Length: 0\r\n\r\n"),
         NotFetched,
-        "leads to `nowhere`",
+        "redirects to `nowhere`",
     ),
     mood("to-mail", To("http://9.9.9.9:25/"), NotFetched, "at a port that is neither 80 nor 443"),
     mood("to-private", To("http://10.9.9.9/"), NotFetched, "a private address"),
@@ -102,7 +102,7 @@ const MOODS: [Mood; 67] = [
     mood("to-translated", To("http://[64:ff9b::a9fe:a9fe]/"), NotFetched, "a link-local address"),
     mood("to-loopback-net", To("http://127.9.9.9/"), NotFetched, "a loopback address"),
     mood("to-host", To("http://198.19.255.1/"), NotFetched, "an address of this host"),
-    mood("to-user", To("http://root:pw@9.9.9.10/"), NotFetched, "which is no http or https address"),
+    mood("to-user", To("http://root:pw@9.9.9.10/"), NotFetched, "which is not an http or https address"),
     // It does not keep its word.
     mood("short", Words("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n1.2.3.4\n"), NotFetched, "broke off"),
     mood(
@@ -128,17 +128,17 @@ const MOODS: [Mood; 67] = [
         "bad-length",
         Words("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n1.2.3.4\n"),
         NotFetched,
-        "makes no sense",
+        "is malformed",
     ),
-    mood("mail", Words("220 mail.example ESMTP ready\r\n\r\n"), NotFetched, "makes no sense"),
+    mood("mail", Words("220 mail.example ESMTP ready\r\n\r\n"), NotFetched, "is malformed"),
     mood("silent-end", Words(""), NotFetched, "broke off"),
     mood("half-head", Words("HTTP/1.1 200 OK\r\nContent-Le"), NotFetched, "broke off"),
-    mood("huge-head", Act(send_huge_head), NotFetched, "makes no sense"),
+    mood("huge-head", Act(send_huge_head), NotFetched, "is malformed"),
     mood(
         "brotli",
         Bytes("Content-Encoding: br\r\n", || b"\x0b\x03\x80".to_vec()),
         NotFetched,
-        "packed as `br`",
+        "compressed as `br`",
     ),
     mood("no-gzip", Bytes("Content-Encoding: gzip\r\n", || b"1.2.3.4\n".to_vec()), NotFetched, "broke off"),
     mood("cut-gzip", Bytes("Content-Encoding: gzip\r\n", cut_gzip), NotFetched, "broke off"),
@@ -205,33 +205,38 @@ const MOODS: [Mood; 67] = [
         HeldBack,
         "calls it a web page",
     ),
-    mood("sentence", Body("Access denied. Your address is\n203.0.113.7\nGood bye\n"), HeldBack, "not taken"),
+    mood(
+        "sentence",
+        Body("Access denied. Your address is\n203.0.113.7\nGood bye\n"),
+        HeldBack,
+        "not understood",
+    ),
     // It sends bytes.
     mood("zeros", Bytes("", || vec![0; 5000]), HeldBack, "it looks binary"),
     mood(
         "picture",
         Bytes("Content-Type: image/png\r\n", || b"\x89PNG\r\n\x1a\n\0\0\0".to_vec()),
         HeldBack,
-        "not taken",
+        "not understood",
     ),
     mood("archive", Bytes("", || b"PK\x03\x04\x14\0\0\0".to_vec()), HeldBack, "it looks compressed"),
-    mood("one-line", Bytes("", || vec![b'1'; 1 << 19]), HeldBack, "not taken"),
+    mood("one-line", Bytes("", || vec![b'1'; 1 << 19]), HeldBack, "not understood"),
     // It sends a list, of a kind.
-    mood("empty", Body(""), HeldBack, "is empty, and had 60 targets"),
-    mood("comments", Body("# nothing today\n"), HeldBack, "is empty, and had 60 targets"),
-    mood("everything", Body("0.0.0.0/0\n::/0\n0.0.0.0/1\n128.0.0.0/1\n"), HeldBack, "not taken"),
+    mood("empty", Body(""), HeldBack, "is empty, but had 60 targets before"),
+    mood("comments", Body("# nothing today\n"), HeldBack, "is empty, but had 60 targets before"),
+    mood("everything", Body("0.0.0.0/0\n::/0\n0.0.0.0/1\n128.0.0.0/1\n"), HeldBack, "not understood"),
     mood(
         "own-networks",
         Body("10.0.0.0/8\n127.0.0.0/8\n192.168.0.0/16\n"),
         HeldBack,
-        "is empty, and had 60 targets",
+        "is empty, but had 60 targets before",
     ),
-    mood("shrunk", Bytes("", || list_of(99).into_bytes()), HeldBack, "has 99 targets, and had 200"),
+    mood("shrunk", Bytes("", || list_of(99).into_bytes()), HeldBack, "has 99 targets, but had 200 before"),
     mood(
         "cut-line",
         Bytes("", cut_list),
         HeldBack,
-        "ends in the middle of a line, has 49 targets, and had 60",
+        "ends in the middle of a line: it has 49 targets, but had 60 before",
     ),
 ];
 
@@ -316,7 +321,7 @@ fn a_list_that_halves_again_and_again_is_held_back() {
     let lists = net.filterd(["lists", "--json"]).succeeds();
     lists.has(json!({"lists": [{"name": "drop", "entries": 2001, "largest": 4000}]}));
     net.filterd(["lists"]).succeeds().says("drop: 2,001 entries, 4,000 at most within the last 7 days");
-    let why = "has 1001 targets, and had 2001, and 4000 within the last 7 days";
+    let why = "has 1001 targets, but had 2001 before and 4000 within the last 7 days";
     becomes(&net, 1001).exits(7).complains(why).complains("filterd reload --accept drop");
     // The next start knows it, too.
     net.end(Signal::SIGKILL);
@@ -359,7 +364,7 @@ fn servers_of_lists_give_way_to_the_operator() {
     net.expect(SERVER).then_within(SOON).passes();
     net.expect_each([ACCOMPLICE, ATTACKER]).dropped();
     net.filterd(["allow", "list", "--list", "guard"]).succeeds().says(SERVER).is_silent_about(ACCOMPLICE);
-    let blocked = format!("{SERVER} is blocked, though list drop is fetched from there");
+    let blocked = format!("{SERVER} is blocked, although list \"drop\" is fetched from it");
     for target in [SERVER, "9.9.9.0/24"] {
         net.filterd(["add", target]).succeeds().complains(&blocked);
         net.expect(SERVER).dropped();
@@ -375,7 +380,7 @@ fn servers_of_lists_give_way_to_the_operator() {
     net.configure(&format!("block: [{SERVER}]\n{config}"));
     net.filterd(["reload"])
         .succeeds()
-        .complains("list config: it blocks 9.9.9.9, though list drop is fetched");
+        .complains("list \"config\" blocks 9.9.9.9, although list \"drop\" is fetched");
     net.expect(SERVER).dropped();
 }
 

@@ -42,9 +42,9 @@ fn what_test_says_would_have_to_be_removed_unblocks_the_target() {
     net.filterd(["add", "203.0.113.0/24"]).succeeds();
     let tested = net.filterd(["test", ATTACKER]).succeeds();
     let tested = tested.says(
-        "or end what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24 that nothing else blocks",
+        "or remove what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24 that nothing else blocks",
     );
-    tested.says("take 203.0.113.7 out of ").says("drop.txt (list `drop`), then `filterd reload`");
+    tested.says("remove 203.0.113.7 from ").says("drop.txt (list `drop`), then `filterd reload`");
     net.filterd(["remove", "203.0.113.0/24", ATTACKER]).exits(1);
     net.expect(ATTACKER).dropped();
     net.file("drop.txt", "# nobody\n");

@@ -25,7 +25,7 @@ fn a_state_directory_that_holds_somebodys_file_is_refused_and_untouched() {
     let place = papers.display().to_string();
     net.another_filterd_with("", &["--state-dir", &place])
         .exits(3)
-        .complains("holds notes.txt, which is not filterd's")
+        .complains("contains notes.txt, which is not filterd's")
         .complains("nothing was changed");
     let after = [&papers, &notes, &papers.join("live.redb")].map(|path| known_of(path));
     assert_eq!(before, after);
@@ -58,7 +58,7 @@ fn a_link_in_the_journals_place_is_not_followed() {
     let place = state.display().to_string();
     net.another_filterd_with("", &["--state-dir", &place])
         .exits(3)
-        .complains("live.redb is not to be trusted: it is a link");
+        .complains("live.redb is not safe to use: it is a link");
     assert!(!elsewhere.exists(), "nothing is made through the link");
 }
 

@@ -58,15 +58,15 @@ fn whoever_was_blocked_is_not_allowed_because_the_file_that_should_say_so_is_mis
     net.configure(&turned);
     net.filterd(["diff"])
         .exits(7)
-        .complains("what is on it would still be blocked: that it allows counts once its file is believed")
+        .complains("its entries would still be blocked: it allows only once its file is accepted")
         .is_silent_about("would allow");
     net.filterd(["reload"])
         .exits(7)
-        .complains("what is on it is still blocked: that it allows counts once its file is believed");
+        .complains("its entries are still blocked: it allows only once its file is accepted");
     blocks(&net);
 
     // Another reload, a restart, another name: nothing makes of it what it is not.
-    net.filterd(["reload"]).exits(7).complains("is still blocked");
+    net.filterd(["reload"]).exits(7).complains("are still blocked");
     blocks(&net);
     net.end(Signal::SIGKILL);
     net.start(&turned);
@@ -114,9 +114,9 @@ fn whoever_was_allowed_is_not_blocked_because_the_file_that_should_say_so_is_mis
         net.expect("203.0.113.99").dropped();
         net.filterd(["status"])
             .exits(7)
-            .says("what is on it is still allowed: that it blocks counts once its file is believed");
+            .says("its entries are still allowed: it blocks only once its file is accepted");
     };
-    net.filterd(["reload"]).exits(7).complains("is still allowed");
+    net.filterd(["reload"]).exits(7).complains("are still allowed");
     allows(&net);
     net.end(Signal::SIGKILL);
     net.start(&turned);
@@ -153,7 +153,7 @@ fn lists_that_change_their_names_with_each_other_keep_what_they_do_to_those_on_t
     }
     let swapped = lists("good.txt", "bad.txt");
     net.configure(&swapped);
-    net.filterd(["reload"]).exits(7).complains("is still blocked").complains("is still allowed");
+    net.filterd(["reload"]).exits(7).complains("are still blocked").complains("are still allowed");
     is_as_before(&net);
     net.end(Signal::SIGKILL);
     net.start(&swapped);
@@ -184,8 +184,10 @@ fn what_is_fetched_from_elsewhere_and_is_to_allow_then_blocks_until_something_ha
     net.configure(&turned);
     net.filterd(["reload"])
         .exits(7)
-        .complains("nothing was fetched from http://198.19.255.254/other.txt?… yet; its 1 target of")
-        .complains("stays in force; what is on it is still blocked");
+        .complains(
+            "nothing has been fetched from http://198.19.255.254/other.txt?… yet\n  the 1 target read on",
+        )
+        .complains("its entries are still blocked");
     net.expect(ATTACKER).dropped();
     for _ in 0..2 {
         net.filterd(["lists", "refresh", "partners"]).exits(7);
@@ -229,7 +231,7 @@ fn a_trial_that_makes_a_list_the_reverse_is_rolled_back_to_what_it_did() {
 
     // The same with one that waits for its file when the trial begins, and is believed in it.
     fs::remove_file(&file).expect("it was there");
-    net.filterd(["reload"]).exits(7).complains("is still blocked");
+    net.filterd(["reload"]).exits(7).complains("are still blocked");
     net.file("partners.txt", BYSTANDER);
     net.filterd(["reload", "--confirm", "1s"]).succeeds();
     net.expect(BYSTANDER).passes();
@@ -270,13 +272,13 @@ fn a_file_that_is_not_believed_is_not_believed_either_because_its_list_does_the_
             net.file("partners.txt", spoilt);
             let held_back = json!({"held_back": [{"list": "partners"}]});
             net.filterd(["diff", "--json"]).exits(7).has(&held_back);
-            net.filterd(["reload", "--json"]).exits(7).has(held_back).says("its 201 targets of");
+            net.filterd(["reload", "--json"]).exits(7).has(held_back).says("201 targets read on");
             is_as_before(&net);
         }
         net.end(Signal::SIGKILL);
         net.start(&config(&partners("partners.txt", allow)));
         is_as_before(&net);
-        net.filterd(["status"]).exits(7).says("its 201 targets of");
+        net.filterd(["status"]).exits(7).says("201 targets read on");
         net.file("partners.txt", &many(ATTACKER));
         net.filterd(["reload"]).succeeds();
         if allow {

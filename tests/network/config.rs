@@ -44,7 +44,7 @@ fn filterd_does_not_start_with_a_bad_config() {
 /// The usual one may be another, and what is said of it is then said of something that nobody asked about.
 #[test]
 fn a_filterd_that_does_not_say_which_config_it_has_is_told_with_the_one_that_is_looked_at_instead() {
-    const USUAL: &str = "so /etc/filterd/filterd.yaml is looked at: ";
+    const USUAL: &str = "checking /etc/filterd/filterd.yaml: ";
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     net.filterd(["check"]).succeeds().says("1 target blocked").is_silent_about(USUAL);
     net.daemon().signal(Signal::SIGSTOP);
@@ -52,7 +52,7 @@ fn a_filterd_that_does_not_say_which_config_it_has_is_told_with_the_one_that_is_
     let file = net.file("other.yaml", "interfaces: [eth0]\n");
     let named = net.filterd(["check".as_ref(), file.as_os_str(), "--timeout".as_ref(), "1s".as_ref()]);
     net.daemon().signal(Signal::SIGCONT);
-    told.complains(&format!("which configuration filterd has is not known, {USUAL}filterd does not answer"));
+    told.complains(&format!("cannot ask filterd for its configuration, {USUAL}cannot reach filterd"));
     named.succeeds().is_silent_about(USUAL);
     net.stop();
     net.filterd(["check"]).is_silent_about(USUAL);

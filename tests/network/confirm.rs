@@ -38,8 +38,8 @@ fn what_nobody_confirms_is_rolled_back_and_live_changes_stay() {
     net.expect(ATTACKER).dropped();
     net.filterd(["status"])
         .exits(7)
-        .says("what was in force before is again, configuration and lists")
-        .says("`filterd diff`, then `filterd reload` takes it anew");
+        .says("the earlier configuration and lists are in force again")
+        .says("to see what it would change: filterd diff");
     let confirmed = net.filterd(["confirm", "--json"]).exits(1).json();
     assert!(confirmed["confirmed"] == false && confirmed["rolled_back"].is_u64(), "{confirmed}");
     // It stays so over a restart, until somebody says what is meant.
@@ -125,11 +125,11 @@ fn while_one_is_on_trial_another_reload_is_refused_and_so_is_another_filterd() {
     let mut net = before();
     tries(&net, "1h");
     let refused = "a reload of root (filterd reload) is on trial until ";
-    net.filterd(["status"]).exits(7).says(refused).says("`filterd confirm` keeps it");
-    net.filterd(["reload"]).exits(5).complains(refused).complains("`filterd confirm` keeps what it brought");
+    net.filterd(["status"]).exits(7).says(refused).says("to keep it: filterd confirm");
+    net.filterd(["reload"]).exits(5).complains(refused).complains("to keep it: filterd confirm");
     net.filterd(["reload", "--confirm", "60s"]).exits(5);
     net.daemon().signal(Signal::SIGHUP);
-    net.wait_for_log("the configuration is not read: a reload of root");
+    net.wait_for_log("the configuration was not reloaded: a reload of root");
     net.failing_succession(AFTER, &[]).exits(6).complains(refused);
     net.filterd(["diff"]).succeeds();
     net.filterd(["confirm"]).succeeds();
@@ -144,7 +144,9 @@ fn the_name_of_a_list_of_before_is_nobody_elses_while_something_else_is_on_trial
     net.configure("block: []");
     net.filterd(["reload", "--confirm", "1h"]).succeeds();
     net.expect(OLD).passes();
-    net.filterd(["add", "192.0.2.99", "--list", "drop"]).exits(5).complains("belongs to the configuration");
+    net.filterd(["add", "192.0.2.99", "--list", "drop"])
+        .exits(5)
+        .complains("it is defined in the configuration");
     net.filterd(["confirm"]).succeeds();
     net.filterd(["add", "192.0.2.99", "--list", "drop"]).succeeds();
 }
@@ -159,8 +161,8 @@ fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publish
     is_on_trial(&net);
     net.filterd(["status"])
         .exits(7)
-        .says("on trial is what configuration and lists said then")
-        .says("keeps what they said at that start");
+        .says("so the configuration and lists of that start are on trial")
+        .says("to keep the configuration and lists of that start");
     // What is not valid at a start is not on trial: the last good one, of before, is in force.
     net.configure("block: [");
     net.end(Signal::SIGKILL);
@@ -168,7 +170,7 @@ fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publish
     net.expect("198.51.100.9").dropped();
     // Its lists are what their files say by now.
     net.expect_each([OLD, NEW]).passes();
-    net.filterd(["status"]).exits(7).says("in force is that of before the trial");
+    net.filterd(["status"]).exits(7).says("the one from before the trial is in force");
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_after(&net);
@@ -180,7 +182,7 @@ fn a_killed_filterd_goes_on_counting_and_rolls_back_in_time_or_before_it_publish
     let (_, rest) = text.split_once(' ').expect("it begins with the boot");
     fs::write(&note, format!("another-boot {rest}")).expect("it can be written");
     again(&mut net);
-    net.wait_for_log("was not confirmed in time: what was before is in force");
+    net.wait_for_log("was not confirmed in time: the earlier configuration is in force");
     is_before(&net);
     wait_until_rolled_back(&net);
     net.filterd(["reload", "--confirm", "2s"]).succeeds();
@@ -224,7 +226,7 @@ fn what_nobody_confirms_is_rolled_back_though_the_state_directory_was_removed() 
         net.filterd(["status"])
             .exits(7)
             .says("a reload of root (filterd reload) ")
-            .says("in force is what configuration and lists say now");
+            .says("the current configuration and lists are in force");
     }
     net.filterd(["reload"]).succeeds();
     net.filterd(["status"]).is_silent_about("a reload of root");
@@ -235,16 +237,14 @@ fn a_start_that_finds_no_record_of_a_trial_says_so() {
     let mut net = before();
     tries(&net, "1h");
     remove_state(&net);
-    net.filterd(["status"])
-        .exits(7)
-        .says("its record is gone from the state directory, so that only this filterd rolls back");
+    net.filterd(["status"]).exits(7).says("its record is missing in the state directory");
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_after(&net);
     net.filterd(["status"])
         .exits(7)
-        .says("a reload of root (filterd reload) was on trial when the filterd before ended")
-        .says("`filterd reload` says that it is");
+        .says("a reload of root (filterd reload) was on trial when filterd last ended")
+        .says("to keep it: filterd reload");
     net.filterd(["confirm"]).exits(1);
     net.filterd(["reload"]).succeeds();
     net.end(Signal::SIGKILL);
@@ -349,7 +349,12 @@ pub fn wait_until_rolled_back(net: &Net) {
         thread::sleep(Duration::from_millis(20));
     }
     let begun = Instant::now();
-    while !net.filterd(["status"]).exits(7).output.contains("what was in force before is again") {
+    while !net
+        .filterd(["status"])
+        .exits(7)
+        .output
+        .contains("the earlier configuration and lists are in force again")
+    {
         assert!(begun.elapsed() < PATIENCE, "it is not rolled back");
         thread::sleep(Duration::from_millis(20));
     }

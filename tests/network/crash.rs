@@ -25,7 +25,7 @@ fn a_killed_filterd_leaves_its_filter_filtering() {
 /// Packets have passed, and nothing of it can be seen any more once it is filtered again.
 #[test]
 fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
-    const GAP: &str = "until this filterd began nothing was filtered";
+    const GAP: &str = "nothing was filtered until this filterd started";
     let mut net = Net::with_filterd(BLOCKING);
     net.end(Signal::SIGKILL);
     fs::remove_dir_all(net.home().pins()).expect("they are ours");
@@ -34,7 +34,7 @@ fn a_start_that_finds_the_filter_gone_says_that_nothing_was_filtered() {
     net.start(BLOCKING);
     net.expect(ATTACKER).dropped();
     // That was then: nobody passes now.
-    let told = net.filterd(["status"]).exits(7).says(GAP).says("ends this notice");
+    let told = net.filterd(["status"]).exits(7).says(GAP).says("end this notice");
     assert!(told.output.starts_with("Protected as configured"), "{told}");
     // A timer that reloads has not looked at it.
     net.filterd(["reload"]).succeeds();
@@ -62,7 +62,7 @@ fn pins_that_end_with_filterd_are_told() {
     let mut net = Net::new();
     let name = net.host().name().to_owned();
     let inside = ["ip", "netns", "exec", &name];
-    let cure = format!("`nsenter --net=/run/netns/{name} filterd");
+    let cure = format!("nsenter --net=/run/netns/{name} filterd");
     let mut doctor = Command::new(inside[0]);
     doctor.args(&inside[1..]).arg(home::binary()).args([
         "doctor",
@@ -73,7 +73,7 @@ fn pins_that_end_with_filterd_are_told() {
     ]);
     Reply::of(doctor.arg(net.home().pins()))
         .says("warn  bpffs")
-        .says("a crash would take the filter off")
+        .says("a crash would remove the filter")
         .says(&cure);
     net.starts_through(inside);
     net.start(BLOCKING);
@@ -102,7 +102,7 @@ fn the_next_one_takes_the_link_over_as_it_is() {
     net.expect(ATTACKER).dropped();
     net.start(BLOCKING);
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
-    net.wait_for_log("the link of an earlier filterd is still on it, and stays");
+    net.wait_for_log("is still attached from an earlier filterd");
     assert!(net.counted("ipv4_address") > counted, "the counters went on");
     net.expect(ATTACKER).dropped();
     net.stop();
@@ -135,7 +135,7 @@ fn pins_that_others_could_have_changed_are_refused() {
     let directory = pins.display().to_string();
     let refused = |net: &Net, path: &str, why: &str| {
         let reply = net.another_filterd_with(BLOCKING, &["--pin-dir", &directory]);
-        let reply = reply.exits(8).complains("is not to be trusted").complains(why);
+        let reply = reply.exits(8).complains("is not safe to use").complains(why);
         // What `detach` itself does not believe, it does not take away.
         let is_theirs = why.contains("belongs to");
         reply.complains(match (path.is_empty(), is_theirs) {
@@ -157,7 +157,7 @@ fn pins_that_others_could_have_changed_are_refused() {
         ("", 0o700),
     ] {
         mode(path, usual | 0o020);
-        refused(&net, path, "others than its owner may use it");
+        refused(&net, path, "other users may access it");
         mode(path, usual);
         chown(pins.join(path), Some(65534), None).expect("root may");
         refused(&net, path, "it belongs to user nobody (uid 65534)");

@@ -71,7 +71,7 @@ fn a_diff_of_what_no_reload_would_take_says_so_by_its_exit_code() {
     diff(&net)
         .exits(7)
         .has(json!({"lists": [{"name": "config", "come": 1}], "held_back": [{"list": "drop"}]}))
-        .says("`filterd reload --accept drop`");
+        .says("filterd reload --accept drop");
     net.filterd(["status"]).succeeds();
 }
 

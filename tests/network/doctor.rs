@@ -33,8 +33,10 @@ fn with_nothing_in_the_way_it_says_so_and_touches_nothing() {
     let net = Net::new();
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
     told.clone().says("interface eth0  veth, MTU ").says("its other end in another network namespace");
-    told.clone().says("features that filterd uses").says("CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are here");
-    told.says("none runs").says("is not there yet: filterd makes it").says("nothing fails");
+    told.clone()
+        .says("features that filterd uses")
+        .says("CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are present");
+    told.says("none runs").says("does not exist yet: filterd creates it").says("nothing fails");
     assert_eq!(net.attached("eth0"), None);
     assert!(!net.home().path("state").exists() && !net.home().pins().exists());
 }
@@ -46,28 +48,28 @@ fn in_another_network_namespace_than_the_filterd_that_runs_it_says_so_and_where_
     doctor(&net, &[])
         .succeeds()
         .says("answers at")
-        .is_silent_about("another network namespace: interfaces here");
+        .is_silent_about("another network namespace: it does not filter the interfaces here");
     let mut elsewhere = net.peer().command(&binary().display().to_string());
     elsewhere.arg("doctor").args(places(&net));
     let told = Reply::of(elsewhere.env("FILTERD_SOCKET", net.home().socket()));
     let pid = net.filterd(["status", "--json"]).succeeds().json()["pid"].clone();
     told.says("warn  daemon")
-        .says("it is in another network namespace: interfaces here are not those that it filters")
-        .says(&format!("-> `nsenter -t {pid} -n filterd doctor` looks at those"));
+        .says("it is in another network namespace: it does not filter the interfaces here")
+        .says(&format!("-> to check those: nsenter -t {pid} -n filterd doctor"));
 }
 
 #[test]
 fn without_a_name_it_looks_at_the_interfaces_that_are_on() {
     let net = Net::new();
     net.host().ip("link add spare type veth peer name spared");
-    doctor(&net, &[]).succeeds().says("no interface is named").says("xdp eth0").is_silent_about("spare");
+    doctor(&net, &[]).succeeds().says("no interface is configured").says("xdp eth0").is_silent_about("spare");
 }
 
 #[test]
 fn an_interface_that_is_not_there_fails() {
     let net = Net::new();
     let told = doctor(&net, &["--iface", "eth9"]).exits(7);
-    told.says("FAIL  interface eth9").says("there are lo, eth0").says("1 thing in the way");
+    told.says("FAIL  interface eth9").says("there are lo, eth0").says("1 thing marked FAIL");
 }
 
 #[test]
@@ -139,8 +141,8 @@ fn what_libxdp_has_loaded_is_taken_off_by_the_command_that_it_tells() {
 fn filterd_itself_is_no_foreign_program() {
     let net = Net::with_filterd(&format!("block: [{ATTACKER}]"));
     let told = doctor(&net, &[]).succeeds();
-    told.clone().says("xdp eth0").says("filterd's filter sits here in native mode").says("answers at");
-    told.is_silent_about("no interface is named");
+    told.clone().says("xdp eth0").says("filterd is attached here in native mode").says("answers at");
+    told.is_silent_about("no interface is configured");
 }
 
 /// Its remedies name no directories, and neither does who types them.
@@ -157,7 +159,7 @@ fn who_runs_elsewhere_than_usual_is_asked_where() {
     ask(&["check"]).exits(7).says(&config).complains("nonsense");
     ask(&["doctor"])
         .succeeds()
-        .says("filterd's filter sits here in native mode")
+        .says("filterd is attached here in native mode")
         .says(&format!("pins of filterd at {}", net.home().pins().display()))
         .says(&format!("{config} is valid"));
 }
@@ -185,9 +187,9 @@ fn a_killed_filterds_filter_is_still_at_work() {
     let mut net = Net::with_filterd("");
     net.end(nix::sys::signal::Signal::SIGKILL);
     let told = doctor(&net, &["--iface", "eth0"]).succeeds();
-    told.says("filterd's filter sits here")
+    told.says("filterd is attached here")
         .says("warn  daemon")
-        .says("left at work on eth0")
+        .says("still attached to eth0")
         .says("filterd detach");
 }
 
@@ -218,13 +220,13 @@ fn a_bond_is_judged_by_its_parts() {
     }
     net.host().ip("link set bond0 up");
     let alone = doctor(&net, &["--iface", "bond0"]).succeeds();
-    alone.says("warn  interface bond0").says("it has no parts: nothing comes in");
+    alone.says("warn  interface bond0").says("it has no ports, so it receives nothing");
     for part in ["eth0", "eth1"] {
         net.host()
             .ip_all(&format!("link set {part} down\nlink set {part} master bond0\nlink set {part} up\n"));
     }
     let told = doctor(&net, &["--iface", "bond0", "--iface", "eth0"]).succeeds();
-    told.clone().says("ok    interface bond0").is_silent_about("no parts").is_silent_about("merges packets");
+    told.clone().says("ok    interface bond0").is_silent_about("no ports").is_silent_about("merges packets");
     told.says("warn  interface eth0").says("a part of bond0").says("-> filterd run --iface bond0");
 }
 
@@ -302,12 +304,12 @@ fn the_command_beside_each_complaint_of_an_interface_mends_it() {
 fn a_missing_bpf_file_system_is_mended_by_the_command_that_it_tells() {
     let net = Net::new();
     let unmounted = "while umount /sys/fs/bpf 2>/dev/null; do :; done";
-    doctor_after(&net, unmounted).succeeds().says("warn  bpffs").says("in this mount namespace only");
+    doctor_after(&net, unmounted).succeeds().says("warn  bpffs").says("only in this mount namespace");
     let mended = format!("{unmounted}; mount -t bpf bpf /sys/fs/bpf");
     doctor_after(&net, &mended)
         .succeeds()
         .says("warn  bpffs")
-        .says("is mounted in this mount namespace only");
+        .says("is mounted only in this mount namespace");
     let read_only = format!("{mended}; mount -o remount,ro /sys/fs/bpf");
     doctor_after(&net, &read_only).exits(7).says("FAIL  bpffs").says("read-only");
 }
@@ -323,7 +325,7 @@ fn a_full_disk_is_told() {
     );
     doctor_after(&net, &full).exits(7).says("FAIL  state").says("full disk").says(&format!("df -h {place}"));
     let nearly = format!("mount -t tmpfs -o size=64k,mode=700 none {place}");
-    doctor_after(&net, &nearly).succeeds().says("warn  state").says("64 KiB of room left");
+    doctor_after(&net, &nearly).succeeds().says("warn  state").says("64 KiB free");
 }
 
 #[test]
@@ -333,7 +335,7 @@ fn a_state_directory_with_somebodys_file_is_told() {
     fs::create_dir(&state).expect("a home can be written");
     fs::write(state.join("notes.txt"), "precious").expect("a home can be written");
     let told = doctor(&net, &["--iface", "eth0"]).exits(7);
-    told.says("FAIL  state").says("holds notes.txt, which is not filterd's").says("--state-dir");
+    told.says("FAIL  state").says("contains notes.txt, which is not filterd's").says("--state-dir");
 }
 
 #[test]
@@ -357,7 +359,7 @@ fn whoever_may_not_see_everything_is_told_what_was_not_seen() {
     let told = net.home().filterd_as(65534, words).succeeds();
     told.clone().says("warn  capabilities").says("you lack CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON");
     told.clone().says("-> sudo filterd run").says("-> sudo filterd doctor");
-    told.says("not seen without root: what the kernel was built with");
+    told.says("not checked without root: what the kernel was built with");
 }
 
 #[test]
@@ -387,11 +389,11 @@ fn beside_a_filterd_it_knows_what_was_accepted_and_which_state_directory_is_in_u
     let told = Reply::of(asked.arg("doctor").env("FILTERD_SOCKET", net.home().socket())).succeeds();
     let state = net.home().path("state").display().to_string();
     told.says("ok    interface usb0")
-        .says("which the filterd that runs was told to accept")
+        .says("which was accepted")
         .says(&format!("ok    state           {state}, "));
     // Of another one nobody has said so.
     net.configure("interfaces: [eth0, usb0, usb1]\nblock: [203.0.113.7]");
     let mut asked = net.host().command(&binary().display().to_string());
     let told = Reply::of(asked.arg("doctor").env("FILTERD_SOCKET", net.home().socket())).exits(7);
-    told.says("ok    interface usb0").says("FAIL  interface usb1").says("1 thing in the way");
+    told.says("ok    interface usb0").says("FAIL  interface usb1").says("1 thing marked FAIL");
 }

@@ -125,7 +125,7 @@ fn a_damaged_journal_is_set_aside_and_told() {
     fs::write(net.home().path("state/live.redb"), "what a disk makes of it ".repeat(10_000)).expect("ours");
     net.start("block: [203.0.113.7]");
     net.expect(ATTACKER).dropped();
-    net.wait_for_log("the journal of live entries is damaged");
+    net.wait_for_log("the journal is damaged and has no copy");
     let kept = fs::read_dir(net.home().path("state")).expect("there").flatten();
     assert!(kept.into_iter().any(|file| file.file_name().to_string_lossy().contains("damaged")));
     net.filterd(["status"]).exits(7).says("there was no copy").says("live.redb.damaged-");
@@ -153,8 +153,8 @@ fn a_journal_of_a_newer_filterd_is_refused_in_words_and_what_was_filtered_is_fil
     net.another_filterd_with("", &places)
         .exits(6)
         .complains("live.redb has format 1000, but this filterd knows only ")
-        .complains("it was written by a newer one")
-        .complains("start that one, or move it and live.redb.old away and lose what was added live");
+        .complains("a newer one wrote it")
+        .complains("start the newer one, or move this file and live.redb.old away and lose the live entries");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     // What it says to do.
@@ -195,9 +195,9 @@ fn a_full_disk_is_told_and_made_up_for() {
     net.filterd_reading(["add", "-"], &neighbours(100_000))
         .exits(7)
         .says("100,000 targets: 100,000 added")
-        .complains("would not survive a restart");
+        .complains("would be lost in a restart");
     net.expect_each(["10.0.0.9", "10.1.134.159"]).dropped();
-    net.filterd(["status"]).exits(7).says("would not survive a restart").says("make room there");
+    net.filterd(["status"]).exits(7).says("would be lost in a restart").says("free some space there");
     disk.make_room();
     net.filterd(["add", ATTACKER]).succeeds();
     let patience = std::time::Instant::now();
@@ -218,22 +218,22 @@ fn a_journal_that_a_full_disk_refused_is_made_as_soon_as_there_is_room() {
     let disk = SmallDisk::of_state(net.home());
     disk.fill();
     net.start("");
-    net.wait_for_log("would not survive a restart");
-    net.filterd(["status"]).exits(7).says("would not survive a restart").says("make room there");
+    net.wait_for_log("would be lost in a restart");
+    net.filterd(["status"]).exits(7).says("would be lost in a restart").says("free some space there");
     net.filterd(["add", ATTACKER]).exits(7).complains("filterd writes it as soon as it can");
     // Nothing half made lies there, which the next start would take for a damaged one.
     net.end(Signal::SIGKILL);
     net.start("");
-    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("would be lost in a restart");
     net.filterd(["status"]).exits(7).is_silent_about("damaged");
     net.filterd(["add", ATTACKER]).exits(7);
     disk.make_room();
     net.wait_for_log("live entries are on disk again");
-    net.filterd(["status"]).is_silent_about("would not survive a restart");
+    net.filterd(["status"]).is_silent_about("would be lost in a restart");
     net.end(Signal::SIGKILL);
     net.start("");
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).is_silent_about("damaged").is_silent_about("would not survive a restart");
+    net.filterd(["status"]).is_silent_about("damaged").is_silent_about("would be lost in a restart");
 }
 
 /// Where Landlock or its user keeps the daemon from making it anew, that is for the operator to do.
@@ -244,21 +244,21 @@ fn a_state_directory_that_somebody_removes_is_told_with_what_helps() {
     // Its copy may just be in the making.
     while fs::remove_dir_all(net.home().path("state")).is_err() {}
     // Nothing was added since: it is found by looking.
-    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("would be lost in a restart");
     let status = net.filterd(["status"]);
     if !status.output.contains("no Landlock") {
-        status.exits(7).says("start filterd again");
-        net.filterd(["reload"]).exits(7).complains("start filterd again");
+        status.exits(7).says("restart filterd");
+        net.filterd(["reload"]).exits(7).complains("restart filterd");
     }
     net.expect(ATTACKER).dropped();
     net.stop();
     net.start("");
     // Where nothing was left to write in, the file beside the socket says it.
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("filterd ack ");
+    net.filterd(["status"]).exits(7).says("were not all on disk when filterd ended").says("filterd ack ");
     net.filterd(["add", ATTACKER]).succeeds();
     net.end(Signal::SIGKILL);
     net.start("");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    net.filterd(["status"]).exits(7).says("were not all on disk when filterd ended");
     fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
     net.stop();
     net.start("");
@@ -270,7 +270,7 @@ fn a_journal_that_somebody_removes_is_told_and_written_anew() {
     let mut net = Net::with_filterd("");
     net.filterd(["add", ATTACKER]).succeeds();
     fs::remove_file(net.home().path("state/live.redb")).expect("it was there");
-    net.wait_for_log("would not survive a restart");
+    net.wait_for_log("would be lost in a restart");
     net.wait_for_log("live entries are on disk again");
     net.filterd(["status"]).succeeds();
     net.end(Signal::SIGKILL);
@@ -306,14 +306,14 @@ fn what_a_full_disk_refused_is_told_by_the_next_start() {
     net.start("");
     net.expect(BYSTANDER).dropped();
     net.expect(ATTACKER).passes();
-    net.wait_for_log("was not all on disk when filterd ended");
-    let status = net.filterd(["status", "--json"]).exits(7).says("entries may be missing, or be there again");
+    net.wait_for_log("were not all on disk when filterd ended");
+    let status = net.filterd(["status", "--json"]).exits(7).says("entries may be missing or back");
     let id = status.json()["faults"][0]["id"].as_str().expect("it has an id").to_owned();
-    net.filterd(["status"]).exits(7).says(&format!("`filterd ack {id}` ends this notice"));
-    net.filterd(["ack", &id, "none"]).exits(2).complains("there is no trouble none to acknowledge");
+    net.filterd(["status"]).exits(7).says(&format!("end this notice: filterd ack {id}"));
+    net.filterd(["ack", &id, "none"]).exits(2).complains("there is no problem with the id none");
     net.filterd(["status"]).exits(7).says(&id);
     net.filterd(["ack", &id]).succeeds().says("entries may be missing");
-    net.wait_for_log(&format!("ack note=\"{id}\" troubles="));
+    net.wait_for_log(&format!("acknowledged note=\"{id}\" troubles="));
     net.filterd(["status"]).succeeds();
     net.end(Signal::SIGKILL);
     net.start("");
@@ -326,12 +326,12 @@ fn what_a_full_disk_refused_is_told_by_the_next_start() {
     net.stop();
     // Not even a note of it can be written, so the start after that tells it once more.
     net.start("");
-    net.wait_for_log("not all live changes are on disk at the end");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    net.wait_for_log("not all live changes were on disk at the end");
+    net.filterd(["status"]).exits(7).says("were not all on disk when filterd ended");
     disk.make_room();
     net.stop();
     net.start("");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended").says("filterd ack ");
+    net.filterd(["status"]).exits(7).says("were not all on disk when filterd ended").says("filterd ack ");
 }
 
 /// Nothing can be noted, and so nothing need be: the next start does not tell it again.
@@ -341,12 +341,12 @@ fn acknowledged_loss_stays_so_on_a_full_disk() {
     net.filterd(["remove", BYSTANDER]).exits(7);
     net.end(Signal::SIGKILL);
     net.start("");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
-    net.filterd(["ack"]).succeeds().says("was not all on disk");
-    net.filterd(["status"]).is_silent_about("was not all on disk");
+    net.filterd(["status"]).exits(7).says("were not all on disk when filterd ended");
+    net.filterd(["ack"]).succeeds().says("were not all on disk");
+    net.filterd(["status"]).is_silent_about("were not all on disk");
     net.end(Signal::SIGKILL);
     net.start("");
-    net.filterd(["status"]).is_silent_about("was not all on disk");
+    net.filterd(["status"]).is_silent_about("were not all on disk");
     disk.make_room();
 }
 
@@ -357,7 +357,7 @@ fn one_whose_entries_are_not_on_disk_does_not_make_way() {
     net.failing_succession("", &[])
         .exits(6)
         .complains("not all on disk")
-        .complains("the one that runs goes on");
+        .complains("the running filterd continues");
     net.expect("10.0.0.9").dropped();
     disk.make_room();
     net.wait_for_log("live entries are on disk again");
@@ -403,15 +403,15 @@ fn with_a_full_disk_nothing_is_called_done_that_was_so_before() {
     let many = neighbours(30_000);
     net.filterd_reading(["add", "-", "--list", "ssh"], &many)
         .exits(7)
-        .complains("done, but it would not survive");
+        .complains("done, but the change would be lost");
     net.filterd(["flush", "--list", "ssh"])
         .exits(7)
         .says("removed 30,000 entries")
-        .complains("done, but it would");
+        .complains("done, but the change would");
     for words in [&["flush", "--list", "ssh"][..], &["add", BYSTANDER], &["remove", ATTACKER]] {
         net.filterd(words)
             .exits(7)
-            .complains("nothing had to be changed, but what was changed before is not all on disk")
+            .complains("nothing to change, but earlier changes are not all on disk")
             .is_silent_about("done, but");
     }
     disk.make_room();

@@ -55,7 +55,7 @@ fn detach_from_elsewhere_ends_all_drops_and_tells_what_it_cannot_reach() {
             .says("eth0: detached")
             .complains("eth0: nothing is dropped any more")
             .complains("it is in another network namespace")
-            .complains("`tc filter del dev eth0 egress`");
+            .complains("tc filter del dev eth0 egress");
         assert_eq!(egress_programs(&net).len(), 1, "the one that it tells of");
         let mut remedy = net.host().command("tc");
         let done = remedy.args(["filter", "del", "dev", "eth0", "egress"]).limited_status();
@@ -72,9 +72,7 @@ fn a_reload_switches_answers_on_and_off() {
     asker.send(b"who?").expect("it is sent");
     net.expect(answer.clone()).dropped();
     net.configure(NEW);
-    net.filterd(["diff"])
-        .exits(1)
-        .says("match: new, what this host began itself would pass, whoever answers");
+    net.filterd(["diff"]).exits(1).says("match: new, replies to connections this host started would pass");
     net.filterd(["reload"]).succeeds();
     net.expect(answer.clone()).passes();
     net.configure(ALL);
@@ -93,7 +91,7 @@ fn an_egress_program_that_somebody_has_taken_off_is_put_back_and_told() {
     net.forget_log();
     take_off(&net);
     net.filterd(["status"]).succeeds();
-    net.wait_for_log("eth0: somebody has taken the egress program off it: attaching it again");
+    net.wait_for_log("eth0: another process detached the egress program; attaching again");
     let asker = host_udp(&net, ATTACKER, 53);
     asker.send(b"who?").expect("it is sent");
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
@@ -128,7 +126,7 @@ fn pins_of_own_flows_that_somebody_removes_are_put_back_and_outlive_the_daemon()
         }
         net.forget_log();
         net.filterd(["status"]).succeeds();
-        net.wait_for_log("they are put back");
+        net.wait_for_log("filterd restored them");
         assert!(
             parts.iter().all(|part| fs::symlink_metadata(net.home().pins().join(part)).is_ok()),
             "{removed:?}"

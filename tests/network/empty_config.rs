@@ -10,7 +10,7 @@ fn an_emptied_configuration_is_refused_and_everything_stays() {
     let net = Net::with_filterd(BLOCKING);
     for emptied in ["", "\n", "# block: [203.0.113.7]\n", "---\n"] {
         let file = net.file("filterd.yaml", emptied);
-        net.filterd(["check".as_ref(), file.as_os_str()]).exits(3).complains("filterd.yaml:1:1: error:");
+        net.filterd(["check".as_ref(), file.as_os_str()]).exits(3).complains("filterd.yaml:1:1: ");
         net.filterd(["reload"]).exits(3).complains("filterd.yaml:1:1").complains("interfaces: [eth0]");
     }
     net.expect(ATTACKER).dropped();
@@ -45,11 +45,11 @@ fn without_an_interface_filterd_does_not_start() {
 #[test]
 fn a_mode_that_waits_for_the_next_start_is_told_until_then() {
     let net = Net::with_filterd("mode: native");
-    const WAITS: &str = "mode: interfaces stay attached as they are until filterd starts anew";
+    const WAITS: &str = "mode: interfaces stay attached as they are until filterd restarts";
     net.configure("mode: generic");
     net.filterd(["diff"]).exits(1).says(WAITS);
     net.filterd(["reload"]).succeeds().complains(WAITS);
-    net.filterd(["status"]).exits(7).says("another `mode`").says("starts anew");
+    net.filterd(["status"]).exits(7).says("the new `mode`").says("filterd restarts");
     // Nothing waits where it is put back.
     net.configure("mode: native");
     let settings = |verb: &str| net.filterd([verb, "--json"]).json()["settings"].clone();

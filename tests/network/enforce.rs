@@ -70,7 +70,7 @@ fn a_pause_changes_nothing_where_nothing_is_enforced() {
     net.filterd(["status", "--json"])
         .succeeds()
         .has(json!({"enforce": false}))
-        .says("with `enforce: false` it is so anyway, and the pause changes nothing");
+        .says("with `enforce: false` the pause changes nothing");
     // What is enforced during a pause is not dropped, which is another matter.
     net.configure("block: [203.0.113.7]");
     net.filterd(["reload"]).succeeds();

@@ -14,7 +14,7 @@ fn refresh(home: &Home) -> Reply {
 
 /// It was told why it cannot be fetched, and drops what it had.
 fn stays(net: &Net, told: Reply, why: &str) {
-    told.exits(7).says("ipsum: NOT FETCHED, 1 entry").complains(why).complains("stays in force");
+    told.exits(7).says("ipsum: NOT FETCHED, 1 entry").complains(why).complains("in force");
     net.filterd(["status"]).exits(7).says(why);
     net.filterd(["lists"]).exits(7).says(why);
     net.expect(ATTACKER).dropped();
@@ -42,7 +42,7 @@ fn a_server_that_is_not_found_or_not_trusted_any_more_leaves_what_was_good_and_n
     // Nobody vouches for the server any more: it is not even asked.
     for trusted in [&[&other][..], &[]] {
         names.trusts(trusted);
-        let why = if trusted.is_empty() { "names no authority to trust" } else { "does not know" };
+        let why = if trusted.is_empty() { "has no trusted certificate authorities" } else { "does not know" };
         stays(&net, refresh(net.home()), why);
     }
     assert!(site.asked().is_empty(), "whoever is not trusted is told nothing");
@@ -50,7 +50,7 @@ fn a_server_that_is_not_found_or_not_trusted_any_more_leaves_what_was_good_and_n
 
     // Its name is gone, and nobody answers who would know.
     names.knows(&[]);
-    stays(&net, refresh(net.home()), "there is no telling who `lists.example` is");
+    stays(&net, refresh(net.home()), "cannot resolve `lists.example`");
 
     // Somebody is there who would know, and says nothing: only who asked for the list waits.
     let silent = net.peer().inside(|| UdpSocket::bind((GATEWAY, 53)).expect("nobody else listens there"));
@@ -63,7 +63,7 @@ fn a_server_that_is_not_found_or_not_trusted_any_more_leaves_what_was_good_and_n
         net.expect(BYSTANDER).dropped();
         net.filterd(["reload"]).succeeds();
         net.filterd(["remove", BYSTANDER]).succeeds();
-        stays(&net, waiting.join().expect("it ends"), "there is no telling who `lists.example` is");
+        stays(&net, waiting.join().expect("it ends"), "cannot resolve `lists.example`");
     });
 
     // A start finds it as it was.

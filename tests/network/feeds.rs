@@ -39,7 +39,7 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
     net.start(&config());
     wait_for(&net, "it is fetched at once", |list| list["entries"] == 1);
     // Whoever asks before that is over is told of it, too.
-    net.wait_for_log("refresh of ipsum entered=1");
+    net.wait_for_log("list updated: ipsum entered=1");
     net.expect(ATTACKER).dropped();
     // It is asked for again in an hour, and says so before that is over.
     let status = net
@@ -72,10 +72,10 @@ fn a_list_that_is_fetched_drops_and_whatever_its_server_does_what_was_good_stays
         (
             "HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n",
             "not_fetched",
-            "the server answers 504",
+            "the server answered 504",
         ),
         ("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n192.0.2.1\n", "not_fetched", "broke off"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "held_back", "is empty, and had 2 targets"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "held_back", "is empty, but had 2 targets before"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n<!DOCTYPE html>\n", "held_back", "it looks like HTML"),
     ] {
         site.answers(answer);
@@ -125,7 +125,7 @@ fn a_fetch_that_failed_is_known_after_a_restart() {
         for signal in [Signal::SIGKILL, Signal::SIGTERM] {
             net.end(signal);
             net.start(&config());
-            net.filterd(["status"]).exits(7).says(why).says("stays in force");
+            net.filterd(["status"]).exits(7).says(why).says("in force");
             net.filterd(["lists"]).exits(7).says(why);
             let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_secs();
             assert!((now..=now + most).contains(&next(&net)), "{why}: {} at {now}", next(&net));
@@ -160,7 +160,7 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
         .is_silent_about("abracadabra")
         .says("401");
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).exits(7).says("the server answers 401").says("stays in force");
+    net.filterd(["status"]).exits(7).says("the server answered 401").says("in force");
     for words in
         [&["lists", "--json"][..], &["status", "--json"], &["lists"], &["status"], &["diff"], &["check"]]
     {
@@ -184,7 +184,7 @@ fn a_secret_is_sent_to_the_server_and_shown_to_nobody() {
         }
     }
     fs::set_permissions(&key, Permissions::from_mode(0o644)).expect("it is ours");
-    net.filterd(["lists", "refresh"]).exits(7).complains("everybody may read").complains("chmod 0640");
+    net.filterd(["lists", "refresh"]).exits(7).complains("all users may read").complains("chmod 0640");
     net.expect(ATTACKER).dropped();
 }
 
@@ -218,8 +218,8 @@ fn a_list_that_has_nothing_on_it_when_it_first_comes_is_told_until_somebody_says
     let site = Site::up(&net);
     site.has("# nothing today\n");
     net.start(&config());
-    net.filterd(["lists", "refresh", "ipsum"]).exits(7).complains("has nothing on it, and never had");
-    net.filterd(["status"]).exits(7).says("or `min_entries: 0` on the list");
+    net.filterd(["lists", "refresh", "ipsum"]).exits(7).complains("is empty, and never had an entry");
+    net.filterd(["status"]).exits(7).says("set `min_entries: 0` on the list");
     net.filterd(["reload", "--accept", "ipsum"]).succeeds();
     net.filterd(["status"]).succeeds();
     net.filterd(["lists", "refresh", "ipsum"]).succeeds().says("ipsum: unchanged, 0 entries");
@@ -295,7 +295,7 @@ fn a_state_directory_that_is_full_keeps_what_was_good_and_is_told() {
     wait_for(&net, "it is fetched", |list| list["entries"] == 1);
     disk.fill();
     site.has(&format!("{ATTACKER}\n{}", "10.0.0.1 # a word or two more\n".repeat(100_000)));
-    net.filterd(["lists", "refresh"]).exits(7).says("NOT FETCHED").complains("see that it has room");
+    net.filterd(["lists", "refresh"]).exits(7).says("NOT FETCHED").complains("check its free space");
     net.expect(ATTACKER).dropped();
     disk.make_room();
     site.has(&format!("{ATTACKER}\n{BYSTANDER}\n"));
@@ -310,12 +310,12 @@ fn a_reload_on_trial_says_of_which_list_nothing_is_tried() {
     site.has(&format!("{ATTACKER}\n"));
     net.configure(&config());
     net.filterd(["reload", "--confirm", "10m"])
-        .complains("list ipsum was not fetched before, and is not tried");
+        .complains("list \"ipsum\" was never fetched and is not part of the trial");
     net.filterd(["confirm"]).succeeds();
     wait_for(&net, "it comes into force then", |list| list["entries"] == 1);
     net.expect(ATTACKER).dropped();
     net.configure(&config().replace("1h", "2h"));
-    net.filterd(["reload", "--confirm", "10m"]).is_silent_about("is not tried");
+    net.filterd(["reload", "--confirm", "10m"]).is_silent_about("is not part of the trial");
     net.filterd(["confirm"]).succeeds();
 }
 
@@ -325,8 +325,10 @@ fn check_names_the_key_that_allows_a_private_server() {
     let config = net.file("own.yaml", &format!("lists: [{{name: own, url: 'http://{GATEWAY}/list.txt'}}]"));
     let check = || net.filterd(["check", config.to_str().expect("plain")]);
     let told = net.host().entered(check).exits(7);
-    told.complains("set `allow_private: true` on the list if that is meant, then `filterd check` again")
-        .is_silent_about("curl");
+    told.complains(
+        "if that is intended, set `allow_private: true` on the list, then run `filterd check` again",
+    )
+    .is_silent_about("curl");
 }
 
 /// It was told to wait for what could not come.
@@ -342,9 +344,9 @@ fn who_has_lost_the_process_that_starts_fetches_is_told_to_restart_and_nothing_e
     site.has(&format!("{BYSTANDER}\n"));
     let told = net.filterd(["lists", "refresh", "ipsum"]).exits(7).says("NOT FETCHED");
     told.complains("the process that starts fetches is gone")
-        .complains("restart filterd; lists keep what they have");
+        .complains("restart filterd; lists keep their entries");
     let told = net.filterd(["status"]).exits(7).says("restart filterd");
-    assert!(!told.output.contains("again by itself"), "{told}");
+    assert!(!told.output.contains("retries by itself"), "{told}");
     net.expect(ATTACKER).dropped();
     net.end(Signal::SIGKILL);
     net.start(&config());

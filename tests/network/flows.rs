@@ -31,15 +31,15 @@ fn what_this_host_begins_is_answered_by_a_listed_source() {
         drop(listener);
     }
     assert!(net.counted("reply") >= 4, "they are counted");
-    let words = "but answers to what this host began itself pass (`match: new`)\n";
+    let words = "but replies to connections this host started pass (`match: new`)\n";
     net.filterd(["test", ATTACKER]).succeeds().says(words);
     net.filterd(["test", BYSTANDER]).exits(1).is_silent_about("answers");
     assert_eq!(net.filterd(["test", ATTACKER, "--json"]).succeeds().json()["replies_pass"], true);
     net.filterd(["status"])
         .succeeds()
-        .says("Own flows (`match: new`: what is part of them passes)")
-        .says("4 begun so far, beside 0 found open; at least 65,536 are remembered at a time")
-        .says("UDP from its ports 32768-60999 that no service has");
+        .says("Own flows (`match: new`: their packets pass)")
+        .says("4 started so far, 0 found open; at least 65,536 are remembered at a time")
+        .says("UDP from its ports 32768-60999 without a service");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn flows_that_were_open_before_are_known_for_what_they_are() {
 
     net.start(&format!("match: new\nblock: [203.0.113.7, \"2001:db8:bad::7\", {}]", theirs.ip()));
     let ours = went.local_addr().expect("it is connected").port();
-    net.filterd(["status"]).succeeds().says("0 begun so far, beside 2 found open");
+    net.filterd(["status"]).succeeds().says("0 started so far, 2 found open");
     net.expect(Frame::from(ATTACKER6).transport(TCP, segment((4443, ours)))).passes();
     net.expect(Frame::from(ATTACKER).transport(UDP, datagram(53, port(&asker)))).passes();
     net.expect(Frame::from(theirs.ip()).transport(TCP, segment((theirs.port(), 2222)))).dropped();

@@ -55,7 +55,7 @@ fn a_folder_is_one_list_of_all_its_files() {
     net.filterd(["reload"]).succeeds();
     net.expect(ATTACKER6).passes();
     fs::rename(&folder, net.home().path("elsewhere")).expect("it is there");
-    net.filterd(["reload"]).exits(7).complains("list all");
+    net.filterd(["reload"]).exits(7).complains("list \"all\"");
     net.end(Signal::SIGKILL);
     net.start(CONFIG);
     net.expect_each([ATTACKER, BYSTANDER]).dropped();

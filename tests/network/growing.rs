@@ -26,17 +26,17 @@ fn a_line_that_somebody_is_writing_blocks_nobody_until_it_is_whole() {
         }
         file.write_all(b"# whole\n").expect("there is room");
     });
-    net.filterd(["reload"]).succeeds().complains("list drop: 1 line was not taken");
+    net.filterd(["reload"]).succeeds().complains("list \"drop\": 1 line was not understood");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
-    net.filterd(["lists"]).succeeds().says("drop.txt:2 has no end, and its file is being written");
+    net.filterd(["lists"]).succeeds().says("drop.txt:2 has no line end, and its file is being written");
     let config = net.home().path("filterd.yaml").display().to_string();
-    net.filterd(["check", &config]).complains("has no end, and its file is being written");
+    net.filterd(["check", &config]).complains("has no line end, and its file is being written");
     is_done.store(true, Ordering::Release);
     writer.join().expect("it has written");
     net.filterd(["reload"]).succeeds();
     net.expect(BYSTANDER).dropped();
-    net.filterd(["lists"]).succeeds().is_silent_about("was not taken");
+    net.filterd(["lists"]).succeeds().is_silent_about("was not understood");
 }
 
 #[test]

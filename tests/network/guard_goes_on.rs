@@ -27,7 +27,7 @@ fn whoever_asked_by_ssh_is_guarded_by_the_next_filterd_as_long_as_they_are_there
     net.lives_with_its_own_run();
     net.start("");
     let (connection, told) = asks_by_ssh(&net);
-    net.home().filterd_where(&told, ["add", "203.0.113.0/24"]).succeeds().says("passes: 203.0.113.7");
+    net.home().filterd_where(&told, ["add", "203.0.113.0/24"]).succeeds().says("still pass: 203.0.113.7");
     for signal in [Signal::SIGKILL, Signal::SIGTERM] {
         net.end(signal);
         net.start("block: [203.0.113.7]");
@@ -35,7 +35,7 @@ fn whoever_asked_by_ssh_is_guarded_by_the_next_filterd_as_long_as_they_are_there
         net.expect(ATTACKER).passes();
     }
     net.succeed("block: [203.0.113.7]");
-    net.filterd(["add", ATTACKER]).exits(5).complains("whoever asks filterd is logged in from there by SSH");
+    net.filterd(["add", ATTACKER]).exits(5).complains("a user of filterd is logged in from it by SSH");
     net.expect(ATTACKER).passes();
     net.end(Signal::SIGKILL);
     drop(connection);

@@ -59,14 +59,14 @@ fn a_list_file_that_hangs_holds_up_neither_reload_nor_requests_nor_the_end() {
         }
         assert!(answered > 0, "nobody was answered while the list hung");
         let told = reloading.join().expect("it is answered");
-        told.exits(7).complains("has not answered for").complains("list hangs is not loaded");
+        told.exits(7).complains("has not answered for").complains("list \"hangs\" is not loaded");
     });
     net.expect("192.0.2.77").dropped();
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     // It is not waited for a second time.
     let told = net.filterd(["reload", "--json"]).exits(7).json();
     assert!(told["milliseconds"].as_u64().expect("a number") < 4000, "{told}");
-    net.filterd(["status"]).exits(7).says("list hangs is not loaded");
+    net.filterd(["status"]).exits(7).says("list \"hangs\" is not loaded");
     assert!(net.stop().success(), "it ends although a thread hangs");
     drop(silent);
 }

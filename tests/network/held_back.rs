@@ -57,10 +57,10 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
     let half = many(100);
     let rubbish = format!("{}{}", "no target\n".repeat(200), whole);
     for (spoilt, why) in [
-        ("", "is empty, and had 301 targets"),
-        (half.as_str(), "has 101 targets, and had 301"),
+        ("", "is empty, but had 301 targets before"),
+        (half.as_str(), "has 101 targets, but had 301 before"),
         ("<!DOCTYPE html>\n", "it looks like HTML"),
-        (rubbish.as_str(), "200 of them were not taken"),
+        (rubbish.as_str(), "200 of which were not understood"),
     ] {
         net.file("drop.txt", spoilt);
         net.filterd(
@@ -71,9 +71,13 @@ fn a_list_that_is_spoilt_in_any_way_is_held_back_and_told_until_it_is_meant() {
         .exits(7)
         .complains(why);
         // A web page is never meant.
-        let remedy = if why.ends_with("HTML") { "put the list in its place" } else { "reload --accept drop" };
+        let remedy = if why.ends_with("HTML") {
+            "after replacing the file with the list"
+        } else {
+            "reload --accept drop"
+        };
         net.filterd(["-q", "reload"]).exits(7).complains(why).complains(remedy);
-        net.filterd(["status"]).exits(7).says("list drop is held back").says("stay in force");
+        net.filterd(["status"]).exits(7).says("list \"drop\" was not updated").says("remain in force");
         net.expect(ATTACKER).dropped();
         net.expect("11.0.0.250").dropped();
         net.wait_for_log(why);
@@ -135,7 +139,7 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     *bytes.iter_mut().rev().nth(2).expect("bytes") ^= 1;
     fs::write(&again[0], bytes).expect("it can be damaged");
     net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
-    net.filterd(["status"]).exits(7).says("list again is not loaded").says("its copy is damaged");
+    net.filterd(["status"]).exits(7).says("list \"again\" is not loaded").says("its copy is damaged");
     net.wait_for_log("damaged");
     net.expect(BYSTANDER).dropped();
     net.filterd(["reload"]).exits(7);
@@ -150,7 +154,7 @@ fn after_a_death_a_list_without_its_file_is_what_it_was() {
     fs::remove_file(&file).expect("it was there");
     net.start("block: [198.51.100.7]\nlists: [{name: again, path: $HOME/drop.txt}]");
     let told = net.filterd(["status"]).exits(7);
-    told.says("damaged where it says of which one, may have been its");
+    told.says("a damaged copy, which may be of this list");
     net.wait_for_log(&last[0].display().to_string());
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.filterd(["reload"]).succeeds();
@@ -193,11 +197,11 @@ fn a_reload_of_which_no_copy_can_be_written_says_so() {
     net.file("drop.txt", &format!("{ATTACKER}\n"));
     net.configure(&format!("block: [{BYSTANDER}]\n{CONFIG}"));
     let told = net.filterd(["reload"]).exits(7);
-    told.complains(&format!("there is no copy of list drop as it is now: {}: ", lists.display()))
+    told.complains(&format!("there is no copy of list \"drop\": {}: ", lists.display()))
         .complains("no copy of the configuration in force");
     // It is in force all the same, and told as long as it is so.
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
-    net.filterd(["status"]).exits(7).says("no copy of list drop").says("no copy of the configuration");
+    net.filterd(["status"]).exits(7).says("no copy of list \"drop\"").says("no copy of the configuration");
     let told = net.filterd(["reload", "--json"]).exits(7).json();
     assert_eq!(told["not_kept"].as_array().map(Vec::len), Some(2), "{told}");
     fs::remove_file(&lists).expect("it is ours");
@@ -226,16 +230,16 @@ fn check_says_of_each_list_what_a_daemon_would_do() {
     for state in [state.as_str(), "/nowhere"] {
         check(both, state)
             .exits(7)
-            .complains("list drop would be held back")
-            .complains("its 301 targets of ")
-            .complains("list never would not be loaded");
+            .complains("list \"drop\" would not be updated")
+            .complains("301 targets read on ")
+            .complains("list \"never\" would not be loaded");
     }
     // Whoever may see neither is told no more than that.
     net.readable_by_all();
     let file = net.home().path("new.yaml").display().to_string();
     let told = net.home().filterd_as(65534, ["check", &file, "--state-dir", &state]).exits(7);
-    told.complains("what was good before, if anything was, would stay in force")
-        .complains("whether a list has the name of a live one is not known");
+    told.complains("its last good version, if there is one, would remain in force")
+        .complains("cannot check whether a live list has the same name");
     check("lists: [{name: part, path: $HOME/part.txt}]", &state).exits(7).says("WOULD BE 1 target ONLY");
     // A name that a live list has.
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
@@ -268,7 +272,7 @@ fn limits_say_how_much_a_list_may_change() {
     net.file("drop.txt", &many(400));
     net.file("free.txt", "");
     let told = net.filterd(["reload"]).exits(7).complains("has more than 1000 targets");
-    told.complains("has more than 350 targets").complains("max_entries").is_silent_about("list free");
+    told.complains("has more than 350 targets").complains("max_entries").is_silent_about("list \"free\"");
     net.filterd(["reload", "--accept", "all"]).exits(7);
     net.expect(ATTACKER).dropped();
     net.expect("2001:db8::77").dropped();
@@ -281,7 +285,7 @@ fn limits_say_how_much_a_list_may_change() {
     // The first time, what can be read is better than nothing.
     net.file("first.txt", &format!("{ATTACKER}\n<p>\n<p>\n"));
     net.configure(&format!("{config}- {{name: first, path: $HOME/first.txt}}\n"));
-    net.filterd(["reload"]).exits(7).complains("list first is in force in part only");
+    net.filterd(["reload"]).exits(7).complains("list \"first\" is only partly in force");
 }
 
 #[test]
@@ -294,7 +298,8 @@ fn a_reload_tells_nobody_what_is_in_a_file_that_only_filterd_may_read() {
     let drop = net.home().path("drop.txt");
     fs::remove_file(&drop).expect("it was there");
     std::os::unix::fs::symlink(net.home().path("secret"), &drop).expect("a link can be made");
-    let told = net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not taken");
+    let told =
+        net.filterd(["reload"]).succeeds().is_silent_about("hidden").complains("1 line was not understood");
     told.complains("filterd check");
     net.filterd(["status"]).succeeds().is_silent_about("hidden");
     assert!(!net.daemon().log().contains("hidden"));
@@ -369,11 +374,11 @@ fn of_a_list_that_is_held_back_as_it_is_read_otherwise_a_start_tells_what_is_in_
     net.start(&list(", include_wide: true"));
     wait_for_copies(&net, &["drop"]);
     net.configure(&list(""));
-    net.filterd(["reload"]).exits(7).complains("its 21 targets of");
+    net.filterd(["reload"]).exits(7).complains("21 targets read on");
     net.expect("40.1.1.1").dropped();
     net.end(Signal::SIGKILL);
     net.start(&list(""));
-    net.filterd(["status"]).exits(7).says("of its 21 targets of").says(", 1 stays in force");
+    net.filterd(["status"]).exits(7).says("of the 21 targets read on").says(", 1 remains in force");
     net.expect("40.1.1.1").passes();
     net.expect("11.0.0.1").dropped();
 }

@@ -97,7 +97,7 @@ fn a_port_that_somebody_else_has_is_told_with_a_remedy_and_taken_when_it_is_free
     until(|| net.filterd(["status"]).code() == Some(7), "it is a fault");
     net.filterd(["status"])
         .exits(7)
-        .says("nobody listens at `metrics.listen`, 127.0.0.1:9477")
+        .says("cannot listen at `metrics.listen`, 127.0.0.1:9477")
         .says("ss -ltnp");
     drop(other);
     until(|| net.filterd(["status"]).code() == Some(0), "it goes by itself");
@@ -115,25 +115,25 @@ fn it_may_be_at_several_addresses_and_whoever_is_reached_by_all_is_told_so() {
     until(|| net.filterd(["status"]).code() == Some(7), "it is a fault");
     net.filterd(["status"])
         .exits(7)
-        .says("nobody listens at `metrics.listen`, 127.0.0.1:9478")
+        .says("cannot listen at `metrics.listen`, 127.0.0.1:9478")
         .is_silent_about("`metrics.listen`, [::]:9477");
     until(|| reaches(&net, AT) && reaches(&net, "[::1]:9477"), "the others are listened at");
     drop(other);
     until(|| net.filterd(["status"]).code() == Some(0), "it goes by itself");
     assert!(reaches(&net, "127.0.0.1:9478"));
     let notes = ["http://0.0.0.0:9477/", "http://[::]:9477/"]
-        .map(|address| format!("Note: whoever reaches {address} sees names, counters and troubles"));
+        .map(|address| format!("Note: {address} shows names, counters and troubles to every client"));
     let mut status = net.filterd(["status"]).succeeds();
     for note in &notes {
         status = status.says(note);
     }
-    status.says("`ssh -L 9477:127.0.0.1:9477 HOST`").is_silent_about("whoever reaches http://127");
+    status.says("ssh -L 9477:127.0.0.1:9477 HOST").is_silent_about("http://127.0.0.1:9477/ shows");
     let file = net.file("checked.yaml", &format!("interfaces: [eth0]\n{ALL}\n"));
     net.filterd(["check".as_ref(), file.as_os_str()])
         .succeeds()
-        .complains("warning: whoever reaches http://0.0.0.0:9477/");
+        .complains("warning: http://0.0.0.0:9477/ shows");
     let one = net.file("checked.yaml", &format!("interfaces: [eth0]\n{CONFIG}\n"));
-    net.filterd(["check".as_ref(), one.as_os_str()]).succeeds().is_silent_about("whoever reaches");
+    net.filterd(["check".as_ref(), one.as_os_str()]).succeeds().is_silent_about("to every client");
 }
 
 #[test]

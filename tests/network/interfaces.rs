@@ -64,7 +64,7 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
     net.host().ip("link set eth1 down");
     net.host().ip("link set eth1 name later");
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
-    net.wait_for_log("eth1 is not there yet");
+    net.wait_for_log("eth1 does not exist yet");
     net.filterd(["status", "--json"])
         .exits(7)
         .has(mode("eth1", "none"))
@@ -72,7 +72,7 @@ fn an_interface_that_is_not_there_yet_is_waited_for() {
     net.expect(ATTACKER).dropped();
     net.host().ip("link set later name eth1");
     net.raise(&["eth1"]);
-    net.wait_for_log("eth1: attached after");
+    net.wait_for_log("eth1 attached after a gap");
     net.expect(ATTACKER).on("eth1").dropped();
     net.expect(BYSTANDER).on("eth1").passes();
 }
@@ -85,7 +85,7 @@ fn the_only_interface_may_be_late_too() {
     net.filterd(["add", ATTACKER, "--json"]).exits(7).has(json!({"idle": "nothing_attached"}));
     net.host().ip("link set eth0 down");
     net.host().ip("link set eth0 name eth9");
-    net.wait_for_log("eth9: attached after");
+    net.wait_for_log("eth9 attached after a gap");
     net.filterd(["status", "--json"]).succeeds().has(mode("eth9", "native"));
 }
 
@@ -95,11 +95,11 @@ fn one_that_is_deleted_and_made_again_is_filtered_again() {
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     for _ in 0..3 {
         net.host().ip("link del eth1");
-        net.wait_for_log("eth1 is gone");
+        net.wait_for_log("eth1 disappeared");
         net.filterd(["status", "--json"]).exits(7).has(mode("eth1", "none"));
         net.expect(ATTACKER).dropped();
         net.host().ip("link add eth1 type veth peer name other");
-        net.wait_for_log("eth1: attached after");
+        net.wait_for_log("eth1 attached after a gap");
         assert_eq!(net.attached("eth1").expect("attached")["mode"], 1);
         net.forget_log();
     }
@@ -113,9 +113,9 @@ fn one_that_is_renamed_is_still_filtered() {
     net.start("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     net.host().ip("link set eth1 down");
     net.host().ip("link set eth1 name lan0");
-    net.wait_for_log("eth1 is called lan0 now");
+    net.wait_for_log("eth1 was renamed to lan0");
     assert!(net.attached("lan0").is_some());
-    net.filterd(["status", "--json"]).succeeds().has(mode("eth1", "native")).says("it is called lan0 now");
+    net.filterd(["status", "--json"]).succeeds().has(mode("eth1", "native")).says("its name is now lan0");
     net.host().ip("link set lan0 name eth1");
     net.raise(&["eth1"]);
     net.expect(ATTACKER).on("eth1").dropped();
@@ -166,8 +166,8 @@ fn one_that_takes_the_name_of_another_has_lost_nothing() {
     net.host().ip_all(
         "link set eth1 down\nlink set eth1 name lan0\nlink add eth1 type veth peer name other\nlink set eth1 up\n",
     );
-    net.wait_for_log("another interface is called eth1 now: it is attached to");
-    net.wait_for_log("eth1: attached after");
+    net.wait_for_log("another interface is now named eth1");
+    net.wait_for_log("eth1 attached after a gap");
     let status = net.filterd(["status", "--json"]).has(mode("eth1", "native")).has(mode("lan0", "native"));
     has_no_gap(&status);
 }
@@ -183,7 +183,7 @@ fn one_with_a_dot_in_its_name_as_vlans_have_is_filtered_and_outlives_its_daemon(
     net.filterd(["status", "--json"]).succeeds().has(mode("eth1.100", "native"));
     net.end(Signal::SIGKILL);
     net.expect(ATTACKER).on("eth1").dropped();
-    net.filterd(["status"]).exits(6).complains("left at work on eth0, eth1.100");
+    net.filterd(["status"]).exits(6).complains("still attached to eth0, eth1.100");
     net.start(config);
     has_no_gap(&net.filterd(["status", "--json"]).succeeds());
     net.configure("interfaces: [eth0]\nblock: [203.0.113.7]");

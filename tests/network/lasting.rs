@@ -119,7 +119,7 @@ fn what_is_over_stays_over_though_its_file_has_changed_when_filterd_starts_again
         names(&net, &[&[ATTACKER, NETWORK], more].concat());
         killed_and_started(&mut net, &config);
         net.expect_each([ATTACKER, "192.0.2.77"]).passes();
-        net.filterd(["test", ATTACKER]).exits(1).says("its time there is over");
+        net.filterd(["test", ATTACKER]).exits(1).says("it has expired there");
         net.expect(BYSTANDER).dropped();
         net.filterd(["status"]).succeeds().says("2 expired");
     }
@@ -153,7 +153,7 @@ fn what_its_file_did_not_name_for_one_reading_comes_anew_over_a_restart_too() {
         names(&net, &[ATTACKER, BYSTANDER]);
         net.start(&config);
         net.expect(ATTACKER).dropped();
-        net.filterd(["test", BYSTANDER]).exits(1).says("its time there is over");
+        net.filterd(["test", BYSTANDER]).exits(1).says("it has expired there");
         net.expect(ATTACKER).then_within(SOON).passes();
     }
 }
@@ -233,7 +233,7 @@ fn where_no_copy_can_be_written_the_times_of_the_one_before_count() {
     a_second_goes_by();
     names(&net, &[ATTACKER, BYSTANDER]);
     disk.fill();
-    net.filterd(["reload"]).exits(7).complains("there is no copy of list seen as it is now");
+    net.filterd(["reload"]).exits(7).complains("there is no copy of list \"seen\"");
     assert_eq!((times(&net, ATTACKER), came.is_some()), (came, true));
     let later = times(&net, BYSTANDER);
     a_second_goes_by();
@@ -273,7 +273,7 @@ fn what_could_not_be_written_is_written_by_the_next_reload_that_can() {
     let before = written(&net);
     disk.fill();
     net.configure(&config.replace("1h", "1h, include_special: true"));
-    net.filterd(["reload"]).exits(7).complains("there is no copy of list seen as it is now");
+    net.filterd(["reload"]).exits(7).complains("there is no copy of list \"seen\"");
     let came = times(&net, "10.1.2.3");
     assert_eq!((written(&net), came.is_some()), (before, true));
     disk.make_room();
@@ -302,13 +302,13 @@ fn a_copy_whose_times_are_damaged_says_what_is_on_the_list_and_the_log_that_they
     names(&net, &[ATTACKER, BYSTANDER, OTHER]);
     net.start(&config);
     net.expect_each([ATTACKER, BYSTANDER, OTHER]).dropped();
-    net.wait_for_log("list seen: what its copy says of when its entries came cannot be used");
+    net.wait_for_log("list \"seen\": its copy does not say when its entries were added");
     let again = times(&net, ATTACKER);
     // From here on it is known again.
     names(&net, &[ATTACKER]);
     killed_and_started(&mut net, &config.replace("1h", "1h, max_shrink: 90%"));
     assert_eq!((times(&net, ATTACKER), again.is_some()), (again, true));
-    assert_eq!(net.daemon().log().matches("cannot be used").count(), 1);
+    assert_eq!(net.daemon().log().matches("does not say when its entries were added").count(), 1);
 }
 
 fn copies(net: &Net) -> Vec<PathBuf> {

@@ -19,7 +19,7 @@ fn a_start_with_a_misspelt_name_keeps_what_was_filtered_and_tells() {
     net.end(Signal::SIGKILL);
     net.start(MISSPELT);
     held_back_and_at_work(&net);
-    net.wait_for_log("eth0 is held back, not let go");
+    net.wait_for_log("eth0 is still filtered, although the configuration no longer lists it");
     net.configure(ONE);
     net.filterd(["reload"]).succeeds();
     net.filterd(["status", "--json"]).succeeds().has(is_filtered("eth0")).is_silent_about("ehh0");
@@ -51,8 +51,8 @@ fn held_back_and_at_work(net: &Net) {
     net.filterd(["status"])
         .exits(7)
         .says("ehh0 is not filtered: there is no interface ehh0")
-        .says("eth0 is held back, not let go")
-        .says("if ehh0 is a mistake, correct it, then `filterd reload`");
+        .says("eth0 is still filtered, although the configuration no longer lists it")
+        .says("if ehh0 is a typo: correct it, then run `filterd reload`");
     net.filterd(["add", BYSTANDER, "--json"]).succeeds().has(json!({"except": ["ehh0"]}));
     net.filterd(["test", BYSTANDER, "--json"]).exits(0).has(json!({"tested": [{"except": ["ehh0"]}]}));
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
@@ -66,7 +66,7 @@ fn what_is_no_longer_named_is_let_go_at_a_start_and_at_a_reload_and_told() {
     net.start(BOTH);
     net.end(Signal::SIGKILL);
     net.start(ONE);
-    net.wait_for_log("eth1: detached: the configuration does not name it any more");
+    net.wait_for_log("eth1 detached: the configuration no longer lists it");
     assert_eq!(net.attached("eth1"), None);
     net.expect(ATTACKER).on("eth1").passes();
     net.expect(ATTACKER).dropped();
@@ -87,7 +87,9 @@ fn an_interface_that_need_not_be_there_is_accepted_by_its_name_and_keeps_no_othe
     net.start(BOTH);
     let others = "interfaces: [eth0, usb0]\nblock: [203.0.113.7]";
     net.configure(others);
-    net.filterd(["reload"]).exits(7).complains("`filterd reload --accept usb0` lets go of eth1 at once");
+    net.filterd(["reload"])
+        .exits(7)
+        .complains("filterd reload --accept usb0    (stops filtering eth1 at once)");
     net.filterd(["reload", "--accept", "usb1"]).exits(2).complains("lists: none; interfaces: eth0, usb0");
     net.filterd(["reload", "--accept", "all"]).exits(7).complains("usb0 is not filtered");
     net.expect(ATTACKER).on("eth1").dropped();
@@ -118,12 +120,12 @@ fn what_is_accepted_leaves_nothing_unfiltered_and_means_one_thing() {
     net.filterd(["diff"]).exits(7).complains("usb0 would not be filtered").is_silent_about(word);
     net.filterd(["reload", "--accept", "usb0"])
         .exits(7)
-        .complains("usb0 is missed as before: that it is not there can be accepted while another interface")
-        .complains("eth0 is held back, not let go");
+        .complains("the absence of usb0 was not accepted: no other configured interface")
+        .complains("eth0 is still filtered, although the configuration no longer lists it");
     net.filterd(["status", "--json"]).exits(7).says("usb0 is not filtered").is_silent_about("accepted");
     net.filterd(["reload", "--accept", "eth0"])
         .exits(2)
-        .complains("eth0 is filtered, and is let go as soon as");
+        .complains("eth0 is filtered until every configured interface is filtered");
     net.configure("interfaces: []\nblock: [203.0.113.7]");
     for words in [vec!["reload", "--accept", "eth0"], vec!["diff"]] {
         net.filterd(words).exits(3).complains("eth0 stays filtered").complains("stop filterd");
@@ -134,11 +136,11 @@ fn what_is_accepted_leaves_nothing_unfiltered_and_means_one_thing() {
     net.configure(&both);
     net.end(Signal::SIGKILL);
     net.start(&both);
-    net.filterd(["status"]).exits(7).says("`filterd reload --accept usb0`");
+    net.filterd(["status"]).exits(7).says("filterd reload --accept usb0");
     net.filterd(["reload", "--accept", "usb0"]).exits(2).complains("--accept interface:usb0");
     net.filterd(["reload", "--accept", "list:usb0"]).exits(7).complains("usb0 is not filtered");
     net.filterd(["reload", "--accept", "interface:usb0"]).succeeds();
-    net.filterd(["reload", "--accept", "eth0"]).succeeds().complains("eth0 is there");
+    net.filterd(["reload", "--accept", "eth0"]).succeeds().complains("eth0 exists");
     net.filterd(["status"]).succeeds();
     net.expect(ATTACKER).dropped();
 }
@@ -163,7 +165,7 @@ fn one_renamed_while_filterd_is_down_is_still_filtered_and_known() {
     net.end(Signal::SIGKILL);
     rename(&net, "eth1", "lan0");
     net.start(BOTH);
-    net.filterd(["status"]).succeeds().says("it is called lan0 now");
+    net.filterd(["status"]).succeeds().says("its name is now lan0");
     net.filterd(["add", BYSTANDER, "--json"]).succeeds().is_silent_about("except");
     assert_eq!(net.attached("lan0").expect("attached"), before, "nobody has touched the interface");
     net.expect_each([ATTACKER, BYSTANDER]).on("eth1").dropped();
@@ -208,14 +210,14 @@ fn one_that_takes_over_lets_go_of_nothing_for_a_name_that_is_wrong() {
     let misspelt = "interfaces: [eth0, ehh1]\nblock: [203.0.113.7]";
     let reply = net.failing_succession(misspelt, &[]).exits(3);
     reply
-        .complains("there is no interface ehh1, and eth1, which is filtered")
-        .complains("the one that runs goes on");
+        .complains("there is no interface ehh1, and this configuration does not list eth1, which is filtered")
+        .complains("the running filterd continues");
     for interface in ["eth0", "eth1"] {
         net.expect(ATTACKER).on(interface).dropped();
     }
     net.filterd(["add", BYSTANDER]).succeeds();
     net.succeed(ONE);
-    net.wait_for_log("eth1: detached");
+    net.wait_for_log("eth1 detached");
     assert_eq!(net.attached("eth1"), None);
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     net.filterd(["status"]).succeeds();
@@ -226,9 +228,9 @@ fn one_that_takes_over_follows_a_new_name_and_counts_on() {
     let mut net = Net::with_links(2);
     net.start(BOTH);
     net.host().ip("link del eth1");
-    net.wait_for_log("eth1 is gone");
+    net.wait_for_log("eth1 disappeared");
     net.host().ip("link add eth1 type veth peer name other");
-    net.wait_for_log("eth1: attached after");
+    net.wait_for_log("eth1 attached after a gap");
     rename(&net, "eth0", "lan0");
     let named = "interfaces: [lan0, eth1]\nblock: [203.0.113.7]";
     // The newcomer dies with its last word, when it has given the link its new name.
@@ -271,7 +273,7 @@ fn one_that_lost_its_name_to_another_before_a_death_is_filtered_after_it() {
     net.start(ONE);
     rename(&net, "eth0", "old0");
     rename(&net, "eth1", "eth0");
-    net.wait_for_log("eth0 is called old0 now, and stays filtered");
+    net.wait_for_log("eth0 was renamed to old0 and is still filtered");
     net.end(Signal::SIGKILL);
     net.start(ONE);
     both_are_filtered(&net);
@@ -279,14 +281,14 @@ fn one_that_lost_its_name_to_another_before_a_death_is_filtered_after_it() {
     rename(&net, "eth0", "wan0");
     net.end(Signal::SIGKILL);
     net.start("interfaces: [wan0]\nblock: [203.0.113.7]");
-    net.wait_for_log("old0: detached");
+    net.wait_for_log("old0 detached");
     net.expect(ATTACKER).passes();
 }
 
 /// `eth0` is called `old0` now, and `eth1` is called `eth0`.
 #[track_caller]
 fn both_are_filtered(net: &Net) {
-    let told = "it was called eth0; it stays filtered until the next `filterd reload`";
+    let told = "its name was eth0; it is filtered until the next `filterd reload`";
     net.filterd(["status"]).succeeds().says(told);
     for interface in ["eth0", "eth1"] {
         net.expect(ATTACKER).on(interface).dropped();
@@ -303,17 +305,17 @@ fn a_start_tells_what_an_earlier_filterd_did_not_leave_filtered_and_accuses_nobo
     fs::remove_file(pins.join("links/eth1")).expect("it is ours");
     net.expect(ATTACKER).on("eth1").then_within(Duration::from_secs(30)).passes();
     net.start(BOTH);
-    net.wait_for_log("eth1: it was not filtered until now, for an unknown time");
+    net.wait_for_log("eth1 was not filtered for an unknown time");
     let log = net.daemon().log();
-    assert!(!log.contains("eth0: it was not filtered"), "{log}");
+    assert!(!log.contains("eth0 was not filtered"), "{log}");
     net.end(Signal::SIGKILL);
     fs::remove_dir_all(pins.join("tables")).expect("it is ours");
     fs::remove_file(pins.join("root")).expect("it is ours");
     net.start(BOTH);
     net.wait_for_log("no root program was pinned beside this link");
     let log = net.daemon().log();
-    assert!(!log.contains("somebody"), "{log}");
-    assert_eq!(log.matches("it was not filtered until now").count(), 1, "of the start before: {log}");
+    assert!(!log.contains("another process"), "{log}");
+    assert_eq!(log.matches("was not filtered for an unknown time").count(), 1, "of the start before: {log}");
     for interface in ["eth0", "eth1"] {
         net.expect(ATTACKER).on(interface).dropped();
     }

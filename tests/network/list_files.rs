@@ -21,8 +21,8 @@ fn rubbish_is_counted_and_the_rest_holds() {
     assert_eq!(list(&status)["rejected"], 5);
     net.filterd(["status"])
         .exits(7)
-        .says("list drop is in force in part only")
-        .says("5 of them were not taken");
+        .says("list \"drop\" is only partly in force")
+        .says("5 of which were not understood");
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn an_address_on_many_lists_is_one_is_there_after_a_restart_and_goes_with_the_la
     net.filterd(["status"])
         .succeeds()
         .says("Protected as configured: packets from 1 target on eth0 are dropped");
-    net.wait_for_log("dropping packets from 1 target on eth0");
+    net.wait_for_log("dropping packets on eth0 (native) targets=1");
     done(0..MANY - 1, "Flush");
     net.expect(ATTACKER).dropped();
     done(MANY - 1..MANY, "Flush");

@@ -28,12 +28,12 @@ fn every_change_is_told_with_who_asked_for_it() {
     net.wait_for_log("refused: reload: ");
     let log = net.daemon().log();
     for (told, more) in [
-        ("INFO add 203.0.113.7", r#"list="ssh" ttl=7200 note="a\" user=\"nobody" changed=1"#),
-        ("INFO remove 203.0.113.7", "changed=1"),
-        ("INFO flush", "changed=0"),
-        ("INFO reload", "changed=0"),
-        ("WARN refused: add 203.0.113.7: ", "belongs to the configuration"),
-        ("WARN refused: reload: ", "filterd.yaml:1:8: error:"),
+        ("INFO blocked 203.0.113.7", r#"list="ssh" ttl=7200 note="a\" user=\"nobody" changed=1"#),
+        ("INFO removed 203.0.113.7", "changed=1"),
+        ("INFO flushed", "changed=0"),
+        ("INFO reloaded", "changed=0"),
+        ("WARN refused: add 203.0.113.7: ", "it is defined in the configuration"),
+        ("WARN refused: reload: ", "filterd.yaml:1:8: "),
     ] {
         let lines: Vec<_> = log.lines().filter(|line| line.contains(told)).collect();
         assert!(lines.len() == 1 && lines[0].contains(more), "{told:?} {more:?} in\n{log}");
@@ -50,21 +50,21 @@ fn a_reload_that_moves_no_entry_tells_what_it_has_changed() {
     let mut net = Net::with_filterd("block: [203.0.113.7]");
     let mut watcher = Watcher::of(&net, "{}");
     let off = "enforce: false now, packets are only counted, NONE IS DROPPED";
-    let new = "match: new now, what this host began itself passes, whoever answers";
+    let new = "match: new now, replies to connections this host started pass";
     net.configure("enforce: false\nmatch: new\nblock: [203.0.113.7]\nallow: [192.0.2.1, 192.0.2.2]");
     net.filterd(["reload"]).succeeds().says("; 2 targets newly allowed\n").says(off).says(new);
-    let told = watcher.sees("reload")["fields"].clone();
+    let told = watcher.sees("reloaded")["fields"].clone();
     assert_eq!((&told["settings"], &told["allowed"]), (&format!("{off}; {new}").into(), &2.into()), "{told}");
     net.wait_for_log(&format!(
-        r#"INFO reload settings="{off}; {new}" changed=2 entered=0 left=0 allowed=2 user="#
+        r#"INFO reloaded settings="{off}; {new}" changed=2 entered=0 left=0 allowed=2 user="#
     ));
     net.expect(ATTACKER).passes();
     let on = "enforce: true now, packets are dropped";
-    let all = "match: all now, whatever a blocked source sends is dropped, answers to this host too";
+    let all = "match: all now, every packet of a blocked source is dropped, also replies to this host";
     net.configure("block: [203.0.113.7]\nallow: [192.0.2.1]\nmetrics: {sources: true}");
     net.daemon().signal(Signal::SIGHUP);
     net.wait_for_log(&format!(
-        r#"reload settings="{on}; {all}; metrics.sources: 10 now" entered=0 left=0 allowed=0 disallowed=1 "#
+        r#"reloaded settings="{on}; {all}; metrics.sources: 10 now" entered=0 left=0 allowed=0 disallowed=1 "#
     ));
     net.expect(ATTACKER).dropped();
     net.filterd(["reload"]).succeeds();
@@ -81,8 +81,8 @@ fn a_large_addition_is_one_line_of_the_log() {
     net.filterd_reading(["add", "-"], &many).succeeds();
     // Its messages are under way at once, and which of them comes first says nothing.
     net.wait_for_log(" and others requests=10 changed=20000");
-    net.wait_for_log("add 20000 targets, 10.0.");
-    assert_eq!(net.daemon().log().matches(" add ").count(), 1, "{}", net.daemon().log());
+    net.wait_for_log("blocked 20000 targets, 10.0.");
+    assert_eq!(net.daemon().log().matches(" blocked ").count(), 1, "{}", net.daemon().log());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn journald_is_given_priorities_and_programs_json() {
     journal.read_to_string(&mut told).expect("it is text");
     assert!(told.lines().all(|line| line.starts_with("<6>") || line.starts_with("<4>")), "{told}");
     assert!(
-        told.contains("<6>ready: ") && told.contains("<6>eth0: attached") && told.contains("<4>eth1"),
+        told.contains("<6>ready: ") && told.contains("<6>eth0 attached") && told.contains("<4>eth1"),
         "{told}"
     );
 

@@ -208,7 +208,8 @@ fn a_list_that_never_came_leaves_filterd_ready_and_what_is_said_of_it_true() {
         "{}",
         ready.body
     );
-    for line in ["\nlist drop is not loaded: ", "\n    put the file back, then `filterd reload`"] {
+    for line in ["\nlist \"drop\" is not loaded: ", "\n    to retry after restoring the file: filterd reload"]
+    {
         assert!(ready.body.contains(line), "what is told below stands below: {}", ready.body);
     }
     assert_eq!(series(&net, "filterd_list_held_back{list=\"drop\"}"), 1.0);
@@ -298,11 +299,11 @@ fn a_port_that_is_taken_is_told_and_listened_at_as_soon_as_it_is_free() {
     net.expect(ATTACKER).dropped();
     // Who takes the place of another one finds the port free a moment later, which is no fault.
     until(|| net.filterd(["status"]).code() == Some(7), "it is told");
-    net.filterd(["status"]).says("nobody listens at `metrics.listen`, 127.0.0.1:9477").says("ss -ltnp");
+    net.filterd(["status"]).says("cannot listen at `metrics.listen`, 127.0.0.1:9477").says("ss -ltnp");
     drop(taken);
     let free = || net.host().inside(|| TcpStream::connect(ADDRESS).is_ok());
     until(free, "the port is free");
-    net.filterd(["status"]).succeeds().is_silent_about("nobody listens");
+    net.filterd(["status"]).succeeds().is_silent_about("cannot listen");
 }
 
 #[test]

@@ -70,14 +70,14 @@ fn copies_are_written_when_the_disk_has_room_again() {
     net.configure(&format!("block: [203.0.113.77]\n{LISTS}"));
     net.filterd(["reload"])
         .exits(7)
-        .complains("no copy of list drop")
+        .complains("no copy of list \"drop\"")
         .complains("no copy of the configuration");
     net.file("changed.txt", &format!("192.0.2.1\n{BYSTANDER}\n"));
     disk.make_room();
     let told = |net: &Net| net.filterd(["status"]).output;
     until(|| !told(&net).contains("no copy of the configuration"), "the configuration has no copy");
-    until(|| !told(&net).contains("no copy of list drop"), "list drop has no copy");
-    net.filterd(["status"]).exits(7).says("no copy of list changed").says("`filterd reload` takes that");
+    until(|| !told(&net).contains("no copy of list \"drop\""), "list \"drop\" has no copy");
+    net.filterd(["status"]).exits(7).says("no copy of list \"changed\"").says("`filterd reload` reads it");
     net.expect(BYSTANDER).passes();
     net.filterd(["reload"]).succeeds();
     net.filterd(["status"]).succeeds();

@@ -23,10 +23,8 @@ fn a_set_of_nftables_is_told_with_the_command_that_takes_it_over() {
     doctor(host).succeeds().is_silent_about("nftables");
     nft(host, "add set inet filter bad { type ipv4_addr ; }");
     nft(host, "add element inet filter bad { 203.0.113.7 }");
-    let told = doctor(host)
-        .succeeds()
-        .says("warn  blocklists")
-        .says("table inet filter keeps sets of addresses: bad");
+    let told =
+        doctor(host).succeeds().says("warn  blocklists").says("table inet filter has sets of addresses: bad");
     told.says("-> nft -j list ruleset | filterd import - --only bad");
 }
 
@@ -112,5 +110,5 @@ fn a_set_of_ipset_is_told_with_how_many_it_has() {
     ipset("add bans 203.0.113.8");
     ipset("create doors bitmap:port range 1-100");
     let told = doctor(host).succeeds().says("warn  blocklists").is_silent_about("doors");
-    told.says("ipset keeps addresses: bans (2)").says("-> ipset save bans | filterd import -");
+    told.says("ipset has sets of addresses: bans (2)").says("-> ipset save bans | filterd import -");
 }

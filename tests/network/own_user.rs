@@ -69,7 +69,7 @@ fn where_there_is_no_such_user_it_becomes_a_number_nobody_has() {
         assert_eq!(status(process, "Groups"), unlisted, "{who}");
     }
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
-    let told = net.filterd(["status"]).exits(7).says("list secret is held back").says(&mend);
+    let told = net.filterd(["status"]).exits(7).says("list \"secret\" was not updated").says(&mend);
     told.says(&format!("runs as {unlisted}, ")).says("this machine has no user filterd").says("useradd");
     let journal = fs::metadata(net.home().path("state/live.redb")).expect("it is there");
     assert_eq!((journal.uid(), journal.mode() & 0o777), (UNLISTED, 0o600));
@@ -171,20 +171,21 @@ fn a_list_that_its_user_may_not_read_any_more_is_what_it_was_at_the_next_start_t
         command.arg("check").arg(&file).args(["--as", "filterd", "--state-dir"]);
         Reply::of(command.arg(net.home().path("state")))
     };
-    let told = check().exits(7).says("valid, but 1 list would be held back").complains(&mend);
-    told.complains("its 1 target of ").complains("would stay in force").is_silent_about("not start");
+    let told = check().exits(7).says("valid, but 1 list would not be updated").complains(&mend);
+    told.complains("the 1 target read on ").complains("would remain in force").is_silent_about("not start");
     let mut daemon = Daemon::start(&mut with_a_user(&net, config), net.home());
     net.expect(ATTACKER).dropped();
-    net.filterd(["status"]).exits(7).says("list secret is held back").says(&mend).says("--user root");
+    net.filterd(["status"]).exits(7).says("list \"secret\" was not updated").says(&mend).says("--user root");
     let log = daemon.log();
-    assert!(log.contains("list secret is held back") && log.contains(&mend), "{log}");
+    assert!(log.contains("list \"secret\" was not updated") && log.contains(&mend), "{log}");
     daemon.forget_log();
     daemon.end(Signal::SIGTERM);
     // Without a copy nobody starts, and `check` tells the same.
     fs::remove_dir_all(&copies).expect("it is ours");
     refused(&net, config).exits(3).complains("no good copy").complains(&mend);
     let told = check().exits(3).says("filterd would not start for 1 list").complains(&mend);
-    told.complains("would keep filterd, as user filterd, from starting").is_silent_about("stay in force");
+    told.complains("filterd, as user filterd, would not start because of list")
+        .is_silent_about("remain in force");
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn without_landlock_it_starts_all_the_same_and_status_tells() {
         net.expect(ATTACKER).dropped();
         net.filterd(["status"])
             .succeeds()
-            .says("may write whatever that user may (this kernel has no Landlock)");
+            .says("may write where that user may (this kernel has no Landlock)");
         net.filterd(["add", BYSTANDER]).succeeds();
         net.expect(BYSTANDER).dropped();
         net.filterd(["remove", BYSTANDER]).succeeds();

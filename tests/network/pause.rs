@@ -27,7 +27,7 @@ fn while_paused_what_is_listed_passes_and_is_counted_apart_and_resume_ends_that(
     net.filterd(["status"])
         .exits(7)
         .says("protection is paused until ")
-        .says("`filterd resume` ends it at once");
+        .says("to end it now: filterd resume");
     let status = net.filterd(["status", "--json"]).exits(7).json();
     assert_eq!(
         (&status["faults"][0]["about"], &status["paused"]["by"]),
@@ -59,7 +59,7 @@ fn a_pause_ends_by_itself_and_another_one_sets_another_end() {
     net.wait_for_log("the pause is over");
     net.expect(ATTACKER).dropped();
     net.filterd(["status"]).succeeds();
-    net.wait_for_log("pause ttl=1 ");
+    net.wait_for_log("paused ttl=1 ");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_rollback_neither_ends_a_pause_nor_is_held_up_by_it() {
     net.configure("block: [198.51.100.7]");
     net.filterd(["reload", "--confirm", "1s"]).succeeds();
     net.filterd(["pause", "1h"]).succeeds();
-    net.wait_for_log("what was in force before is again");
+    net.wait_for_log("the earlier configuration and lists are in force again");
     net.expect_each([ATTACKER, BYSTANDER]).passes();
     net.filterd(["status"]).exits(7).says("protection is paused until ").says("was not confirmed");
     net.filterd(["resume"]).succeeds();
@@ -128,7 +128,7 @@ fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
     net.end(Signal::SIGKILL);
     wait_until_dropped(&net);
     net.start("on_exit: keep\nblock: [203.0.113.7]");
-    net.wait_for_log("this start ends that, and what is listed is dropped");
+    net.wait_for_log("this start ended the pause");
     net.expect(ATTACKER).dropped();
     net.filterd(["pause", "1h"]).succeeds();
     net.expect(ATTACKER).passes();
@@ -138,7 +138,7 @@ fn whatever_ends_filterd_ends_a_pause_and_the_next_start_says_so() {
     net.filterd(["pause", "1h"]).succeeds();
     net.succeed(CONFIG);
     net.expect(ATTACKER).dropped();
-    net.wait_for_log("this start ends that, and what is listed is dropped");
+    net.wait_for_log("this start ended the pause");
     net.filterd(["status"]).succeeds();
 }
 
@@ -152,7 +152,7 @@ fn where_only_the_broker_is_killed_a_pause_ends_with_its_time_or_with_the_next_s
         kill(Pid::from_raw(broker), Signal::SIGKILL).expect("it runs");
         let (status, log) = net.wait_for_the_end();
         assert_eq!(status.code(), Some(8), "{log}");
-        assert!(log.contains("its filter is left as it is, paused until that is over"), "{log}");
+        assert!(log.contains("the filter stays attached as it is, paused until the pause ends"), "{log}");
         if is_started {
             net.expect(ATTACKER).passes();
             net.start(CONFIG);

@@ -63,7 +63,7 @@ fn a_second_daemon_is_told_at_once_of_one_whose_socket_was_removed() {
     for (flag, path) in places {
         let path = path.display().to_string();
         let reply = net.another_filterd_with("interfaces: [eth9]", &[flag, &path]).exits(6);
-        reply.complains("somebody has removed its socket").complains(&end).is_silent_about("status`");
+        reply.complains("its socket was removed").complains(&end).is_silent_about("status`");
     }
     let path = home.socket().display().to_string();
     let reply = net.another_filterd_with("interfaces: [eth9]", &["--take-over", "--socket", &path]);
@@ -108,7 +108,7 @@ fn detach_takes_nothing_but_filterds_own_pins() {
         .for_each(|name| assert!(home.join(name).exists(), "{name} is gone"));
     let link = net.home().path("link");
     symlink(net.home().pins(), &link).expect("a link can be made");
-    net.filterd(["detach", "--pin-dir", &link.display().to_string()]).exits(2).complains("no directory");
+    net.filterd(["detach", "--pin-dir", &link.display().to_string()]).exits(2).complains("not a directory");
     // Among the pins, what others have put there.
     let pins = net.home().pins().to_owned();
     let foreign = pins.join("somebody-elses");
@@ -151,7 +151,7 @@ fn detach_says_what_was_there_and_never_to_do_the_same_again() {
     net.end(Signal::SIGKILL);
     detach(&net, &pins).succeeds().says("eth0: detached");
     fs::DirBuilder::new().mode(0o700).create(&pins).expect("root may");
-    detach(&net, &pins).succeeds().says("there was nothing to detach");
+    detach(&net, &pins).succeeds().says("nothing to detach");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_taken_pin_directory_is_told_with_its_owner() {
     symlink(&elsewhere, &pins).expect("a link can be made");
     lchown(&pins, Some(65_534), None).expect("we are root");
     refused().complains("it is a link to").complains("nobody").complains(&away).is_silent_about("chmod");
-    assert!(elsewhere.exists(), "nothing was touched");
+    assert!(elsewhere.exists(), "nothing was changed");
     // What is told does it.
     let moved = {
         let mut shell = net.host().command("sh");

@@ -152,7 +152,7 @@ fn a_list_whose_ports_change_keeps_what_it_has_where_its_file_is_gone() {
     let mut net = Net::new();
     net.home().write("list0.txt", &format!("{LIST}rubbish\nrubbish\n"));
     net.start(&configuration(&["ports: [22]"], ""));
-    net.filterd(["status"]).exits(7).says("in force in part only");
+    net.filterd(["status"]).exits(7).says("only partly in force");
     std::fs::remove_file(net.home().path("list0.txt")).expect("it was just written");
     let with = |clause: &str, name: &str| {
         configuration(&[clause], "").replace("name: list0", &format!("name: {name}"))
@@ -164,12 +164,12 @@ fn a_list_whose_ports_change_keeps_what_it_has_where_its_file_is_gone() {
     ] {
         net.configure(&with(clause, name));
         let config = net.home().path("filterd.yaml");
-        const WOULD: &str = "the 2 targets that could be read before would stay in force";
+        const WOULD: &str = "the 2 targets that were read before would remain in force";
         net.filterd(["check", config.to_str().expect("its path is text")]).exits(7);
         if name == "list0" && clause.starts_with("ports") {
             net.filterd(["check", config.to_str().expect("its path is text")]).exits(7).complains(WOULD);
         }
-        net.filterd(["reload"]).exits(7).complains("2 targets that could be read before stay in force");
+        net.filterd(["reload"]).exits(7).complains("2 targets that were read before remain in force");
         net.expect_each(LISTED.map(|from| to(from, TCP, dropped))).dropped();
         net.expect_each(LISTED.map(|from| to(from, TCP, passing))).passes();
     }

@@ -144,7 +144,7 @@ fn a_link_in_the_state_directory_gives_nothing_away() {
     let state = state.display().to_string();
     net.another_filterd_with("", &["--user", "nobody", "--state-dir", &state])
         .exits(3)
-        .complains("live.redb.old is not to be trusted: it is a link");
+        .complains("live.redb.old is not safe to use: it is a link");
     assert_eq!(fs::metadata(&secret).expect("it is there").uid(), 0);
 }
 
@@ -157,7 +157,7 @@ fn who_starts_it_without_being_root_is_told_so() {
     let socket = place.join("control.sock").display().to_string();
     let words = ["run", "--iface", "eth0", "--no-config", "--socket", &socket];
     let told = net.home().filterd_as(65534, words).exits(6).complains("Permission denied");
-    told.complains("filterd is started by root (`sudo filterd --iface eth0`)");
+    told.complains("start filterd as root (`sudo filterd --iface eth0`)");
 }
 
 #[test]
@@ -170,7 +170,6 @@ fn it_takes_all_the_open_files_that_it_may_and_where_those_are_few_says_so() {
     // Root could take more than it was given, but for this.
     let few = r#"ulimit -n 20; exec "$0" "$@""#;
     net.starts_through(["setpriv", "--bounding-set=-sys_resource", "sh", "-c", few]);
-    let told =
-        net.another_filterd("").exits(8).complains("filterd may have only 20 files open, and needs 128");
+    let told = net.another_filterd("").exits(8).complains("filterd may open only 20 files, but needs 128");
     told.complains("`ulimit -n 4096`").complains("LimitNOFILE=65536");
 }

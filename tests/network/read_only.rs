@@ -18,7 +18,7 @@ fn what_was_added_live_is_there_after_a_start_on_a_read_only_state_directory_too
     net.start("block: [203.0.113.64/26]");
     net.expect(ATTACKER).dropped();
     net.expect("203.0.113.70").passes();
-    net.filterd(["status"]).exits(7).says("would not survive a restart").is_silent_about("is not blocked");
+    net.filterd(["status"]).exits(7).says("would be lost in a restart").is_silent_about("is not blocked");
     net.filterd(["add", BYSTANDER]).exits(7).complains("filterd writes it as soon as it can");
     disk.is_read_only(false);
     net.wait_for_log("live entries are on disk again");
@@ -37,12 +37,12 @@ fn what_a_read_only_state_directory_did_not_take_is_told_by_the_start_after_a_ki
     let disk = SmallDisk::of_state(net.home());
     disk.is_read_only(true);
     net.start("");
-    net.filterd(["add", ATTACKER]).exits(7).complains("would not survive a restart");
+    net.filterd(["add", ATTACKER]).exits(7).complains("would be lost in a restart");
     net.expect(ATTACKER).dropped();
     net.end(Signal::SIGKILL);
     disk.is_read_only(false);
     net.start("");
-    net.filterd(["status"]).exits(7).says("was not all on disk when filterd ended");
+    net.filterd(["status"]).exits(7).says("were not all on disk when filterd ended");
     net.filterd(["add", ATTACKER]).succeeds();
     fs::remove_file(net.home().path("state/live.redb.lost")).expect("it is named");
     net.end(Signal::SIGKILL);

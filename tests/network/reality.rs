@@ -22,7 +22,7 @@ fn what_somebody_takes_off_comes_back_by_itself() {
     let mut net = Net::with_filterd(BLOCKING);
     take_off(&net, "eth0");
     net.expect(ATTACKER).passes().then_within(SOON).dropped();
-    net.wait_for_log("somebody has taken the filter off it");
+    net.wait_for_log("another process detached the filter");
     net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [{"gaps": 1}]}));
 }
 
@@ -45,7 +45,7 @@ fn what_is_taken_off_again_and_again_is_told_with_the_remedy() {
         net.expect(ATTACKER).dropped();
     }
     take_off(&net, "eth0");
-    net.filterd(["status"]).exits(7).says("4 times within an hour").says("`filterd reload`");
+    net.filterd(["status"]).exits(7).says("4 times within an hour").says("filterd reload");
     net.filterd(["test", ATTACKER, "--json"]).exits(1).has(json!({"tested": [{"idle": "nothing_attached"}]}));
     net.expect(ATTACKER).passes();
     net.filterd(["reload"]).succeeds();
@@ -91,9 +91,9 @@ fn a_killed_keeper_ends_its_daemon_and_the_filter_goes_on() {
     kill(Pid::from_raw(keeper), Signal::SIGKILL).expect("it runs");
     let (end, log) = net.wait_for_the_end();
     assert_eq!(end.code(), Some(8), "{log}");
-    assert!(log.contains("SIGKILL") && log.contains("its filter is left as it is"), "{log}");
+    assert!(log.contains("SIGKILL") && log.contains("the filter stays attached as it is"), "{log}");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
-    net.filterd(["add", "192.0.2.77"]).exits(6).complains("left at work on eth0");
+    net.filterd(["add", "192.0.2.77"]).exits(6).complains("still attached to eth0");
     net.start(BLOCKING);
     assert_eq!(net.attached("eth0").expect("attached"), before, "nobody has touched the interface");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
@@ -108,15 +108,15 @@ fn pins_that_somebody_removes_are_put_back_and_the_filter_outlives_its_daemon() 
     fs::remove_dir_all(net.home().pins()).expect("they are ours");
     net.filterd(["stats"]).succeeds();
     net.filterd(["status"]).succeeds();
-    net.wait_for_log("they are put back");
+    net.wait_for_log("filterd restored them");
     net.expect(ATTACKER).dropped();
     assert!(net.counted("ipv4_address") > dropped, "the same counters");
     net.end(Signal::SIGKILL);
     net.expect(ATTACKER).dropped();
-    net.filterd(["add", BYSTANDER]).exits(6).complains("left at work on eth0");
+    net.filterd(["add", BYSTANDER]).exits(6).complains("still attached to eth0");
     net.start(BLOCKING);
     net.filterd(["status"]).succeeds();
-    net.wait_for_log("is still on it, and stays");
+    net.wait_for_log("is still attached from an earlier filterd");
 }
 
 #[test]
@@ -152,19 +152,16 @@ fn one_whose_name_another_takes_stays_filtered_and_so_is_the_other() {
     net.host()
         .ip_all("link set eth1 down\nlink set eth2 down\nlink set eth1 name lan0\nlink set eth2 name eth1\n");
     net.raise(&["lan0", "eth1"]);
-    net.wait_for_log("another interface is called eth1 now");
-    net.wait_for_log("eth1: attached after");
+    net.wait_for_log("another interface is now named eth1");
+    net.wait_for_log("eth1 attached after a gap");
     net.expect(ATTACKER).on("eth1").dropped();
     net.expect(ATTACKER).on("eth2").dropped();
     let lan0 = json!({"name": "lan0", "mode": "native"});
-    net.filterd(["status", "--json"])
-        .succeeds()
-        .has(json!({"interfaces": [lan0]}))
-        .says("it was called eth1");
+    net.filterd(["status", "--json"]).succeeds().has(json!({"interfaces": [lan0]})).says("its name was eth1");
     net.end(Signal::SIGKILL);
     net.expect(ATTACKER).on("eth1").dropped();
     net.start("interfaces: [eth0, eth1, lan0]\nblock: [203.0.113.7]");
-    net.filterd(["status"]).succeeds().is_silent_about("was called");
+    net.filterd(["status"]).succeeds().is_silent_about("its name was");
     net.expect(ATTACKER).on("eth1").dropped();
     net.configure("interfaces: [eth0, eth1]\nblock: [203.0.113.7]");
     net.filterd(["reload"]).succeeds();
@@ -183,7 +180,7 @@ fn two_that_exchange_their_names_are_both_filtered_all_the_time() {
     net.host().ip("link set x name eth2");
     net.raise(&["eth1", "eth2"]);
     net.daemon().signal(Signal::SIGCONT);
-    net.wait_for_log("stays filtered");
+    net.wait_for_log("is still filtered");
     let status = net.filterd(["status", "--json"]).succeeds().json();
     assert!(status["interfaces"].as_array().expect("a list").iter().all(|one| one["gaps"] == 0), "{status}");
     assert!(!net.daemon().log().contains("attached"), "nobody has touched them: {}", net.daemon().log());
@@ -203,12 +200,12 @@ fn a_dead_daemon_whose_filter_drops_on_is_told_by_every_verb() {
     let (pins, detach) = (net.home().pins().display().to_string(), "filterd detach --pin-dir");
     for verb in [&["status"][..], &["add", BYSTANDER], &["ping"]] {
         let reply = net.filterd(verb).exits(6);
-        reply.complains("left at work on eth0").complains("nothing expires meanwhile").complains(detach);
+        reply.complains("still attached to eth0").complains("nothing expires").complains(detach);
     }
     std::fs::remove_file(net.home().socket()).expect("a killed daemon leaves it");
     net.home().filterd_as(65534, ["status"]).exits(6).complains("only root can see");
     net.filterd(["detach", "--pin-dir", &pins]).succeeds();
-    net.filterd(["status"]).exits(6).complains("start it with").is_silent_about("left at work");
+    net.filterd(["status"]).exits(6).complains("systemctl start filterd").is_silent_about("still attached");
 }
 
 #[test]
@@ -218,7 +215,7 @@ fn a_daemon_whose_socket_was_removed_is_not_said_to_be_dead() {
     for verb in [&["status"][..], &["add", BYSTANDER], &["ping"]] {
         let reply = net.filterd(verb).exits(6);
         reply
-            .complains("is running, but its socket is gone")
+            .complains("is running, but its socket is missing")
             .complains("sudo kill")
             .is_silent_about("not running");
     }
@@ -235,7 +232,7 @@ fn an_emptied_judge_slot_is_filled_and_told() {
     net.filterd(["status"])
         .exits(7)
         .says("tampered with")
-        .says("the slot of the judge was empty")
+        .says("the slot of the judge program was empty")
         .says("CAP_BPF");
     net.expect(ATTACKER).dropped();
     net.filterd(["reload"]).succeeds();
@@ -246,7 +243,7 @@ fn an_emptied_judge_slot_is_filled_and_told() {
     net.forget_log();
     empty(&net);
     net.expect(ATTACKER).then_within(SOON).dropped();
-    net.wait_for_log("ERROR tampered with: the slot of the judge was empty");
+    net.wait_for_log("ERROR tampered with: the slot of the judge program was empty");
 }
 
 #[test]
@@ -259,7 +256,7 @@ fn a_replaced_pin_is_put_back_and_told() {
     let like = ["type", "array", "key", "4", "value", "8", "entries", "1", "name", "planted"];
     bpftool(&net, &["map", "create"], &counters, &like);
     assert_ne!(its_id(), ours);
-    net.filterd(["status"]).exits(7).says("tampered with").says("led to something that is not filterd's");
+    net.filterd(["status"]).exits(7).says("tampered with").says("led to an object that is not filterd's");
     assert_eq!(its_id(), ours);
 }
 

@@ -9,8 +9,8 @@ fn a_table_that_cannot_grow_keeps_what_it_has_and_says_so() {
     net.filterd(["add", ATTACKER]).succeeds();
     let many: String = (0..8000).map(|host: u32| format!("10.0.{}.{}\n", host >> 8, host & 255)).collect();
     let refusal = Refusal::of(keeper_of(net.daemon().id()), "bpf:error=ENOMEM");
-    net.filterd_reading(["add", "-"], &many).exits(8).complains("the kernel gives no").complains("MemoryMax");
-    net.wait_for_log("the kernel gives no");
+    net.filterd_reading(["add", "-"], &many).exits(8).complains("the kernel refused").complains("MemoryMax");
+    net.wait_for_log("the kernel refused");
     net.expect(ATTACKER).dropped();
     net.expect("10.0.0.9").passes();
     assert_eq!(

@@ -104,7 +104,7 @@ fn unblock(net: &Net, lists: &mut Lists, target: &str, done: &mut Done) {
         done.allowed += 1;
     }
     for remedy in &rest {
-        match remedy.starts_with("then ask again") {
+        match remedy.starts_with("then run `filterd test") {
             true => return unblock(net, lists, target, done),
             false => follow(net, lists, remedy, done),
         }
@@ -116,7 +116,7 @@ fn unblock(net: &Net, lists: &mut Lists, target: &str, done: &mut Done) {
 
 /// Does what it says.
 fn follow(net: &Net, lists: &mut Lists, remedy: &str, done: &mut Done) {
-    if let Some((target, place)) = remedy.strip_prefix("take ").and_then(|rest| rest.split_once(" out of ")) {
+    if let Some((target, place)) = remedy.strip_prefix("remove ").and_then(|rest| rest.split_once(" from ")) {
         let lines = match FILES.iter().position(|file| place.contains(&format!("/{file} (list"))) {
             Some(file) => &mut lists.files[file],
             None => &mut lists.block,
@@ -127,7 +127,7 @@ fn follow(net: &Net, lists: &mut Lists, remedy: &str, done: &mut Done) {
         done.taken_out += 1;
         return;
     }
-    let remedy = remedy.trim_start_matches("or end what blocks it: ");
+    let remedy = remedy.trim_start_matches("or remove what blocks it: ");
     let commands = remedy.split('`').skip(1).step_by(2);
     for command in commands {
         let words = |command: &str| -> Vec<String> {

@@ -45,7 +45,7 @@ fn a_reload_that_names_the_interface_of_another_filterd_says_whose_it_is() {
     net.configure("interfaces: [eth0, eth1]");
     net.filterd(["reload"])
         .exits(7)
-        .complains(&format!("eth1 is filtered by another filterd (process {}", daemon.id()))
+        .complains(&format!("eth1 is already filtered by another filterd (process {}", daemon.id()))
         .complains(&format!("listens at {}", other.socket().display()))
         .complains("leave eth1 to that one, stop it")
         .is_silent_about("xdpdrv");

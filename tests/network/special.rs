@@ -42,7 +42,7 @@ fn whoever_means_them_says_so_and_may_take_it_back() {
     net.filterd(["reload"]).succeeds();
     net.expect_each(NEIGHBOURS).dropped();
     net.configure(FEED);
-    net.filterd(["reload"]).succeeds().complains("5 targets are, at least in part, special ranges");
+    net.filterd(["reload"]).succeeds().complains("5 special ranges or parts of them");
     net.expect_each(NEIGHBOURS).passes();
 }
 
@@ -57,7 +57,7 @@ fn what_the_operator_writes_and_adds_is_always_meant() {
 #[test]
 fn what_is_said_of_lines_that_were_not_understood_follows_the_configuration() {
     const TAKEN: &str = "lists: [{name: feed, path: $HOME/feed.txt, include_wide: true}]";
-    let told = "1 line was not taken";
+    let told = "1 line was not understood";
     let mut net = Net::new();
     net.home().write("feed.txt", "203.0.113.7\n203.0.113.8\n203.0.113.9\n64.0.0.0/7\n");
     net.start(FEED);
@@ -84,8 +84,8 @@ fn special_ranges_that_were_left_out_are_told_of_a_list_that_is_not_believed_too
     net.configure(FEED);
     net.filterd(["reload"])
         .exits(7)
-        .complains("list feed is in force in part only")
-        .complains("list feed: 2 targets are, at least in part, special ranges");
+        .complains("list \"feed\" is only partly in force")
+        .complains("list \"feed\": 2 special ranges or parts of them");
     for words in ["status", "lists"] {
         net.filterd([words]).exits(7).says(told);
     }
@@ -93,10 +93,10 @@ fn special_ranges_that_were_left_out_are_told_of_a_list_that_is_not_believed_too
     net.file("feed.txt", "203.0.113.7\n10.0.0.0/8\nrubbish\n127.0.0.1\n203.0.113.8\n203.0.113.9\n");
     net.filterd(["reload"])
         .succeeds()
-        .complains("1 line was not taken")
-        .complains("list feed: 2 targets are, at least in part, special ranges");
+        .complains("1 line was not understood")
+        .complains("list \"feed\": 2 special ranges or parts of them");
     net.file("feed.txt", "");
-    net.filterd(["reload"]).exits(7).complains("list feed is held back");
+    net.filterd(["reload"]).exits(7).complains("list \"feed\" was not updated");
     for words in ["status", "lists"] {
         net.filterd([words]).exits(7).says(told);
     }

@@ -58,8 +58,8 @@ fn one_that_sees_another_file_system_at_the_same_path_is_told_how_to_come_to_the
     net.starts_through(["unshare", "--mount", "--", "sh", "-c", IN_MOUNTS, "sh"]);
     let told = net.failing_succession(BLOCKING, &[]).exits(3);
     let pid = net.filterd(["status", "--json"]).succeeds().json()["pid"].clone();
-    told.complains("is another place here: the two see other file systems there")
-        .complains(&format!("`nsenter -t {pid} -m -- filterd run --take-over`"));
+    told.complains("is another place here: the two have different mount namespaces")
+        .complains(&format!("nsenter -t {pid} -m -- filterd run --take-over"));
     net.expect(ATTACKER).dropped();
 }
 
@@ -72,9 +72,8 @@ fn a_machine_without_room_for_two_keeps_the_old_one() {
     let group = limit.parent().expect("it is in a directory").display().to_string();
     let in_group = ["unshare", "--mount", "--", "sh", "-c", IN_GROUP, &group];
     net.starts_through(in_group);
-    let told =
-        net.failing_succession(BLOCKING, &[]).exits(8).complains("MiB are needed for two filterds at once");
-    told.complains("and 0 MiB are free").complains("nothing has changed").complains("MemoryMax");
+    let told = net.failing_succession(BLOCKING, &[]).exits(8).complains("two filterds at once need");
+    told.complains("but only 0 MiB are free").complains("nothing has changed").complains("MemoryMax");
     net.expect(ATTACKER).dropped();
     net.filterd(["add", BYSTANDER]).succeeds();
     assert!(
@@ -201,7 +200,7 @@ fn one_that_is_stopped_is_told_with_what_lets_it_go_on_and_nothing_has_changed()
     net.daemon().signal(Signal::SIGSTOP);
     let reply =
         net.failing_succession(BLOCKING, &["--timeout", "1s"]).exits(6).complains("nothing has changed");
-    reply.complains("kill -CONT").is_silent_about("may still be done");
+    reply.complains("kill -CONT").is_silent_about("may still be carried out");
     net.expect(ATTACKER).dropped();
     net.daemon().signal(Signal::SIGCONT);
     net.filterd(["status"]).succeeds();
@@ -248,8 +247,9 @@ fn who_comes_second_is_told_that_another_one_was_faster() {
     let place = net.home().pins().join("successor");
     DirBuilder::new().mode(0o700).create(&place).expect("root may");
     let first = File::open(&place).and_then(|place| place.try_lock().map(|()| place).map_err(Into::into));
-    let reply = net.failing_succession(BLOCKING, &[]).exits(6).complains("another filterd was faster");
-    reply.complains("`filterd status` tells who runs now").is_silent_about("mount");
+    let reply =
+        net.failing_succession(BLOCKING, &[]).exits(6).complains("another filterd took this place first");
+    reply.complains("to see which one runs: filterd status").is_silent_about("mount");
     drop(first.expect("nobody has it"));
     net.expect(ATTACKER).dropped();
 }
@@ -322,7 +322,7 @@ fn a_newcomer_that_hangs_is_given_up_and_comes_too_late() {
     // Its journal is being opened while everybody waits; the old one goes on after five seconds, and this one later.
     let goes_on = net.succession_struck_down(both, "fdatasync:delay_exit=6000000:when=1", ATTACKER);
     assert!(goes_on, "it was not given up");
-    net.wait_for_log("(nothing was heard from it for 5 s): this one goes on");
+    net.wait_for_log("(it was silent for 5 s): this one continues");
     net.expect(ATTACKER).dropped();
     net.expect(BYSTANDER).passes();
     net.filterd(["add", BYSTANDER]).succeeds();
@@ -341,16 +341,16 @@ fn in_another_network_namespace_nothing_of_a_filterd_that_runs_or_was_killed_is_
     let pid = net.filterd(["status", "--json"]).succeeds().json()["pid"].clone();
     elsewhere(&net, &["--take-over"])
         .exits(3)
-        .complains("the filterd that runs filters another network namespace than this one would")
-        .complains(&format!("`nsenter -t {pid} -n -- filterd run --take-over`"));
+        .complains("the running filterd filters another network namespace")
+        .complains(&format!("nsenter -t {pid} -n -- filterd run --take-over"));
     net.expect(ATTACKER).dropped();
     net.filterd(["add", BYSTANDER]).succeeds();
     net.succeed(BLOCKING);
     net.end(Signal::SIGKILL);
     elsewhere(&net, &[])
         .exits(3)
-        .complains("a filterd before this one has left its filter at work in another network namespace")
-        .complains("`filterd detach`");
+        .complains("an earlier filterd left its filter attached in another network namespace")
+        .complains("filterd detach");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();
     net.start(BLOCKING);
     net.filterd(["status"]).succeeds();

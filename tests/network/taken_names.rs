@@ -36,7 +36,7 @@ fn start_refuses_the_name_of_a_live_list() {
     net.filterd(["status"])
         .exits(7)
         .says("its last good copy of 20")
-        .says("list drop has 2 entries that came live")
+        .says("list \"drop\" has 2 entries that were added live")
         .says("filterd flush --list drop")
         .says("filterd reload");
     // As fail2ban lifts a ban.
@@ -76,7 +76,7 @@ fn start_without_a_copy_refuses_a_taken_name() {
     let daemon = Daemon::spawn(command.args(net.arguments(TAKEN)), net.home());
     assert_eq!(daemon.wait().code(), Some(3));
     let log = fs::read_to_string(net.home().path("log")).expect("it has a log");
-    assert!(log.contains("list drop has 2 entries that came live"), "{log}");
+    assert!(log.contains("list \"drop\" has 2 entries that were added live"), "{log}");
     assert_eq!(net.attached("eth0"), None);
 }
 

@@ -12,7 +12,7 @@ fn who_watches_is_told_each_change_and_who_asked_for_it() {
     let mut watcher = Watcher::of(&net, "{}");
     net.filterd(["add", ATTACKER, "--ttl", "1s", "--list", "ssh", "--note", "a\u{202e}b"]).exits(2);
     net.filterd(["add", ATTACKER, "--ttl", "1s", "--list", "ssh"]).succeeds();
-    let added = watcher.sees(&format!("add {ATTACKER}"));
+    let added = watcher.sees(&format!("blocked {ATTACKER}"));
     assert_eq!(added["fields"]["list"], "ssh", "{added}");
     assert_eq!(
         (&added["verb"], &added["target"], &added["lists"]),
@@ -25,9 +25,9 @@ fn who_watches_is_told_each_change_and_who_asked_for_it() {
     );
     assert_eq!(watcher.sees("1 expired")["verb"], "expire");
     net.filterd(["pause", "1m"]).succeeds();
-    watcher.sees("pause");
+    watcher.sees("paused");
     net.filterd(["reload"]).succeeds();
-    watcher.sees("reload");
+    watcher.sees("reloaded");
 }
 
 /// What comes and goes is told as it happens, and with the reload that brings it; and what a reload calls otherwise.
@@ -42,23 +42,23 @@ fn who_watches_is_told_of_interfaces_that_come_and_go_and_of_lists_with_other_na
     let mut watcher = Watcher::of(&net, r#"{"changes":true}"#);
     net.configure(&with("[eth0, eth1]", "drop"));
     net.filterd(["reload"]).succeeds().says("attached to eth1\n");
-    assert_eq!(watcher.sees("eth1: attached in native mode")["verb"], "attach");
-    let reloaded = watcher.sees("reload");
+    assert_eq!(watcher.sees("eth1 attached")["verb"], "attach");
+    let reloaded = watcher.sees("reloaded");
     assert_eq!(reloaded["fields"]["attached"], "eth1", "{reloaded}");
     net.configure(&with("[eth0]", "spamhaus"));
     net.filterd(["reload"]).succeeds().says("detached from eth1\n").says("list drop: called spamhaus now\n");
-    let gone = watcher.sees("eth1: detached: the configuration does not name it any more");
+    let gone = watcher.sees("eth1 detached: the configuration no longer lists it");
     assert_eq!(gone["verb"], "detach");
-    let reloaded = watcher.sees("reload");
+    let reloaded = watcher.sees("reloaded");
     assert_eq!(reloaded["fields"]["detached"], "eth1", "{reloaded}");
     assert_eq!(reloaded["fields"]["settings"], "list drop: called spamhaus now", "{reloaded}");
     net.configure(&with("[eth0, eth1]", "spamhaus"));
     net.daemon().signal(Signal::SIGHUP);
-    watcher.sees("eth1: attached in native mode");
-    let reloaded = watcher.sees("reload");
+    watcher.sees("eth1 attached");
+    let reloaded = watcher.sees("reloaded");
     assert_eq!(reloaded["fields"]["attached"], "eth1", "asked by nobody: {reloaded}");
     net.host().ip_all("link delete eth1\n");
-    assert_eq!(watcher.sees("eth1 is gone: it is attached to again when it comes back")["verb"], "detach");
+    assert_eq!(watcher.sees("eth1 disappeared; filterd will attach again when it returns")["verb"], "detach");
 }
 
 /// Also to whoever watches one list only, by the name that it has or had.
@@ -76,7 +76,7 @@ fn who_watches_is_told_of_lists_that_come_and_go_and_are_called_otherwise() {
         for watcher in std::iter::once(&mut all).chain(
             watchers.iter_mut().enumerate().filter(|(at, _)| named.contains(at)).map(|(_, watcher)| watcher),
         ) {
-            assert_eq!(watcher.sees("reload")["fields"]["settings"], settings);
+            assert_eq!(watcher.sees("reloaded")["fields"]["settings"], settings);
         }
     };
     net.configure(&lists("spamhaus", ""));
@@ -107,15 +107,15 @@ fn who_watches_is_told_where_an_interface_goes_and_that_it_is_back() {
     let host = net.host().name().to_owned();
     let peer = net.peer().name().to_owned();
     net.host().ip_all("link set eth1 down\nlink set eth1 name lan0\n");
-    watcher.sees("eth1 is called lan0 now, and is still filtered");
+    watcher.sees("eth1 was renamed to lan0 and is still filtered");
     net.host().ip_all("link set lan0 name eth1\n");
-    watcher.sees("lan0 is called eth1 again, and is still filtered");
+    watcher.sees("lan0 is named eth1 again and is still filtered");
     net.host().ip_all(&format!("link set eth1 name moved\nlink set moved netns {peer}\n"));
-    watcher.sees("eth1 was moved to another network namespace, and is still filtered there");
+    watcher.sees("eth1 was moved to another network namespace and is still filtered there");
     net.peer().ip_all(&format!("link set moved netns {host}\n"));
-    watcher.sees("eth1 is back from another network namespace, called moved, and is still filtered");
+    watcher.sees("eth1 returned from another network namespace as moved and is still filtered");
     net.host().ip_all("link set moved name eth1\n");
-    watcher.sees("moved is called eth1 again, and is still filtered");
+    watcher.sees("moved is named eth1 again and is still filtered");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_list_that_is_read_anew_is_named_and_found_by_its_name() {
     let read = watcher.line()["parameters"]["event"].take();
     assert_eq!(
         (&read["verb"], &read["lists"], &read["what"]),
-        (&"read".into(), &serde_json::json!(["drop"]), &"list drop: 2 entries".into())
+        (&"read".into(), &serde_json::json!(["drop"]), &"list \"drop\" read".into())
     );
 }
 
@@ -143,7 +143,7 @@ fn a_filterd_that_stops_ends_it_with_plain_words() {
     net.stop();
     let last = watching.sees(|line| line["error"].is_string());
     assert_eq!(last["error"], "io.filterd.Unavailable", "{last}");
-    assert_eq!(last["parameters"]["message"], "filterd has stopped: there is nothing more to watch");
+    assert_eq!(last["parameters"]["message"], "filterd has stopped");
     let (ended, complaint) = watching.end();
     assert_eq!((ended.code(), complaint.as_str()), (Some(6), ""));
 }
@@ -158,12 +158,12 @@ fn whoever_watches_is_told_when_the_broker_dies_and_that_the_filter_is_left() {
     let told = watching.sees(|line| line["event"]["level"] == "error");
     let what = told["event"]["what"].as_str().expect("it is told in words");
     assert!(
-        what.contains("without the broker filterd can change nothing") && what.contains("left as it is"),
+        what.contains("stopping: the broker process is gone") && what.contains("stays attached as it is"),
         "{told}"
     );
     let last = watching.sees(|line| line["error"].is_string());
     assert_eq!(last["error"], "io.filterd.Unavailable", "{last}");
-    assert_eq!(last["parameters"]["message"], "filterd has stopped: there is nothing more to watch");
+    assert_eq!(last["parameters"]["message"], "filterd has stopped");
     let remedy = last["parameters"]["remedy"].as_str().expect("it says what to do");
     assert!(remedy.contains("filter"), "{remedy}");
     assert_eq!(watching.end().0.code(), Some(6));
@@ -206,7 +206,7 @@ fn a_watch_ends_after_as_many_events_of_its_list_as_it_was_asked_for() {
     net.filterd(["add", ATTACKER, "--list", "ssh"]).succeeds();
     assert_eq!(
         watcher.line()["parameters"]["event"]["what"],
-        format!("add {ATTACKER}"),
+        format!("blocked {ATTACKER}"),
         "only what names the list"
     );
     assert!(watcher.line()["continues"].is_null(), "that was all");
@@ -232,16 +232,16 @@ fn who_watches_a_list_is_told_of_what_leaves_it_and_of_nothing_else() {
         let event = watcher.line()["parameters"]["event"].take();
         assert_eq!((&event["what"], &event["lists"]), (&what.into(), &serde_json::json!(lists)), "{event}");
     };
-    tells(&format!("remove {ATTACKER}"), &["ssh"]);
+    tells(&format!("removed {ATTACKER}"), &["ssh"]);
     net.filterd(["add", ATTACKER, "--list", "ssh", "--ttl", "1s"]).succeeds();
-    tells(&format!("add {ATTACKER}"), &["ssh"]);
+    tells(&format!("blocked {ATTACKER}"), &["ssh"]);
     tells("1 expired", &["ssh"]);
     net.filterd(["add", BYSTANDER, "--list", "web"]).succeeds();
     net.filterd(["flush"]).succeeds();
-    tells("flush", &["ssh", "web"]);
+    tells("flushed", &["ssh", "web"]);
     let mut usual = Watcher::of(&net, r#"{"list":"manual","changes":true}"#);
     net.filterd(["add", ATTACKER]).succeeds();
-    assert_eq!(usual.line()["parameters"]["event"]["what"], format!("add {ATTACKER}"));
+    assert_eq!(usual.line()["parameters"]["event"]["what"], format!("blocked {ATTACKER}"));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn a_watcher_that_reads_nothing_holds_nobody_and_a_ninth_is_refused() {
     net.filterd(["add", ATTACKER]).succeeds();
     net.expect(ATTACKER).dropped();
     let mut last = watchers.pop().expect("there are eight");
-    last.sees(&format!("add {ATTACKER}"));
+    last.sees(&format!("blocked {ATTACKER}"));
     // Whoever says anything else has watched enough.
     last.says("{}");
     last.ends();

@@ -185,9 +185,9 @@ fn frames_show_the_group_no_words_of_others() {
     assert_eq!((&paused["outcome"], &paused["frame"]), (&"paused".into(), &Value::Null), "{paused}");
     drop(root);
     let log = || net.daemon().log();
-    until(|| log().matches("watch ends after").count() == 2, "both ends are logged");
-    assert!(log().contains("watch begins: drops with the headers of their frames"), "{}", log());
-    assert!(log().contains("watch begins: drops with their frames"), "{}", log());
+    until(|| log().matches("watch ended after").count() == 2, "both ends are logged");
+    assert!(log().contains("watch started: drops with the headers of their frames"), "{}", log());
+    assert!(log().contains("watch started: drops with their frames"), "{}", log());
     assert!(log().contains(&format!("uid={NOBODY}")), "{}", log());
 }
 

@@ -36,7 +36,7 @@ fn a_stopped_daemon_keeps_no_client_waiting() {
         ] {
             let words = [words, &["--timeout", "1"]].concat();
             scope.spawn(move || {
-                home.filterd(words).exits(6).complains("does not answer").complains("kill -CONT")
+                home.filterd(words).exits(6).complains("did not answer").complains("kill -CONT")
             });
         }
     });
@@ -138,7 +138,7 @@ fn what_is_not_in_force_is_not_said_to_be_as_configured() {
     let config = "lists: [{name: drop, path: $HOME/drop.txt}, {name: never, path: $HOME/never.txt}]";
     net.start(config);
     // Nothing of one list is blocked.
-    status(&net).exits(7).has(one_target.clone()).says("list never is not loaded");
+    status(&net).exits(7).has(one_target.clone()).says(r#"list \"never\" is not loaded"#);
     net.file("never.txt", "# nobody\n");
     net.filterd(["reload"]).succeeds();
     status(&net).succeeds().has(one_target.clone());
@@ -218,10 +218,7 @@ fn whoever_interrupts_is_told_how_much_was_done() {
     drop(lines);
     let told = String::from_utf8_lossy(&ended.stderr);
     // An answer is read when the next lines come.
-    let told_of = [
-        "0 lines of standard input had been done, and 2 more",
-        "1 line of standard input had been done, and 1 more",
-    ];
+    let told_of = ["after 0 lines of standard input; 2 more", "after 1 line of standard input; 1 more"];
     assert!(told_of.iter().any(|words| told.contains(words)), "{told}");
     assert_eq!(ended.status.signal(), Some(Signal::SIGINT as i32), "its shell learns what ended it");
     net.expect_each([ATTACKER, BYSTANDER]).dropped();

@@ -67,9 +67,9 @@ fn hour(net: &mut Net, inhabitant: &mut Inhabitant, changes: usize, reloads: usi
     for _ in 0..flaps {
         net.forget_log();
         net.host().ip("link del eth1");
-        net.wait_for_log("eth1 is gone");
+        net.wait_for_log("eth1 disappeared");
         net.host().ip("link add eth1 type veth peer name other");
-        net.wait_for_log("eth1: attached after");
+        net.wait_for_log("eth1 attached after a gap");
     }
     inhabitant.compare(&listed(net));
     done

@@ -37,14 +37,14 @@ pub enum Refusal {
     #[error("no such list: {0}")]
     NoSuchList(Arc<str>),
     /// The list of this name blocks where the change allows, or the reverse.
-    #[error("list {name} is of the other kind")]
+    #[error("list \"{name}\" is of the other kind")]
     OtherPolarity {
         name: Arc<str>,
         /// Whether that list blocks or allows.
         is: Polarity,
     },
     /// The list belongs to another origin, which alone may change it.
-    #[error("list {name} belongs to the configuration")]
+    #[error("list \"{name}\" is defined in the configuration")]
     BelongsElsewhere {
         name: Arc<str>,
         /// The origin that the list belongs to.

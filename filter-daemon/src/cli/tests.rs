@@ -155,7 +155,7 @@ fn invalid_options_are_explained() {
     assert!(error("filterd --iface eth0 add 203.0.113.7").contains("--iface is an option of `filterd run`"));
     assert!(error("filterd --iface eth/0").contains("'eth/0'"));
     assert!(error("filterd --iface eth0,eth1").contains("write --iface eth0 --iface eth1"));
-    assert!(error("filterd --iface eth*").contains("is no pattern"));
+    assert!(error("filterd --iface eth*").contains("is not a pattern"));
     assert!(error("filterd --iface eth0 --mode fast").contains("auto, native or generic"));
     assert!(error("filterd --iface eth0 --on-exit stay").contains("detach or keep"));
     assert!(

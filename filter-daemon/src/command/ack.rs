@@ -29,7 +29,7 @@ impl Ack {
 
 fn render(reply: &Reply) -> String {
     if reply.acknowledged.is_empty() {
-        return "nothing to acknowledge: `filterd status` shows no trouble with an id".to_owned();
+        return "nothing to acknowledge: no problem has an id (`filterd status` shows all)".to_owned();
     }
     let lines = reply.acknowledged.iter().map(|fault| {
         let id = fault.id.as_deref().unwrap_or_default();

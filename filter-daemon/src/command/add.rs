@@ -95,11 +95,11 @@ fn allowed(changed: &Changed, clock: &Clock) -> Vec<String> {
     let Changed { named, allowed, ref allowed_by, .. } = *changed;
     let all = match (allowed, named) {
         (0, _) => None,
-        (1, 1) => Some("it is allowed, and NOT dropped".to_owned()),
-        _ => Some(format!("{} of them allowed, and NOT dropped", count(allowed))),
+        (1, 1) => Some("it is allowed, so it is NOT dropped".to_owned()),
+        _ => Some(format!("{} of them allowed, so NOT dropped", count(allowed))),
     };
     let part = allowed == 0 && !allowed_by.is_empty();
-    let part = part.then(|| "a part is allowed, and not dropped".to_owned());
+    let part = part.then(|| "a part of it is allowed, so not dropped".to_owned());
     let by = |entry: &Entry| {
         format!("allowed by {} of list `{}`, {}", entry.target, entry.list, clock.until(entry.until))
     };
@@ -112,17 +112,15 @@ pub fn but(changed: &Changed) -> String {
         (None, []) => String::new(),
         (None, names) => {
             let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
-            format!(
-                ", but not on {}: nothing is filtered there (`filterd status` tells why)",
-                names.join(", ")
-            )
+            format!(", but not on {}, which is not filtered (`filterd status` shows why)", names.join(", "))
         }
         (Some(Idle::NothingAttached), _) => {
-            ", but nothing is attached: nothing is dropped (`filterd status` tells why)".to_owned()
+            ", but nothing is dropped: filterd is attached to no interface (`filterd status` shows why)"
+                .to_owned()
         }
-        (Some(Idle::NotEnforced), _) => "; `enforce: false`, so it is only counted".to_owned(),
+        (Some(Idle::NotEnforced), _) => "; with `enforce: false` it is only counted".to_owned(),
         (Some(Idle::Paused), _) => {
-            "; protection is paused, so it is only counted (`filterd status` tells until when)".to_owned()
+            "; protection is paused, so it is only counted (`filterd status` shows until when)".to_owned()
         }
     }
 }

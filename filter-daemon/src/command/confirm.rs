@@ -36,22 +36,22 @@ fn render(confirmed: &Reply, clock: &Clock) -> String {
             let held_back = reload::counted_back(&confirmed.held_back);
             let what = match confirmed.not_taken {
                 None => "the configuration stays",
-                Some(_) => "what is in force stays, which is not the configuration that was on trial",
+                Some(_) => "the configuration in force stays, which is not the one that was on trial",
             };
             let unnoted = confirmed.unnoted.as_ref().map_or("", |_| ", but the next start may not know it");
             format!("confirmed: {what}{unnoted}{held_back}")
         }
         (false, None) if confirmed.at_work => {
-            "nothing to confirm yet: the reload that is to be on trial is still at work; try again when it has answered"
+            "nothing to confirm yet: the reload is still running; try again when it has answered"
                 .to_owned()
         }
         (false, None) if confirmed.rolling_back => {
-            "too late to confirm: the reload is being rolled back; when it has been, `filterd reload` takes it anew"
+            "too late to confirm: the reload is being rolled back\nto apply it again after that: filterd reload"
                 .to_owned()
         }
         (false, None) => "nothing to confirm: no reload is on trial".to_owned(),
         (false, Some(since)) => format!(
-            "nothing to confirm: the reload was rolled back {} ago; `filterd reload` takes it anew",
+            "nothing to confirm: the reload was rolled back {} ago\nto apply it again: filterd reload",
             clock.elapsed(since)
         ),
     }
@@ -75,7 +75,7 @@ mod tests {
         );
         assert_eq!(told(true, None), "confirmed: the configuration stays");
         let other = Reply { confirmed: true, not_taken: Some("not valid".into()), ..Reply::default() };
-        let words = "confirmed: what is in force stays, which is not the configuration that was on trial";
+        let words = "confirmed: the configuration in force stays, which is not the one that was on trial";
         assert_eq!(render(&other, &Clock::standing(100)), words);
         let unnoted = Reply { confirmed: true, unnoted: Some("read-only".into()), ..Reply::default() };
         let words = "confirmed: the configuration stays, but the next start may not know it";

@@ -72,15 +72,15 @@ fn render(found: &Reply, clock: &Clock) -> String {
     lines.extend(found.on_trial_until.map(|until| {
         let until = clock.at(until);
         format!(
-            "a reload is on trial until {until}: `filterd confirm` keeps it, `filterd rollback` takes it back at once, and \
-             until one of them no reload is taken"
+            "a reload is on trial until {until}, and other reloads are refused until then\nto keep it: filterd confirm\nto roll back now: filterd rollback"
         )
     }));
     let not_fetched = &found.not_fetched;
-    lines.extend((!not_fetched.is_empty()).then(|| {
-        format!("not fetched yet, so nothing is known of what would come of it: {}", not_fetched.join(", "))
-    }));
-    let unseen = found.unseen.iter().map(|why| format!("not looked at: {}", printable::on_one_line(why)));
+    lines.extend(
+        (!not_fetched.is_empty())
+            .then(|| format!("not fetched yet, so its effect is unknown: {}", not_fetched.join(", "))),
+    );
+    let unseen = found.unseen.iter().map(|why| format!("not checked: {}", printable::on_one_line(why)));
     lines.extend(peers(found, clock));
     lines.extend(later(found, clock));
     lines.extend(guarded(found));
@@ -99,7 +99,7 @@ fn of_list(list: &ListDifference, found: &Reply) -> Vec<String> {
         return of_reversed(list, found);
     }
     let moves = match (come, go) {
-        (0, 0) => "no entry would come or go".to_owned(),
+        (0, 0) => "no entry would be added or removed".to_owned(),
         (come, 0) => would_come(*come),
         (0, go) => would_go(*go),
         (come, go) => format!("{}, {} would go", would_come(*come), count(*go)),
@@ -116,11 +116,10 @@ fn of_reversed(list: &ListDifference, found: &Reply) -> Vec<String> {
     let ListDifference { name, was, allows, come, go, .. } = list;
     let (verb, verb_now) = if *allows { ("allow", "block") } else { ("block", "allow") };
     let now = was.as_ref().map(|was| format!("now `{was}`, ")).unwrap_or_default();
-    let mut lines =
-        vec![format!("{} ({now}it would {verb} from then on): {}", headed(list), would_come(*come))];
+    let mut lines = vec![format!("{} ({now}would {verb}): {}", headed(list), would_come(*come))];
     lines.extend(entries(list, true, found));
     let (kind_now, name_now) = (kind(!allows), was.as_ref().unwrap_or(name));
-    lines.push(format!("{kind_now} `{name_now}` (it would {verb_now} no longer): {}", would_go(*go)));
+    lines.push(format!("{kind_now} `{name_now}` (would no longer {verb_now}): {}", would_go(*go)));
     lines.extend(entries(list, false, found));
     lines
 }
@@ -212,7 +211,7 @@ fn later(found: &Reply, clock: &Clock) -> Vec<String> {
         return Vec::new();
     }
     let all = counted(found.cut_later.len() as u64, "live peer");
-    let mut lines = vec![format!("*** {all} WOULD BE CUT LATER, when what allows them ends ***")];
+    let mut lines = vec![format!("*** {all} WOULD BE CUT LATER, when allow entries expire ***")];
     lines.extend(found.cut_later.iter().take(MOST_CUT).map(|cut| {
         let until = cut.allowed_until.map(|until| clock.at(until)).unwrap_or_default();
         format!("{}, allowed until {until}", one(cut))
@@ -226,7 +225,7 @@ fn later(found: &Reply, clock: &Clock) -> Vec<String> {
 fn guarded(found: &Reply) -> Vec<String> {
     let told = found.guarded.iter().take(MOST_CUT).map(|Stays { address, why, target, list }| {
         let why = printable::on_one_line(why);
-        format!("{address} is guarded ({why}), and stays, though {target} of list `{list}` names it")
+        format!("{address} is guarded ({why}) and stays, although {target} of list `{list}` covers it")
     });
     let mut lines: Vec<_> = told.collect();
     let left = found.guarded.len().saturating_sub(MOST_CUT);
@@ -362,8 +361,8 @@ list `old` (no longer in the configuration): 1 entry would go
         let found = Reply { lists: vec![list], entries: vec![entry(true), entry(false)], ..Reply::default() };
         assert_eq!(
             render(&found, &clock()),
-            "allow list `office` (it would allow from then on): 1 entry would come\n  + 192.0.2.1\n\
-             list `office` (it would block no longer): 1 entry would go\n  - 192.0.2.1\n\
+            "allow list `office` (would allow): 1 entry would come\n  + 192.0.2.1\n\
+             list `office` (would no longer block): 1 entry would go\n  - 192.0.2.1\n\
              none of 0 live peers looked at would be cut"
         );
         let renamed = ListDifference {
@@ -374,11 +373,13 @@ list `old` (no longer in the configuration): 1 entry would go
             ..found.lists[0].clone()
         };
         let told = render(&Reply { lists: vec![renamed], ..Reply::default() }, &clock());
-        assert!(told.starts_with(
-            "list `office` on port 22 only (now `friends`, it would block from then on): 1 entry would come\n"
-        ));
         assert!(
-            told.contains("\nallow list `friends` (it would allow no longer): 1 entry would go\n"),
+            told.starts_with(
+                "list `office` on port 22 only (now `friends`, would block): 1 entry would come\n"
+            )
+        );
+        assert!(
+            told.contains("\nallow list `friends` (would no longer allow): 1 entry would go\n"),
             "{told}"
         );
     }

@@ -145,8 +145,8 @@ fn about(finding: &Finding) -> String {
 fn summary(examined: &Examined) -> String {
     match (examined.fail, examined.warn) {
         (0, 0) => "all is well".to_owned(),
-        (0, warn) => format!("nothing fails; {} to know of, marked warn", counted(warn as u64, "thing")),
-        (fail, _) => format!("{} in the way, marked FAIL", counted(fail as u64, "thing")),
+        (0, warn) => format!("nothing fails; {} marked warn", counted(warn as u64, "thing")),
+        (fail, _) => format!("{} marked FAIL", counted(fail as u64, "thing")),
     }
 }
 
@@ -173,7 +173,7 @@ ok    jit       on
 FAIL  xdp eth0  taken
                 -> bpftool link detach id 7
 
-1 thing in the way, marked FAIL
+1 thing marked FAIL
 ";
         assert_eq!(told, wanted);
     }

@@ -33,7 +33,7 @@ pub struct Export {
 impl Export {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         if console.json && self.format.is_some_and(|format| format != Format::Json) {
-            let why = "--json writes the export in the format json, and --format names another one";
+            let why = "--json is the same as --format json, but --format is another one";
             return Err(Trouble::unparsable(Explanation::new(why, "leave one of them out")));
         }
         let usual = if console.json { Format::Json } else { Format::Plain };

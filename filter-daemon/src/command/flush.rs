@@ -36,7 +36,7 @@ fn render(changed: &Changed, only: Option<&ListName>) -> String {
     if changed.changed == 0 {
         return match only {
             Some(list) => format!("nothing to remove: list `{list}` has no entry ({ALL_LISTS})"),
-            None => "nothing to remove: nothing was added".to_owned(),
+            None => "nothing to remove: there are no live entries".to_owned(),
         };
     }
     let all = counted_as(changed.changed, ["entry", "entries"]);
@@ -50,16 +50,16 @@ fn render(changed: &Changed, only: Option<&ListName>) -> String {
     };
     let freed = counted(changed.left, "target");
     let (unblocked, blocked) = match changed.idle {
-        _ if changed.allows => ("allowed no longer", "allowed"),
+        _ if changed.allows => ("no longer allowed", "allowed"),
         None => ("unblocked", "blocked"),
         Some(_) => ("no longer listed", "listed"),
     };
     let is_held = changed.changed > changed.left;
     let held = match (is_held, changed.may_be_covered) {
         (false, false) => String::new(),
-        (true, false) => format!("; what other lists hold is still {blocked}"),
-        (false, true) => format!("; what wider entries cover is still {blocked}"),
-        (true, true) => format!("; what other lists hold, or wider entries cover, is still {blocked}"),
+        (true, false) => format!("; entries of other lists are still {blocked}"),
+        (false, true) => format!("; entries within wider ones are still {blocked}"),
+        (true, true) => format!("; entries of other lists or within wider ones are still {blocked}"),
     };
     format!("removed {all}{whose}: {freed} {unblocked}{held}")
 }
@@ -76,23 +76,22 @@ mod tests {
             let lists = lists.iter().map(list).collect();
             render(&Changed { named: changed, changed, left, lists, ..Changed::default() }, None)
         };
-        assert_eq!(told(0, 0, &[]), "nothing to remove: nothing was added");
+        assert_eq!(told(0, 0, &[]), "nothing to remove: there are no live entries");
         assert_eq!(told(1, 1, &[("ssh", 1)]), "removed 1 entry of list `ssh`: 1 target unblocked");
-        let both = "removed 1,200 entries (1,100 of list `ssh`, 100 of list `manual`): 1,000 targets unblocked; \
-                    what other lists hold is still blocked";
+        let both = "removed 1,200 entries (1,100 of list `ssh`, 100 of list `manual`): 1,000 targets unblocked; entries of other lists are still blocked";
         assert_eq!(told(1200, 1000, &[("ssh", 1100), ("manual", 100)]), both);
         assert_eq!(told(2, 2, &[]), "removed 2 entries: 2 targets unblocked");
         let counted_only =
             Changed { changed: 2, left: 1, idle: Some(Idle::NotEnforced), ..Changed::default() };
-        let words = "removed 2 entries: 1 target no longer listed; what other lists hold is still listed";
+        let words = "removed 2 entries: 1 target no longer listed; entries of other lists are still listed";
         assert_eq!(render(&counted_only, None), words);
         let covered = |changed, left| {
             render(&Changed { changed, left, may_be_covered: true, ..Changed::default() }, None)
         };
-        let words = "removed 1 entry: 1 target unblocked; what wider entries cover is still blocked";
+        let words = "removed 1 entry: 1 target unblocked; entries within wider ones are still blocked";
         assert_eq!(covered(1, 1), words);
         let words = "removed 2 entries: 1 target unblocked; \
-                     what other lists hold, or wider entries cover, is still blocked";
+                     entries of other lists or within wider ones are still blocked";
         assert_eq!(covered(2, 1), words);
     }
 }

@@ -276,15 +276,15 @@ impl Import {
 
     fn tell(&self, imported: &Imported, console: &mut Console) -> Result<Exit, Trouble> {
         let Imported { outcome, left, incomplete, .. } = imported;
-        outcome.errors.iter().for_each(|error| console.note(error));
+        outcome.errors.iter().for_each(|error| console.note(&format!("error: {error}")));
         if outcome.rejected > MOST_TOLD as u64 {
             console.complain(
-                &format!("{} in all were not understood", counted(outcome.rejected, "line")).into(),
+                &format!("{} were not understood in total", counted(outcome.rejected, "line")).into(),
             );
         }
         console.answer(imported, render)?;
         if imported.has_no_rules {
-            console.note("the input has no rules: filterd judges its sets by their names; `nft -j list ruleset` has both");
+            console.note("the input has no rules, so filterd judges its sets by their names; `nft -j list ruleset` has both");
         }
         left.notes().iter().for_each(|note| console.note(note));
         outcome.changed.warnings.iter().for_each(|warning| console.note(&format!("warning: {warning}")));
@@ -341,20 +341,20 @@ fn create(path: &Path, inline: &Inline, name: &str) -> io::Result<()> {
 /// An import that lacks entries that allow would block the addresses that they protect: `missing` entries, or a cut end.
 fn must_be_safe(name: &str, cut: Option<&String>, missing: Option<Explanation>) -> Result<(), Trouble> {
     if let Some(cut) = cut {
-        let message = format!("{cut}; what allows may be missing, so nothing was imported");
+        let message = format!("{cut}; entries that allow may be missing, so nothing was imported");
         return Err(Trouble::unparsable(Explanation::new(message, "export it again, and import all of it")));
     }
     match missing {
         None => Ok(()),
         Some(Explanation { message, remedy }) => {
-            Err(Trouble::unparsable(Explanation { message: format!("{name}: {message}"), remedy }))
+            Err(Trouble::unparsable(Explanation { message: format!("nothing was imported from {name}: {message}"), remedy }))
         }
     }
 }
 
 /// The error for an input without targets. A failed download is often empty.
 fn nothing_read(name: &str, incomplete: Option<String>) -> Trouble {
-    let message = incomplete.unwrap_or_else(|| format!("{name} names no target: nothing was imported"));
+    let message = incomplete.unwrap_or_else(|| format!("nothing was imported: {name} contains no target"));
     Trouble::unparsable(Explanation::new(message, "if it was downloaded, check whether the download failed"))
 }
 
@@ -362,7 +362,7 @@ fn unreadable(name: &str, error: Unreadable) -> Trouble {
     match error {
         Unreadable::Input(error) => Trouble::Input(error),
         Unreadable::Other(Explanation { message, remedy }) => {
-            Trouble::unparsable(Explanation { message: format!("{name}: {message}"), remedy })
+            Trouble::unparsable(Explanation { message: format!("nothing was imported from {name}: {message}"), remedy })
         }
     }
 }
@@ -393,7 +393,7 @@ fn render_done(Imported { format, outcome, allows, .. }: &Imported) -> Vec<Strin
         part(renewed, "in force before, with a new list, end or note"),
         part(same, "there already"),
         part(*allows, "to allow, whatever is blocked"),
-        part(allowed, "of them are allowed, and NOT dropped"),
+        part(allowed, "of them are allowed, so NOT dropped"),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     let all = counted_as(named, ["entry", "entries"]);

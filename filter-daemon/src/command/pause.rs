@@ -73,13 +73,13 @@ fn render(length: Length, paused: &Reply, clock: &Clock) -> String {
     let anyway = match paused.idle {
         Some(Idle::NotEnforced) => "\nnothing is dropped without a pause either: `enforce: false`",
         Some(Idle::NothingAttached) => {
-            "\nnothing is dropped without a pause either: nothing is attached (`filterd status` tells why)"
+            "\nnothing is dropped without a pause either: filterd is attached to no interface (`filterd status` shows why)"
         }
         Some(Idle::Paused) | None => "",
     };
     format!(
-        "paused for {length}, until {until}{before}: NOTHING IS DROPPED, what is listed is only counted\n\
-         `filterd resume` ends it at once, and so does stopping or starting filterd{anyway}"
+        "paused for {length}, until {until}{before}: NOTHING IS DROPPED, packets from listed sources are only counted\n\
+         to end it now: filterd resume    (stopping or starting filterd ends it too){anyway}"
     )
 }
 
@@ -112,7 +112,7 @@ mod tests {
             let paused = Reply { until: NOW + 300, before, idle: None };
             render(length, &paused, &Clock::standing(NOW)).lines().next().unwrap_or_default().to_owned()
         };
-        let rest = ": NOTHING IS DROPPED, what is listed is only counted";
+        let rest = ": NOTHING IS DROPPED, packets from listed sources are only counted";
         assert_eq!(told(None), format!("paused for 5 min, until 21:33{rest}"));
         assert_eq!(
             told(Some(NOW + 60)),

@@ -44,7 +44,7 @@ impl Reload {
         let accept = self.accept.clone();
         let confirm = self.confirm.map(|length| length.as_secs());
         let mut client = Client::connect(socket)?;
-        let reloaded = waiting::shown(console.progress, "reading the lists, and making them true", || {
+        let reloaded = waiting::shown(console.progress, "reading and applying the lists", || {
             client.call(&wire::Reload { accept, confirm })
         })?;
         let clock = console.clock();
@@ -92,9 +92,9 @@ pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
     let allowed = match (reloaded.allowed, reloaded.disallowed) {
         (0, 0) => String::new(),
         (allowed, 0) => format!("; {} newly allowed", counted(allowed, "target")),
-        (0, gone) => format!("; {} allowed no longer", counted(gone, "target")),
+        (0, gone) => format!("; {} no longer allowed", counted(gone, "target")),
         (allowed, gone) => {
-            format!("; {} newly allowed, {} allowed no longer", counted(allowed, "target"), count(gone))
+            format!("; {} newly allowed, {} no longer allowed", counted(allowed, "target"), count(gone))
         }
     };
     let unchanged = match reloaded.unchanged {
@@ -106,8 +106,7 @@ pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
     let (milliseconds, switched) = (count(reloaded.milliseconds), switched(reloaded));
     let trial = reloaded.confirm_until.map(|until| {
         format!(
-            "\non trial until {}, then rolled back: `filterd confirm` keeps it, `filterd rollback` takes it back at once, and \
-             until one of them no other reload is taken",
+            "\non trial until {}, then rolled back; other reloads are refused until then\nto keep it: filterd confirm\nto roll back now: filterd rollback",
             clock.at(until)
         )
     });
@@ -119,8 +118,8 @@ pub fn render(done: &str, reloaded: &Reply, clock: &Clock) -> String {
 pub fn counted_back(lists: &[HeldBack]) -> String {
     match lists.len() as u64 {
         0 => String::new(),
-        1 => "; 1 list is not what its file says".to_owned(),
-        lists => format!("; {} lists are not what their files say", count(lists)),
+        1 => "; 1 list was not updated".to_owned(),
+        lists => format!("; {} lists were not updated", count(lists)),
     }
 }
 
@@ -150,8 +149,7 @@ mod tests {
     #[test]
     fn a_trial_says_until_when_and_what_keeps_it() {
         let reloaded = Reply { confirm_until: Some(1_795_296_540), ..Reply::default() };
-        let told = "\non trial until 21:29 (in 1 min), then rolled back: `filterd confirm` keeps it, `filterd rollback` takes it \
-                    back at once, and until one of them no other reload is taken";
+        let told = "\non trial until 21:29 (in 1 min), then rolled back; other reloads are refused until then\nto keep it: filterd confirm\nto roll back now: filterd rollback";
         assert!(render(&reloaded).ends_with(told));
         let lengths =
             ["60s", "24h", "0", "25h", "ever"].map(|word| trial(word).ok().map(|time| time.as_secs()));
@@ -175,7 +173,7 @@ mod tests {
             "reloaded in 0 ms: nothing entered or left the filter; 1 target newly allowed"
         );
         let reloaded = Reply { allowed: 2, disallowed: 1, ..Reply::default() };
-        assert!(render(&reloaded).ends_with("; 2 targets newly allowed, 1 allowed no longer"));
+        assert!(render(&reloaded).ends_with("; 2 targets newly allowed, 1 no longer allowed"));
     }
 
     #[test]
@@ -195,7 +193,7 @@ mod tests {
         let reloaded = Reply { held_back: vec![held], ..Reply::default() };
         assert_eq!(
             render(&reloaded),
-            "reloaded in 0 ms: nothing entered or left the filter; 1 list is not what its file says"
+            "reloaded in 0 ms: nothing entered or left the filter; 1 list was not updated"
         );
     }
 

@@ -28,9 +28,9 @@ fn render(resumed: &Reply, clock: &Clock) -> String {
         None => "nothing to resume: protection is not paused".to_owned(),
     };
     let but = match resumed.idle {
-        Some(Idle::NotEnforced) => "; NOTHING IS DROPPED all the same: `enforce: false`",
+        Some(Idle::NotEnforced) => ", but NOTHING IS DROPPED: `enforce: false`",
         Some(Idle::NothingAttached) => {
-            "; NOTHING IS DROPPED all the same: nothing is attached (`filterd status` tells why)"
+            ", but NOTHING IS DROPPED: filterd is attached to no interface (`filterd status` shows why)"
         }
         Some(Idle::Paused) | None => "",
     };
@@ -47,6 +47,6 @@ mod tests {
         let told = |before, idle| render(&Reply { before, idle }, &Clock::standing(now));
         assert_eq!(told(Some(now + 120), None), "resumed: protection was paused until 21:30 (in 2 min)");
         assert_eq!(told(None, None), "nothing to resume: protection is not paused");
-        assert!(told(None, Some(Idle::NotEnforced)).contains("NOTHING IS DROPPED all the same"));
+        assert!(told(None, Some(Idle::NotEnforced)).contains(", but NOTHING IS DROPPED"));
     }
 }

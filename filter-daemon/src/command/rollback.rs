@@ -18,9 +18,7 @@ pub struct Rollback {}
 impl Rollback {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
         let mut client = Client::connect(socket)?;
-        let reply = waiting::shown(console.progress, "putting back what was before", || {
-            client.call(&wire::Rollback {})
-        })?;
+        let reply = waiting::shown(console.progress, "rolling back", || client.call(&wire::Rollback {}))?;
         let clock = console.clock();
         console.answer(&reply, |reply| render(reply, &clock))?;
         match &reply.undone {
@@ -34,10 +32,13 @@ impl Rollback {
 fn render(reply: &Reply, clock: &Clock) -> String {
     match (&reply.undone, reply.already) {
         (Some(undone), _) => {
-            format!("what was before is in force again: {}", reload::render("rolled back", undone, clock))
+            format!(
+                "the earlier configuration is in force again: {}",
+                reload::render("rolled back", undone, clock)
+            )
         }
         (None, Some(since)) => format!(
-            "the reload was rolled back {} ago already; `filterd reload` takes it anew",
+            "the reload was already rolled back {} ago\nto apply it again: filterd reload",
             clock.elapsed(since)
         ),
         (None, None) => "nothing to roll back: no reload is on trial".to_owned(),
@@ -54,10 +55,10 @@ mod tests {
         let undone = wire::reload::Reply { entered: 2, left: 1, milliseconds: 3, ..Default::default() };
         assert_eq!(
             told(Reply { rolled_back: true, undone: Some(undone), ..Reply::default() }),
-            "what was before is in force again: rolled back in 3 ms: 2 targets entered the filter, 1 left it"
+            "the earlier configuration is in force again: rolled back in 3 ms: 2 targets entered the filter, 1 left it"
         );
         let already = Reply { already: Some(90), ..Reply::default() };
-        assert!(told(already).starts_with("the reload was rolled back 10 s ago already"));
+        assert!(told(already).starts_with("the reload was already rolled back 10 s ago"));
         assert_eq!(told(Reply::default()), "nothing to roll back: no reload is on trial");
     }
 }

@@ -58,7 +58,7 @@ fn render(status: &Reply, clock: &Clock) -> String {
     }
     section(&mut text, "Interfaces", &interfaces(status, clock));
     section(&mut text, "Tables (each grows by itself)", &tables(status));
-    section(&mut text, "Own flows (`match: new`: what is part of them passes)", &flows(status));
+    section(&mut text, "Own flows (`match: new`: their packets pass)", &flows(status));
     section(&mut text, "Lists", &lists(status, false, clock));
     section(&mut text, "Lists that allow, whatever is blocked", &lists(status, true, clock));
     section(&mut text, "Process", &process(status));
@@ -100,7 +100,7 @@ fn section<const COLUMNS: usize>(text: &mut String, title: &str, rows: &[[String
 fn interfaces(status: &Reply, clock: &Clock) -> Vec<[String; 3]> {
     let row = |interface: &Interface| {
         let mode = match interface.mode.as_str() {
-            NOT_FILTERED if interface.accepted => "not there, as accepted",
+            NOT_FILTERED if interface.accepted => "missing, as accepted",
             NOT_FILTERED => "NOT FILTERED",
             mode => mode,
         };
@@ -147,14 +147,14 @@ fn flows(status: &Reply) -> Vec<[String; 1]> {
     let day = 24 * 60 * 60;
     let told = [
         format!(
-            "{} begun so far, beside {} found open; at least {} are remembered at a time",
+            "{} started so far, {} found open; at least {} are remembered at a time",
             count(*begun),
             count(*found),
             count(*room)
         ),
-        "beyond that those least lately used are forgotten, and answers to them are dropped".to_owned(),
+        "beyond that, the least recently used are forgotten, and replies to them are dropped".to_owned(),
         format!("each until this host has sent nothing for {} s (TCP: {} d)", age, tcp_age / day),
-        format!("TCP and pings of this host, and UDP from its ports {ports} that no service has"),
+        format!("TCP and pings of this host, and UDP from its ports {ports} without a service"),
     ];
     told.into_iter().map(|line| [line]).collect()
 }
@@ -166,7 +166,7 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
             // The error is printed at the top.
             Some(_) => remark::of(0, list.special, list.expired)
                 .into_iter()
-                .chain(["not what its file says".to_owned()])
+                .chain(["not updated".to_owned()])
                 .collect(),
             None => remark::of(list.rejected, list.special, list.expired),
         };
@@ -186,7 +186,7 @@ fn lists(status: &Reply, allows: bool, clock: &Clock) -> Vec<[String; 5]> {
 fn process(status: &Reply) -> Vec<[String; 1]> {
     let confined = match status.landlock_version {
         Some(version) => format!("writes only its state and its socket (Landlock {version})"),
-        None => "may write whatever that user may (this kernel has no Landlock)".to_owned(),
+        None => "may write where that user may (this kernel has no Landlock)".to_owned(),
     };
     let told = format!("runs as {}, without capabilities; {confined}", status.user);
     if status.user.is_empty() { Vec::new() } else { vec![[told]] }
@@ -257,7 +257,7 @@ mod tests {
     fn where_nothing_confines_it_that_is_told() {
         let status = Reply { landlock_version: None, user: "root".into(), ..status() };
         let told = render(&status, &Clock::standing(NOW));
-        let line = "  runs as root, without capabilities; may write whatever that user may (this kernel has no Landlock)";
+        let line = "  runs as root, without capabilities; may write where that user may (this kernel has no Landlock)";
         assert_eq!(told.lines().last(), Some(line));
         let of_before = Reply { landlock_version: None, user: String::new(), ..status };
         assert!(!render(&of_before, &Clock::standing(NOW)).contains("runs as"));
@@ -265,12 +265,10 @@ mod tests {
 
     #[test]
     fn what_is_as_configured_and_should_be_known_is_a_note_with_a_remedy_and_no_trouble() {
-        let note =
-            Explanation::new("whoever reaches http://0.0.0.0:9477/ sees names", "let a firewall say who");
+        let note = Explanation::new("http://0.0.0.0:9477/ shows names", "restrict access with a firewall");
         let told = render(&Reply { remarks: vec![note], ..status() }, &Clock::standing(NOW));
         assert!(told.starts_with("Protected as configured"), "{told}");
-        let lines =
-            "\n\nNote: whoever reaches http://0.0.0.0:9477/ sees names\n    let a firewall say who\n\n";
+        let lines = "\n\nNote: http://0.0.0.0:9477/ shows names\n    restrict access with a firewall\n\n";
         assert!(told.contains(lines), "{told}");
     }
 
@@ -286,11 +284,11 @@ mod tests {
         };
         let told = render(&Reply { flows: Some(flows), ..status() }, &Clock::standing(NOW));
         let expected = "
-Own flows (`match: new`: what is part of them passes)
-  1,234 begun so far, beside 5 found open; at least 65,536 are remembered at a time
-  beyond that those least lately used are forgotten, and answers to them are dropped
+Own flows (`match: new`: their packets pass)
+  1,234 started so far, 5 found open; at least 65,536 are remembered at a time
+  beyond that, the least recently used are forgotten, and replies to them are dropped
   each until this host has sent nothing for 180 s (TCP: 5 d)
-  TCP and pings of this host, and UDP from its ports 32768-60999 that no service has
+  TCP and pings of this host, and UDP from its ports 32768-60999 without a service
 ";
         assert!(told.contains(expected), "{told}");
     }
@@ -309,8 +307,8 @@ Tables (each grows by itself)
 
 Lists
   manual  live      1  target
-  drop    file  1,204  targets  3 lines were not taken
-  gone    file      0  targets  not what its file says
+  drop    file  1,204  targets  3 lines were not understood
+  gone    file      0  targets  not updated
 
 Process
   runs as filterd, without capabilities; writes only its state and its socket (Landlock 2)
@@ -341,16 +339,16 @@ Process
         let interfaces = vec![
             waiting("eth0", "native", None, 3, 1),
             waiting("eth1", "none", Some("there is no interface eth1"), 1200, 0),
-            waiting("eth2", "native", Some("it is called lan0 now"), 0, 0),
+            waiting("eth2", "native", Some("its name is now lan0"), 0, 0),
             waiting("usb0", "none", Some("accepted"), 0, 0),
         ];
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
-  eth0  native                  lost its filter once, 3 s without protection
-  eth1  NOT FILTERED            there is no interface eth1, 1,200 s without protection
-  eth2  native                  it is called lan0 now
-  usb0  not there, as accepted
+  eth0  native                 lost its filter once, 3 s without protection
+  eth1  NOT FILTERED           there is no interface eth1, 1,200 s without protection
+  eth2  native                 its name is now lan0
+  usb0  missing, as accepted
 ";
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("***"), "{text}");
@@ -361,7 +359,7 @@ Interfaces
         let told = Explanation::new("the journal cannot be written: no space left", "make room on the disk");
         let faults = vec![Fault { about: About::Durability, since: NOW - 90, told, id: None }];
         let expected = "\
-Protected as configured: packets from 1,205 targets on eth0 are dropped; one other thing is not as it should be
+Protected as configured: packets from 1,205 targets on eth0 are dropped; there is one other problem
 filterd 0.1.0, pid 812, up 3 d 4 h, config /etc/filterd/filterd.yaml
 
 *** the journal cannot be written: no space left (since 1 min 30 s ago) ***
@@ -386,7 +384,7 @@ Interfaces
         let told = render(&busy, &Clock::standing(NOW));
         let interface = "\n  eth0  native  virtio_net, up 2 h, 1,234,567 received/s, 12.5 to drop/s\n";
         assert!(told.contains(interface), "{told}");
-        let list = "  drop    file  1,204  targets  3 lines were not taken, 7 hits, 2 h old, next 21:40 (in 12 min)\n";
+        let list = "  drop    file  1,204  targets  3 lines were not understood, 7 hits, 2 h old, next 21:40 (in 12 min)\n";
         assert!(told.contains(list), "{told}");
     }
 
@@ -406,14 +404,14 @@ Interfaces
             let faults = vec![fault(About::Time), fault(about)];
             assert_eq!(
                 first(Reply { faults: faults.clone(), ..status() }),
-                "Protected, BUT NOT ALL AS CONFIGURED: packets from 1,205 targets on eth0 are dropped; what is not is told below"
+                "Protected, BUT NOT ALL AS CONFIGURED: packets from 1,205 targets on eth0 are dropped; see the problems below"
             );
             assert!(
                 first(Reply { faults, enforce: false, ..status() })
                     .starts_with("Counted, BUT NOT ALL AS CONFIGURED: ")
             );
             let nothing = Reply { targets: Some(0), lists: vec![], faults: vec![fault(about)], ..status() };
-            assert_eq!(first(nothing), "NOTHING IS BLOCKED on eth0: what is not as configured is told below");
+            assert_eq!(first(nothing), "NOTHING IS BLOCKED on eth0: see the problems below");
         }
         assert!(
             first(Reply { faults: vec![fault(About::Time)], ..status() })

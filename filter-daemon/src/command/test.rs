@@ -105,7 +105,7 @@ fn exit(reply: &Reply, rejected: u64) -> Exit {
 
 fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
     if console.input_is_terminal {
-        console.note("one target a line, Ctrl-D ends");
+        console.note("enter one target per line, end with Ctrl-D");
     }
     let mut asked = Asked::default();
     let mut input = Input::new(&mut *console.input);
@@ -116,8 +116,8 @@ fn from_input(console: &mut Console) -> Result<Asked, Trouble> {
                 asked.targets.extend(span.into_iter().map(|target| target.to_string()));
             }
             Line::Json => {
-                let why = "standard input is JSON, but a list has one target a line";
-                let remedy = "`jq -r .target FILE | filterd test -` reads the targets of what `filterd list --json` wrote";
+                let why = "standard input is JSON, but must have one target per line";
+                let remedy = "to use output of `filterd list --json`: jq -r .target FILE | filterd test -";
                 return Err(Trouble::unparsable(Explanation::new(why, remedy)));
             }
             Line::Rejected(rejected) => {
@@ -136,11 +136,11 @@ impl Asked {
     /// Prints the errors of invalid lines.
     fn tell(&self, console: &mut Console) {
         if !console.json {
-            self.errors.iter().for_each(|error| drop(writeln!(console.err, "{error}")));
+            self.errors.iter().for_each(|error| drop(writeln!(console.err, "error: {error}")));
         }
         if self.rejected > MOST_TOLD as u64 {
             let all = counted(self.rejected, "line");
-            console.complain(&format!("stdin: {all} in all were not understood").into());
+            console.complain(&format!("standard input: {all} were not understood in total").into());
         }
     }
 }
@@ -206,10 +206,10 @@ mod tests {
             (&one.targets[..], one.rejected),
             (&["203.0.113.7".to_owned(), "192.0.2.1".to_owned()][..], 1)
         );
-        assert!(told.contains("stdin:2: error: `nonsense`"), "{told}");
+        assert!(told.contains("error: stdin:2: `nonsense`"), "{told}");
         let (many, told) = asked(&"nonsense\n".repeat(3 * MOST_TOLD));
         assert_eq!((many.rejected, many.errors.len()), (3 * MOST_TOLD as u64, MOST_TOLD));
-        assert!(told.contains("30 lines in all were not understood"), "{told}");
+        assert!(told.contains("30 lines were not understood in total"), "{told}");
         assert_eq!(asked("").1, "", "whoever asks for nothing is told by the failure that it is");
     }
 

@@ -139,8 +139,8 @@ pub fn check(root: Option<Node>, folder: &Path) -> (Config, Vec<Fault>) {
 }
 
 fn nothing(faults: &mut Faults, node: usize) {
-    let help = "write what is to be filtered, as in `interfaces: [eth0]`, or `interfaces: []` to leave it to --iface";
-    faults.tell(node, "this configuration says nothing", help);
+    let help = "write what to filter, as in `interfaces: [eth0]`, or `interfaces: []` to use --iface";
+    faults.tell(node, "this configuration is empty", help);
 }
 
 fn interfaces(faults: &mut Faults, node: Node, config: &mut Config) {
@@ -166,7 +166,7 @@ fn mode(faults: &mut Faults, node: Node, config: &mut Config) {
         "drv" | "driver" | "xdpdrv" => Some("native"),
         other => nearest(other, MODES.map(|(name, _)| name)),
     };
-    let help = meant.map_or("it is auto, native or generic".into(), |meant| format!("did you mean {meant}?"));
+    let help = meant.map_or("use auto, native or generic".into(), |meant| format!("did you mean {meant}?"));
     faults.tell(word.node, format!("there is no mode `{}`", excerpt(&word.text)), help);
 }
 
@@ -182,12 +182,12 @@ fn counters(faults: &mut Faults, node: Node, config: &mut Config) {
         return;
     }
     let meant = nearest(&word.text, COUNTERS.map(|(name, _)| name));
-    let help = meant.map_or("it is lists or total".into(), |meant| format!("did you mean {meant}?"));
+    let help = meant.map_or("use lists or total".into(), |meant| format!("did you mean {meant}?"));
     faults.tell(word.node, format!("`counters` cannot be `{}`", excerpt(&word.text)), help);
 }
 
 fn durable(faults: &mut Faults, node: Node, config: &mut Config) {
-    let meaning = "write true to answer when it is on disk, false to answer before";
+    let meaning = "write true to answer after it is on disk, false to answer before";
     config.durable = truth(faults, node, "`durable`", meaning).unwrap_or(config.durable);
 }
 
@@ -199,7 +199,7 @@ fn matches(faults: &mut Faults, node: Node, config: &mut Config) {
     }
     let meant = nearest(&word.text, MATCHES.map(|(name, _)| name));
     let help = meant.map_or(
-        "it is all (whatever a blocked source sends is dropped) or new (not what this host began)".into(),
+        "use all (drop every packet of a blocked source) or new (except replies to this host)".into(),
         |meant| format!("did you mean {meant}?"),
     );
     faults.tell(word.node, format!("`match` cannot be `{}`", excerpt(&word.text)), help);
@@ -212,14 +212,14 @@ fn on_exit(faults: &mut Faults, node: Node, config: &mut Config) {
         return;
     }
     let meant = nearest(&word.text, ON_EXIT.map(|(name, _)| name));
-    let help = meant.map_or("it is detach or keep".into(), |meant| format!("did you mean {meant}?"));
+    let help = meant.map_or("use detach or keep".into(), |meant| format!("did you mean {meant}?"));
     faults.tell(word.node, format!("`on_exit` cannot be `{}`", excerpt(&word.text)), help);
 }
 
 fn targets(faults: &mut Faults, node: Node, subject: &str, targets: &mut Vec<Target>) {
     for item in faults.items(node, subject) {
         if let Some(address) = address_taken_for_a_key(&item.value) {
-            let message = format!("YAML takes {address} for a key, because it ends in a colon");
+            let message = format!("YAML reads {address} as a key, because it ends with a colon");
             faults.tell(item.number, message, format!("put it in quotes: \"{address}\""));
             continue;
         }
@@ -269,7 +269,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
     let mut names = HashMap::new();
     let items = faults.items(node, "`lists`");
     if let Some(beyond) = items.get(MOST_LISTS) {
-        let message = format!("this is list {}, but there may be at most {MOST_LISTS}", MOST_LISTS + 1);
+        let message = format!("this is list {}, but at most {MOST_LISTS} are allowed", MOST_LISTS + 1);
         faults.tell(beyond.number, message, "put several lists into one file");
         return;
     }
@@ -291,7 +291,7 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
         }
         let ports = draft.ports.check(draft.allows, faults);
         if is_feed && said.contains_key("path") {
-            let help = "write the one or the other: what is fetched is kept in the state directory";
+            let help = "write only one: fetched lists are kept in the state directory";
             faults.tell(item.number, "this list has both `path` and `url`", help);
         }
         let has_path = draft.path.is_some() || is_feed;
@@ -315,16 +315,16 @@ fn lists(faults: &mut Faults, node: Node, config: &mut Config) {
             continue;
         }
         if draft.allows && draft.ipv6_prefix.is_some() {
-            let message = format!("list `{name}` allows, and what is allowed is never widened");
+            let message = format!("list `{name}` allows, and allowed entries are never widened");
             faults.tell(item.number, message, "remove `ipv6_prefix`, or name the prefixes in the list");
         }
         forms::must_fit(faults, &name, &draft.how, item.number);
         if is_chosen && draft.how.is_about_form() {
-            let message = format!("list `{name}` comes out of a database, which has a form of its own");
+            let message = format!("list `{name}` is from a database, which has its own format");
             faults.tell(item.number, message, "remove `format`, `column` and `min_score`");
         }
         if draft.limits.min_entries > draft.limits.max_entries {
-            let message = format!("list `{name}` must have more targets than it may have");
+            let message = format!("list `{name}` has a `min_entries` larger than its `max_entries`");
             faults.tell(item.number, message, "lower `min_entries`, or raise `max_entries`");
         }
         let ipv6_prefix = draft.ipv6_prefix.unwrap_or(AS_GIVEN);
@@ -358,19 +358,19 @@ fn name(faults: &mut Faults, node: Node, draft: &mut Draft) {
 }
 
 fn include_special(faults: &mut Faults, node: Node, draft: &mut Draft) {
-    let meaning = "write true to block private, loopback and other special ranges that the list names";
+    let meaning = "write true to block private, loopback and other special ranges in the list";
     if let Some(truth) = truth(faults, node, "`include_special`", meaning) {
         draft.how.special.included = truth;
     }
 }
 
 fn include_wide(faults: &mut Faults, node: Node, draft: &mut Draft) {
-    let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, that the list names";
+    let meaning = "write true to block prefixes shorter than /8, or than /16 of IPv6, in the list";
     draft.how.special.wide = truth(faults, node, "`include_wide`", meaning).unwrap_or(draft.how.special.wide);
 }
 
 fn allows(faults: &mut Faults, node: Node, draft: &mut Draft) {
-    let meaning = "write true where a list names what is to pass, false where it names what is to be dropped";
+    let meaning = "write true for a list to allow, false for a list to block";
     draft.allows = truth(faults, node, "`allow` of a list", meaning).unwrap_or(draft.allows);
 }
 

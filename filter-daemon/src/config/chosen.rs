@@ -97,7 +97,7 @@ impl Said {
     ) -> Option<Database> {
         let Self { countries, autonomous, paths, has_choice, has_database } = self;
         if has_path {
-            let message = "a list has a `path` or a `url`, or is chosen out of a `database`, and not both";
+            let message = "a list has only one of `path`, `url` and `database`";
             faults.tell(node, message, "remove one, or make two lists of it");
             return None;
         }
@@ -105,13 +105,13 @@ impl Said {
             (Some((countries, _)), None) => Chosen::Countries(countries),
             (None, Some((numbers, _))) => Chosen::Autonomous(numbers),
             (Some(_), Some((_, node))) => {
-                let message = "a list has a `country` or an `asn`, and not both";
-                faults.tell(node, message, "make two lists of it: each has a database of its own");
+                let message = "a list has only one of `country` and `asn`";
+                faults.tell(node, message, "make two lists of it: each has its own database");
                 return None;
             }
             (None, None) => {
                 if !has_choice {
-                    faults.tell(node, "this list has a `database`, and neither `country` nor `asn`", EXAMPLE);
+                    faults.tell(node, "this list has a `database`, but neither `country` nor `asn`", EXAMPLE);
                 }
                 return None;
             }
@@ -144,7 +144,7 @@ fn each<T: PartialEq>(
         }
     };
     if items.len() > MOST_CHOSEN {
-        let message = format!("{subject} names {} of them, and may name {MOST_CHOSEN}", items.len());
+        let message = format!("{subject} has {} of them, but at most {MOST_CHOSEN} are allowed", items.len());
         faults.tell(number, message, "make several lists of it");
         return None;
     }
@@ -156,7 +156,7 @@ fn each<T: PartialEq>(
         }
     }
     if found.is_empty() && faults.0.len() == before {
-        faults.tell(number, format!("{subject} names nothing"), EXAMPLE);
+        faults.tell(number, format!("{subject} is empty"), EXAMPLE);
     }
     (faults.0.len() == before).then_some(found)
 }

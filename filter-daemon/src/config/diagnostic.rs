@@ -109,7 +109,7 @@ impl Invalid {
     fn headline(&self, problem: &Problem) -> String {
         let (path, message) = (printable::path(&self.path), printable::line(&problem.message));
         let (number, column) = (line_number(&self.text, problem.at), self.column(problem));
-        format!("{path}:{number}:{}: error: {message}", column + 1)
+        format!("{path}:{number}:{}: {message}", column + 1)
     }
 
     fn line_start(&self, problem: &Problem) -> usize {

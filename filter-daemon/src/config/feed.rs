@@ -111,15 +111,14 @@ pub fn timeout(faults: &mut Faults, node: Node, said: &mut Said) {
 /// Parses the value of `insecure`, such as `true`.
 pub fn insecure(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("insecure", &node);
-    let meaning =
-        "write true where a secret may be sent, or the list come, so that others can read or change it";
+    let meaning = "write true only where others may read or change the secret or the list on its way";
     said.insecure = truth(faults, node, "`insecure`", meaning).unwrap_or_default();
 }
 
 /// Parses the value of `allow_private`, such as `true`.
 pub fn allow_private(faults: &mut Faults, node: Node, said: &mut Said) {
     said.note("allow_private", &node);
-    let meaning = "write true where the list lies on a host that not everybody can reach";
+    let meaning = "write true if the list is on a private host";
     said.allow_private = truth(faults, node, "`allow_private`", meaning).unwrap_or_default();
 }
 
@@ -161,18 +160,17 @@ impl Said {
         let Some((url, node)) = self.url else {
             if let Some((key, node)) = self.beside {
                 let message = match key {
-                    "refresh" => "`refresh` is said of a list that is fetched or chosen, and this one has no `url` and no \
-                                  `database`"
-                        .to_owned(),
-                    key => format!("`{key}` is said of a list that is fetched, and this one has no `url`"),
+                    "refresh" => {
+                        "`refresh` needs a `url` or a `database`, and this list has neither".to_owned()
+                    }
+                    key => format!("`{key}` needs a `url`, and this list has none"),
                 };
                 faults.tell(node, message, "remove it, or write `url` in place of `path`");
             }
             return None;
         };
         if self.auth.is_some() && !url.is_secure() && !self.insecure {
-            let help =
-                "write https://, or say `insecure: true` where everybody on the way may read the secret";
+            let help = "write https://, or set `insecure: true` if others may read the secret on its way";
             faults.tell(node, "a secret would be sent over plain http", help);
         }
         Some(Feed {
@@ -259,7 +257,7 @@ const AUTH_KEYS: [Key<Draft>; 5] = [
                 faults.tell(
                     name.node,
                     "a credential has a name, not a path",
-                    "write what LoadCredential= calls it",
+                    "write its name in LoadCredential=",
                 );
             } else {
                 draft.secrets.push(Secret::Credential(name.text));
@@ -277,16 +275,16 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
 impl Draft {
     fn check(mut self) -> Result<Auth, &'static str> {
         let (Some(scheme), true) = (self.schemes.pop(), self.schemes.is_empty()) else {
-            return Err("`auth` has to say one of `basic`, `bearer` and `header`");
+            return Err("`auth` needs one of `basic`, `bearer` and `header`");
         };
         let (Some(secret), true) = (self.secrets.pop(), self.secrets.is_empty()) else {
-            return Err("`auth` has to say where its secret is, by `file` or by `credential`");
+            return Err("`auth` needs a `file` or a `credential` with its secret");
         };
         match &scheme {
             Scheme::Basic(user) if user.is_empty() || user.contains([':', '\n', '\r']) => {
-                Err("the user of `basic` cannot be empty, or have a colon in it")
+                Err("the user of `basic` cannot be empty or contain a colon")
             }
-            Scheme::Header(name) if !is_header(name) => Err("no header has such a name"),
+            Scheme::Header(name) if !is_header(name) => Err("a header cannot have this name"),
             Scheme::Basic(_) | Scheme::Bearer | Scheme::Header(_) => Ok(Auth { scheme, secret }),
         }
     }

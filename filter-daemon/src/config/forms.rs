@@ -29,7 +29,7 @@ pub fn format(faults: &mut Faults, node: Node, how: &mut How) {
     let also = ALSO.iter().find(|(name, _)| *name == text).map(|(_, format)| format.name());
     let help = match also.or_else(|| nearest(&text, names)) {
         Some(meant) => format!("did you mean {meant}?"),
-        None => format!("it is one of {}; without it the form is recognised", names.join(", ")),
+        None => format!("use one of {}; by default filterd detects the format", names.join(", ")),
     };
     faults.tell(node, format!("there is no format `{}`", excerpt(&text)), help);
 }
@@ -47,7 +47,7 @@ pub fn column(faults: &mut Faults, node: Node, how: &mut How) {
         return;
     }
     let message = format!("`column` is a column of the list, not {}", told(&node.value));
-    faults.tell(node.number, message, "write its number, the first one being 1, or what its header calls it");
+    faults.tell(node.number, message, "write its number, starting with 1, or its name in the header");
 }
 
 /// Parses the value of `min_score`.
@@ -59,7 +59,7 @@ pub fn min_score(faults: &mut Faults, node: Node, how: &mut How) {
         return;
     }
     let message = format!("`min_score` is a number, not {}", told(&node.value));
-    faults.tell(node.number, message, "write the least score that a line must have, as in 3");
+    faults.tell(node.number, message, "write the lowest score to accept, as in 3");
 }
 
 fn told(value: &Value) -> String {
@@ -80,20 +80,16 @@ pub fn must_fit(faults: &mut Faults, name: &ListName, how: &How, node: usize) {
     let Some(format) = how.format else {
         if how.column.is_some() && how.min_score.is_some() {
             let message = format!("list `{name}` has both `column` and `min_score`");
-            faults.tell(
-                node,
-                message,
-                "remove one: tables have columns, and lines of ipsum's form have scores",
-            );
+            faults.tell(node, message, "remove one: tables have columns, and ipsum lists have scores");
         }
         return;
     };
     if how.column.is_some() && !matches!(format, Format::Csv | Format::Json) {
-        let message = format!("list `{name}` has a `column`, and its format is {format}");
+        let message = format!("list `{name}` has a `column`, but its format is {format}");
         faults.tell(node, message, "remove `column`, or write `format: csv`");
     }
     if how.min_score.is_some() && format != Format::Ipsum {
-        let message = format!("list `{name}` has a `min_score`, and its format is {format}");
+        let message = format!("list `{name}` has a `min_score`, but its format is {format}");
         faults.tell(node, message, "remove `min_score`, or write `format: ipsum`");
     }
 }

@@ -45,9 +45,9 @@ impl InterfaceNameError {
                 "write one name for each item, as in [eth0, eth1]".into()
             }
             Self::Several { names } => format!("write [{}]", names.join(", ")),
-            Self::Pattern => "give each by its own name: `ip link` shows those there are".into(),
+            Self::Pattern => "write each name: `ip link` shows them".into(),
             Self::Empty | Self::Dots | Self::TooLong | Self::Character { .. } => {
-                "`ip link` shows the names there are".into()
+                "see all names: ip link".into()
             }
         }
     }
@@ -60,7 +60,7 @@ pub enum InterfaceNameError {
     #[error("the name of an interface is empty")]
     Empty,
     /// The name stands for a folder.
-    #[error("no interface is called . or ..")]
+    #[error("no interface has the name . or ..")]
     Dots,
     /// The label of an address, which is not an interface itself.
     #[error("names with a colon are labels of addresses, not interfaces")]
@@ -75,13 +75,13 @@ pub enum InterfaceNameError {
         character: char,
     },
     /// Several names separated by commas.
-    #[error("these are several names, and each has to stand by itself")]
+    #[error("these are several names: write each as its own item")]
     Several {
         /// The names, one by one.
         names: Vec<String>,
     },
     /// A pattern of shells or firewalls, which stands for many names.
-    #[error("the name of an interface is no pattern: * ? [ ] and a + at its end stand for nothing")]
+    #[error("the name of an interface is not a pattern: * ? [ ] and a final + are not supported")]
     Pattern,
     /// The name is too long.
     #[error("the name of an interface has at most {LONGEST} bytes")]

@@ -74,7 +74,7 @@ pub fn ttl(faults: &mut Faults, node: Node, into: &mut Option<Duration>) {
         Some(time) if time >= SHORTEST_TTL && time <= LONGEST_TTL => *into = Some(time),
         _ => {
             let message = format!("`ttl` is a time, not {}", said(&node.value));
-            faults.tell(node.number, message, "write 1s to 520w, as in 7d; without it entries are permanent");
+            faults.tell(node.number, message, "write 1s to 520w, as in 7d; by default entries are permanent");
         }
     }
 }
@@ -96,11 +96,7 @@ pub fn ipv6_prefix(faults: &mut Faults, node: Node, into: &mut Option<u8>) {
         Some(length @ 32..=AS_GIVEN) => *into = Some(length),
         _ => {
             let message = format!("`ipv6_prefix` is the length of a prefix, not {}", said(&node.value));
-            faults.tell(
-                node.number,
-                message,
-                "write 32 to 128, as in 64; without it IPv6 is blocked as it is given",
-            );
+            faults.tell(node.number, message, "write 32 to 128, as in 64; by default IPv6 is not widened");
         }
     }
 }

@@ -53,7 +53,7 @@ fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
     let number = node.number;
     let items = node.one_or_several();
     if items.len() > MOST_ADDRESSES {
-        let help = "0.0.0.0:9477 and \"[::]:9477\" are all that this host has";
+        let help = "0.0.0.0:9477 and \"[::]:9477\" mean all addresses of this host";
         faults.tell(number, format!("`listen` takes at most {MOST_ADDRESSES} addresses"), help);
         return;
     }
@@ -62,18 +62,16 @@ fn listen(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
         let Some(Word { node, text }) = faults.text(item, "`listen`") else { continue };
         match text.parse::<SocketAddr>() {
             Ok(address) if address.port() == 0 => {
-                faults.tell(
-                    node,
-                    "there is no port 0",
-                    "write a port from 1 to 65535: 9477, if nothing speaks against it",
-                );
+                faults.tell(node, "there is no port 0", "write a port from 1 to 65535, such as 9477");
             }
             Ok(address) => {
                 if faults.first(&mut said, &address.to_string(), node) {
                     metrics.listen.push(address);
                 }
             }
-            Err(_) => faults.tell(node, format!("`{}` is no address with a port", excerpt(&text)), EXAMPLE),
+            Err(_) => {
+                faults.tell(node, format!("`{}` is not an address with a port", excerpt(&text)), EXAMPLE)
+            }
         }
     }
 }
@@ -85,8 +83,8 @@ fn hosts(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
         if is_name(&name) {
             metrics.hosts.push(name);
         } else {
-            let help = "write it as browsers are told it, without a port: filter.example.net";
-            faults.tell(node, format!("`{}` is no name of a host", excerpt(&text)), help);
+            let help = "write it as in a browser, without a port: filter.example.net";
+            faults.tell(node, format!("`{}` is not a host name", excerpt(&text)), help);
         }
     }
 }
@@ -104,7 +102,7 @@ fn sources(faults: &mut Faults, node: Node, metrics: &mut Metrics) {
         }
         Value::Number(_) => "`sources` cannot be that many".to_owned(),
         other @ (Value::Nothing | Value::Text(_) | Value::List(_) | Value::Map(_) | Value::Tagged) => {
-            format!("`sources` says whether, or how many, not {}", kind(&other))
+            format!("`sources` must be true, false or a number, not {}", kind(&other))
         }
     };
     let help = format!("write true ({SOME_SOURCES}), false, or 0 (none) to {MOST_SOURCES}");
@@ -127,9 +125,10 @@ impl Metrics {
         };
         let told = |address: &SocketAddr| {
             Explanation::new(
-                format!("whoever reaches http://{address}/ sees {what}: nobody is asked who he is"),
-                "let a firewall say who reaches it, or listen at 127.0.0.1 alone and look through \
-                 `ssh -L 9477:127.0.0.1:9477 HOST`",
+                format!(
+                    "http://{address}/ shows {what} to every client that reaches it, without authentication"
+                ),
+                "restrict access with a firewall, or listen only at 127.0.0.1 and connect by SSH: ssh -L 9477:127.0.0.1:9477 HOST",
             )
         };
         open.map(told).collect()

@@ -85,7 +85,7 @@ pub enum ListNameError {
     #[error("the name of a list has at most {LONGEST} characters")]
     TooLong,
     /// The word has a character that no name can contain.
-    #[error("the name of a list has only a-z, 0-9, _ and -, not {character:?}")]
+    #[error("the name of a list may contain only a-z, 0-9, _ and -, not {character:?}")]
     Character {
         /// The first such character.
         character: char,

@@ -9,13 +9,13 @@ pub fn path(faults: &mut Faults, Word { node, text }: Word, subject: &str) -> Op
     if text.is_empty() {
         faults.tell(node, format!("{subject} is empty"), "write where its file is");
     } else if text.contains('\0') {
-        faults.tell(node, "no path has a zero byte in it", "remove \\0");
+        faults.tell(node, "a path cannot contain a zero byte", "remove \\0");
     } else if text.starts_with('~') {
-        faults.tell(node, "nothing stands for ~ here", "write the whole path, from / on");
+        faults.tell(node, "~ is not expanded here", "write the whole path, from / on");
     } else if text.contains("://") {
         faults.tell(
             node,
-            format!("{subject} is a file, not an address on the web"),
+            format!("{subject} must be a file, not a URL"),
             "write `url` in place of `path`, or download it first",
         );
     } else {

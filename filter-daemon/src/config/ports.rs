@@ -32,15 +32,15 @@ impl Said {
     pub fn check(self, allows: bool, faults: &mut Faults) -> Option<(Clause, usize)> {
         let (clause, node) = match (self.only, self.except) {
             (Some(_), Some((_, node))) => {
-                let help = "write the one or the other: `ports` for a few, `except_ports` for all but a few";
+                let help = "write only one: `ports` for a few, `except_ports` for all but a few";
                 faults.tell(node, "this list has both `ports` and `except_ports`", help);
                 return None;
             }
             (only, except) => only.or(except)?,
         };
         if allows {
-            let help = "remove it: what is allowed passes on all ports";
-            faults.tell(node, "a list that allows has no ports", help);
+            let help = "remove it: allowed sources pass on all ports";
+            faults.tell(node, "a list that allows cannot have ports", help);
             return None;
         }
         Some((clause, node))
@@ -56,9 +56,10 @@ pub fn must_be_few(faults: &mut Faults, lists: &[List], clause: Clause, node: us
         }
     }
     if others.len() >= MOST_CLAUSES && !others.contains(&clause) {
-        let message =
-            format!("lists may have {MOST_CLAUSES} different ports and except_ports, and this is one more");
-        faults.tell(node, message, "a packet from an unlisted source pays for each: let lists say the same");
+        let message = format!(
+            "at most {MOST_CLAUSES} different `ports` and `except_ports` settings are allowed, and this is one more"
+        );
+        faults.tell(node, message, "each costs time per packet: use the same setting in several lists");
     }
 }
 
@@ -82,17 +83,13 @@ fn clause(faults: &mut Faults, node: Node, subject: &str, is_except: bool) -> Op
         return None;
     }
     if ranges.is_empty() {
-        faults.tell(
-            number,
-            format!("{subject} names no port"),
-            "write it as in [22, 8000-8100], or remove it",
-        );
+        faults.tell(number, format!("{subject} is empty"), "write it as in [22, 8000-8100], or remove it");
         return None;
     }
     let clause = Clause::new(is_except, ranges);
     if clause.is_err() {
-        let message = format!("{subject} names more than {MOST_RANGES} ports and ranges");
-        faults.tell(number, message, "join what lies side by side, as in 8000-8100");
+        let message = format!("{subject} has more than {MOST_RANGES} ports and ranges");
+        faults.tell(number, message, "join neighbours into ranges, as in 8000-8100");
     }
     clause.ok()
 }

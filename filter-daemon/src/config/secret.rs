@@ -55,7 +55,7 @@ impl Handed {
         for entry in entries {
             match entry {
                 Ok(_) if this.credentials.len() == MOST => {
-                    this.unseen = Some(format!("only {MOST} credentials are read"));
+                    this.unseen = Some(format!("at most {MOST} credentials are read"));
                 }
                 Ok(entry) => {
                     let read = file::open(&entry.path()).and_then(|file| read(&entry.path(), file));
@@ -79,7 +79,7 @@ impl Handed {
             None => {
                 let why = self.unseen.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
                 Err(Explanation::new(
-                    format!("systemd has handed over no credential {shown}{why}"),
+                    format!("systemd did not pass a credential {shown}{why}"),
                     "add LoadCredential= for it to the unit, then restart filterd",
                 ))
             }
@@ -100,7 +100,7 @@ pub fn credentials(auth: &Auth, handed: &Handed) -> Result<Credentials, Explanat
         return Err(wrong("is empty"));
     }
     if secret.chars().any(char::is_control) {
-        return Err(wrong("has more than one line, or something in it that cannot be sent"));
+        return Err(wrong("has more than one line, or characters that cannot be sent"));
     }
     Ok(match &auth.scheme {
         Scheme::Basic(user) => Credentials::Basic { user: user.clone(), password: secret },
@@ -120,7 +120,7 @@ fn of_file(path: &Path) -> Result<Vec<u8>, Explanation> {
         let message = format!("{shown}: the secret in this file is not sent: {why}");
         let remedy = detour.map_or_else(
             || format!("`chown root:filterd {shown}; chmod 0640 {shown}`"),
-            |detour| format!("look first whether it is what you mean ({detour}), then let only root and filterd read it"),
+            |detour| format!("check it first ({detour}), then let only root and filterd read it"),
         );
         return Err(Explanation::new(message, remedy));
     }
@@ -131,13 +131,13 @@ fn readable_by_others(about: &Metadata) -> Option<&'static str> {
     let is_ours = [0, geteuid().as_raw()].contains(&about.uid());
     let is_our_group = [0, getegid().as_raw()].contains(&about.gid());
     if !is_ours {
-        Some("it belongs to somebody else")
+        Some("it belongs to another user")
     } else if about.mode() & 0o007 != 0 {
-        Some("everybody may read or change it")
+        Some("all users may read or change it")
     } else if about.mode() & 0o020 != 0 {
         Some("its group may change it")
     } else if about.mode() & 0o040 != 0 && !is_our_group {
-        Some("a group that is not filterd's may read it")
+        Some("a group other than filterd's may read it")
     } else {
         None
     }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_secret_that_others_may_read_is_not_sent() {
-        for (mode, why) in [(0o644, "everybody"), (0o604, "everybody"), (0o660, "its group may change it")] {
+        for (mode, why) in [(0o644, "all users"), (0o604, "all users"), (0o660, "its group may change it")] {
             let told = told("sesame", mode, Scheme::Bearer).unwrap_err();
             assert!(told.contains(why) && told.contains("chmod 0640") && !told.contains("sesame"), "{told}");
         }
@@ -199,10 +199,10 @@ mod tests {
         let auth = |name: &str| Auth { scheme: Scheme::Bearer, secret: Secret::Credential(name.to_owned()) };
         assert_eq!(credentials(&auth("feed"), &handed), Ok(Credentials::Bearer("sesame".to_owned())));
         for (name, handed, why) in [
-            ("other", &handed, "handed over no credential `other`\nadd LoadCredential="),
+            ("other", &handed, "did not pass a credential `other`\nadd LoadCredential="),
             ("long", &handed, "the credential `long` cannot be read: "),
             ("folder", &handed, "this is a directory"),
-            ("feed", &Handed::of(Path::new("/nowhere")), "no credential `feed` (/nowhere: No such file"),
+            ("feed", &Handed::of(Path::new("/nowhere")), "a credential `feed` (/nowhere: No such file"),
         ] {
             let told = credentials(&auth(name), handed).unwrap_err();
             let told = told.lines().collect::<Vec<_>>().join("\n");

@@ -43,7 +43,7 @@ impl Faults {
             said.insert(word.into(), node);
             return true;
         };
-        let message = format!("`{}` is here for the second time", excerpt(word));
+        let message = format!("`{}` is here a second time", excerpt(word));
         self.0.push(Fault { node, message, help: Help::Earlier(*earlier) });
         false
     }
@@ -95,7 +95,7 @@ impl Faults {
     pub fn text(&mut self, node: Node, what: &str) -> Option<Word> {
         let help = match node.value {
             Value::Text(text) => return Some(Word { node: node.number, text }),
-            Value::Nothing => "write it, or remove this",
+            Value::Nothing => "write a value, or remove the key",
             Value::Bool(_) | Value::Number(_) => "put it in quotes",
             Value::List(_) | Value::Map(_) => {
                 "write a single word; one with `: ` or a colon at its end needs quotes"

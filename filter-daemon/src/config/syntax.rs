@@ -70,7 +70,7 @@ pub fn read(text: &str) -> Read {
 fn control_character(text: &str) -> Option<Problem> {
     let refused = |c: &char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}');
     let (at, character) = text.char_indices().find(|(_, character)| refused(character))?;
-    let message = format!("the control character {character:?} has no place in YAML");
+    let message = format!("the control character {character:?} is not allowed in YAML");
     Some(Problem::new(at, 1, message, "remove it"))
 }
 
@@ -131,13 +131,13 @@ fn advice(fault: &str, context: &str, character: char) -> String {
             "put words that begin with * or & in quotes"
         }
         _ if fault.contains("mapping values are not allowed") => {
-            "put a value with `: ` in it in quotes; else see whether the lines above are indented alike"
+            "put a value that contains `: ` in quotes; otherwise check the indentation of the lines above"
         }
         _ if fault.contains("expected key") || fault.contains("'-' indicator") => {
-            "see whether this line is indented like those above"
+            "check the indentation of this line"
         }
-        _ if fault.contains("could not find expected ':'") => "write a colon and a blank after a key",
-        _ => "see whether the lines above are complete",
+        _ if fault.contains("could not find expected ':'") => "write a colon and a space after a key",
+        _ => "check whether the lines above are complete",
     };
     advice.into()
 }

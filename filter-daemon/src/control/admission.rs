@@ -51,7 +51,7 @@ impl Admission {
             return Ok(());
         }
         let message = format!(
-            "user {} is neither root nor in the group that owns the control socket (gid {})",
+            "user {} is neither root nor in the group of the control socket (gid {})",
             peer.user, self.group
         );
         Err(Failure::PermissionDenied(Explanation::new(message, "use sudo")))

@@ -231,17 +231,30 @@ impl Sum {
         sum.note = sum.note.take().filter(|note| deed.note.as_ref() == Some(note));
     }
 
-    fn subject(&self) -> String {
-        let Deed { verb, targets, first, .. } = &self.deed;
+    /// The command and its targets, as they were typed.
+    fn asked(&self) -> String {
+        self.with_targets(self.deed.verb)
+    }
+
+    /// What was done; the same words for each event of a kind.
+    fn event(&self) -> String {
+        if self.deed.targets > 0 && self.counts.changed == 0 {
+            return format!("nothing changed: {}", self.asked());
+        }
+        self.with_targets(done(self.deed.verb))
+    }
+
+    fn with_targets(&self, verb: &str) -> String {
+        let Deed { targets, first, .. } = &self.deed;
         match (targets, first) {
             (1, Some(target)) => format!("{verb} {target}"),
             (_, Some(target)) => format!("{verb} {targets} targets, {target} and others"),
-            (_, None) => (*verb).to_owned(),
+            (_, None) => verb.to_owned(),
         }
     }
 
     fn write(&self, asker: &Asker) {
-        let subject = self.subject();
+        let event = self.event();
         let Deed { verb, first, list, ttl, note, .. } = &self.deed;
         let (verb, target) = (*verb, first.map(|target| target.to_string()));
         let target = target.as_deref();
@@ -287,7 +300,7 @@ impl Sum {
                     watch.verb = verb,
                     watch.target = target,
                     watch.lists = lists,
-                    "{subject}"
+                    "{event}"
                 );
             }
             None => {
@@ -313,12 +326,16 @@ impl Sum {
                     watch.verb = verb,
                     watch.target = target,
                     watch.lists = lists,
-                    "{subject}"
+                    "{event}"
                 );
             }
             Some(failure) => {
                 let failed = requests.map(|_| self.failed);
-                let (word, why) = (if is_done(failure) { "" } else { "refused: " }, brief(failure));
+                let why = brief(failure);
+                let event = match is_done(failure) {
+                    true => self.with_targets(done(verb)),
+                    false => format!("refused: {}", self.asked()),
+                };
                 warn!(
                     list,
                     ttl,
@@ -342,10 +359,31 @@ impl Sum {
                     watch.verb = verb,
                     watch.target = target,
                     watch.lists = lists,
-                    "{word}{subject}: {why}"
+                    "{event}: {why}"
                 );
             }
         }
+    }
+}
+
+/// The past tense of a command.
+fn done(verb: &str) -> &str {
+    match verb {
+        "add" => "blocked",
+        "remove" => "removed",
+        "allow add" => "allowed",
+        "allow remove" => "disallowed",
+        "flush" => "flushed",
+        "import" => "imported",
+        "reload" => "reloaded",
+        "reload --confirm" => "reloaded on trial",
+        "confirm" => "confirmed",
+        "rollback" => "rolled back",
+        "pause" => "paused",
+        "resume" => "resumed",
+        "lists refresh" => "refreshed lists",
+        "ack" => "acknowledged",
+        other => other,
     }
 }
 

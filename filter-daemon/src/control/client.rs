@@ -44,11 +44,11 @@ pub struct Client {
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// No process listens at the socket.
-    #[error("filterd is not running: nobody listens at {}", printable::path(.0))]
+    #[error("cannot reach filterd at {}: it is not running", printable::path(.0))]
     NotRunning(PathBuf),
     /// No process listens, but a running one holds the place, and its socket was removed.
     #[error(
-        "filterd (process {pid}) is running, but its socket is gone: nobody listens at {}",
+        "cannot reach filterd at {}: process {pid} is running, but its socket is missing",
         printable::path(path)
     )]
     SocketGone {
@@ -58,17 +58,17 @@ pub enum ClientError {
         pid: u32,
     },
     /// The socket is not for this user.
-    #[error("not permitted to talk to filterd at {}", printable::path(.0))]
+    #[error("cannot reach filterd at {}: permission denied", printable::path(.0))]
     NotPermitted(PathBuf),
     /// Connecting failed for another reason.
-    #[error("cannot connect to filterd at {}: {error}", printable::path(path))]
+    #[error("cannot reach filterd at {}: {error}", printable::path(path))]
     Unreachable {
         path: PathBuf,
         /// The error of the system.
         error: nix::Error,
     },
     /// No answer in time.
-    #[error("filterd does not answer at {}: it was silent for {} s", printable::path(&.0.socket), .0.timeout.unwrap_or_default().as_secs())]
+    #[error("cannot reach filterd at {}: it did not answer within {} s", printable::path(&.0.socket), .0.timeout.unwrap_or_default().as_secs())]
     Silent(Endpoint),
     /// It answered a ping, but not this request in time.
     #[error("filterd is running, but did not finish this within {} s", .0.as_secs())]
@@ -76,38 +76,34 @@ pub enum ClientError {
     #[error("filterd closed the connection before it answered: {0}")]
     Closed(io::Error),
     /// The answer does not follow this protocol.
-    #[error("what answers is no filterd of this version: {0}")]
+    #[error("the answer is not from this version of filterd: {0}")]
     Garbled(String),
     #[error("{}", .0.explanation().message)]
     Failed(Failure),
 }
 
 /// The remedy if the daemon is silent.
-pub const MAY_BE_STOPPED: &str = "it may be starting, overloaded or stopped: see its log, and `ps -eo pid,stat,args | grep \
-                                  filterd` (T is stopped, and `kill -CONT PID` lets it go on)";
+pub const MAY_BE_STOPPED: &str = "it may be starting, overloaded or stopped: see its log and `ps -eo pid,stat,args | grep filterd`; if it is stopped (state T), `kill -CONT PID` resumes it";
 
 impl Explain for ClientError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
             Self::NotRunning(_) => {
-                "start it with `sudo filterd --iface eth0`, or say with --socket where it listens"
+                "start the service:       sudo systemctl start filterd\nor in the foreground:    sudo filterd --iface eth0\nif it listens elsewhere: pass --socket PATH or set FILTERD_SOCKET"
             }
-            Self::NotPermitted(_) => {
-                "use sudo, or become a member of the group that owns the socket (`ls -l` tells it)"
-            }
+            Self::NotPermitted(_) => "use sudo, or join the group that owns the socket (`ls -l` shows it)",
             Self::Silent(_) => {
                 return Some(format!(
-                    "{MAY_BE_STOPPED}\nwhat was asked may still be done; --timeout waits longer"
+                    "{MAY_BE_STOPPED}\nthe request may still be carried out; --timeout waits longer"
                 ));
             }
             Self::SocketGone { pid, .. } => {
                 return Some(format!(
-                    "it may be starting; else somebody has removed its socket, and it goes on without: end it with `sudo kill {pid}`, \
-                     and start it again as it was started"
+                    "if it is not still starting, its socket was removed and it runs without one: stop it with `sudo kill {pid}`, then start it again as before"
                 ));
             }
-            Self::Late(_) => "it may still be done: see its log, and `filterd status`",
-            Self::Closed(_) => "see its log; what was asked may or may not be done",
+            Self::Late(_) => "the request may still be carried out: see the log and `filterd status`",
+            Self::Closed(_) => "see its log; the request may or may not have been carried out",
             Self::Failed(failure) => return failure.explanation().remedy.clone(),
             Self::Unreachable { .. } | Self::Garbled(_) => return None,
         };

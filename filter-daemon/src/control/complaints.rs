@@ -33,7 +33,7 @@ impl Complaints {
         match self.turn(self.0.opened.elapsed()) {
             Some(0) => tracing::warn!("control socket: {what}"),
             Some(unwritten) => {
-                tracing::warn!("control socket: {what} (and {unwritten} complaints before it, not written)");
+                tracing::warn!("control socket: {what} ({unwritten} earlier complaints were not written)");
             }
             None => {}
         }

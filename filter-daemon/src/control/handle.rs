@@ -36,7 +36,7 @@ impl Handle {
         let found = fstat(&handle)?;
         let found_kind = SFlag::from_bits_truncate(found.st_mode & SFlag::S_IFMT.bits());
         if found_kind != kind || found.st_uid != owner.as_raw() {
-            return Err(io::Error::other("somebody else has put something in its place"));
+            return Err(io::Error::other("it was replaced by another file"));
         }
         Ok(Self(handle))
     }

@@ -15,7 +15,8 @@ pub fn line(line: &[u8]) -> Result<Line, Failure> {
 
 fn invalid(line: &[u8], error: &serde_json::Error) -> Failure {
     let fault = printable::sentence(&error.to_string());
-    let message = format!("no request of this protocol: {fault}; the line begins {}", printable::bytes(line));
+    let message =
+        format!("not a request of this protocol: {fault}; the line starts with {}", printable::bytes(line));
     Failure::InvalidRequest(message.into())
 }
 
@@ -72,7 +73,7 @@ mod tests {
             br#"{"method":"io.filterd.Ping","method":"io.filterd.Flush"}"#,
         ];
         for line in lines {
-            assert!(refusal(line).starts_with("no request of this protocol"), "{line:?}");
+            assert!(refusal(line).starts_with("not a request of this protocol"), "{line:?}");
         }
     }
 

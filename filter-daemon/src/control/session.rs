@@ -223,7 +223,7 @@ impl Session {
     /// request.
     async fn hang_up(&mut self, broken: Broken) -> io::Result<()> {
         let message = match broken {
-            Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: send several"),
+            Broken::TooLong => format!("the line is longer than {LONGEST_LINE} bytes: split it into several"),
             Broken::TooSlow => format!("the line did not end within {:?}", self.context.patience.line),
             Broken::Failed(error) => return Err(error),
         };
@@ -276,7 +276,7 @@ impl Session {
         self.connection.waits();
         let written = timeout(self.context.patience.answer, self.to.write_all(line)).await;
         self.connection.works();
-        written.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, "it does not take its answer")))
+        written.unwrap_or_else(|_| Err(io::Error::new(ErrorKind::TimedOut, "it does not read its answer")))
     }
 }
 
@@ -298,7 +298,7 @@ impl Answers for Session {
     /// Sends the request to the owner, and again for each further page.
     async fn answer<M: Method>(&mut self, parameters: M) -> io::Result<()> {
         if M::IS_ROOTS && !self.client.may_replace {
-            let message = "only root may put another filterd in the place of this one";
+            let message = "only root may replace the running filterd";
             return self.refuse(&Failure::PermissionDenied(Explanation::new(message, "use sudo"))).await;
         }
         let mut request = match parameters.check() {

@@ -30,7 +30,7 @@ pub enum SocketError {
     #[error(transparent)]
     Taken(#[from] Taken),
     /// A file that is no socket exists there.
-    #[error("{} exists and is no socket", printable::path(.0))]
+    #[error("{} exists and is not a socket", printable::path(.0))]
     NoSocket(PathBuf),
     /// The file system refused.
     #[error("cannot {what} {}: {error}", printable::path(path))]
@@ -48,8 +48,7 @@ impl Explain for SocketError {
             Self::Taken(taken) => return taken.remedy(),
             Self::NoSocket(_) => "move it away, or choose another --socket",
             Self::Failed { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
-                "filterd is started by root (`sudo filterd --iface eth0`), or with --socket, --state-dir and --pin-dir where its \
-                 user may make them"
+                "start filterd as root (`sudo filterd --iface eth0`), or pass --socket, --state-dir and --pin-dir in places its user may write to"
             }
             Self::Failed { .. } => return None,
         };
@@ -186,7 +185,7 @@ fn open_lock(path: &Path) -> io::Result<File> {
     let file = how.open(path)?;
     let found = file.metadata()?;
     if !found.is_file() || found.nlink() != 1 {
-        return Err(io::Error::other("it is not the file that filterd makes"));
+        return Err(io::Error::other("it is not the file that filterd creates"));
     }
     Ok(file)
 }
@@ -214,7 +213,7 @@ fn open_to_group(path: &Path) -> io::Result<()> {
     let socket = Handle::of_our_socket(path)?;
     match accounts::group(GROUP) {
         Ok(Some(group)) => give_to(&socket, path, group)?,
-        Ok(None) => tracing::debug!("there is no group {GROUP}: only root can reach the control socket"),
+        Ok(None) => tracing::debug!("there is no group {GROUP}: only root can use the control socket"),
         Err(error) => tracing::warn!("cannot look up the group {GROUP}: {error}"),
     }
     socket.set_mode(0o660)

@@ -20,7 +20,7 @@ impl WatchLog {
     pub fn begin(asker: Asker, request: &Request, depth: Depth) -> Self {
         let log = Self { asker, begun: clock::instant() };
         log.log(
-            &format!("watch begins: {}", told(request, depth)),
+            &format!("watch started: {}", told(request, depth)),
             request.list.as_ref().map(|list| list.as_str()),
         );
         log
@@ -49,6 +49,6 @@ fn told(request: &Request, depth: Depth) -> &'static str {
 
 impl Drop for WatchLog {
     fn drop(&mut self) {
-        self.log(&format!("watch ends after {} s", self.begun.elapsed().as_secs()), None);
+        self.log(&format!("watch ended after {} s", self.begun.elapsed().as_secs()), None);
     }
 }

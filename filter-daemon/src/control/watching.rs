@@ -137,7 +137,7 @@ impl Watching {
     /// Adds a client, unless too many watch already.
     pub fn watch(&self, request: &Request) -> Result<Watcher, Failure> {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
-            let message = format!("{MOST} clients watch already");
+            let message = format!("there are {MOST} watching clients already");
             return Err(Failure::Unavailable(Explanation::new(message, "end another `filterd watch`")));
         };
         if request.drops {

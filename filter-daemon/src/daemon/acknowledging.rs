@@ -39,7 +39,7 @@ impl Owner {
 fn no_notice(id: &str) -> Failure {
     let id = printable::excerpt(id);
     Failure::Unparsable(Explanation::new(
-        format!("there is no trouble {id} to acknowledge, and none was acknowledged"),
-        "`filterd status` shows those there are, with their ids",
+        format!("nothing was acknowledged: there is no problem with the id {id}"),
+        "see all problems with their ids: filterd status",
     ))
 }

@@ -142,7 +142,7 @@ impl Capacity {
             Ok(()) => self.seen = self.covers,
             Err(error) => {
                 warn!(
-                    "the kernel gives no grace periods ({error}): crowded tables are built anew instead, which is slower"
+                    "the kernel gives no grace periods ({error}): filterd rebuilds crowded tables instead, which is slower"
                 );
                 self.graceless = true;
             }
@@ -195,7 +195,7 @@ impl Capacity {
         let needs = needs::of(protection.blocklist());
         let (filter, blocklist) = protection.parts();
         if let Err(error) = filter.shrink_to(&needs, blocklist).and_then(|()| filter.tidy(&needs)) {
-            error!("cannot give memory back: {}", error.explain());
+            error!("cannot release memory: {}", error.explain());
         }
     }
 }

@@ -135,7 +135,7 @@ impl Request {
     /// refused nevertheless, blocklist and kernel still agree.
     fn undo_page(&mut self, undo: Undo, protection: &mut Protection) {
         if let Err(error) = protection.commit(&Change::Undo(undo), clock::now()) {
-            tracing::error!("a part of what was refused cannot be undone: {}", error.explain());
+            tracing::error!("cannot undo a part of the refused change: {}", error.explain());
         }
     }
 

@@ -67,7 +67,7 @@ impl Configuration {
         if !run.take_over && Trial::was_confirmed(&run.state_dir) {
             last_good.take_prepared();
             for (list, error) in sources.copies.take_all_tried() {
-                error!("there is no copy of list {} as it was confirmed: {error}", list.name);
+                error!("there is no copy of the confirmed list \"{}\": {error}", list.name);
             }
         }
         // What is unfinished may be the one's that runs.
@@ -212,7 +212,7 @@ impl Configuration {
             Err(error) if run.take_over => Err(error),
             Err(error) => {
                 let why = error.brief();
-                error!("what was before a reload that was not confirmed cannot be put back: {why}");
+                error!("the rollback of an unconfirmed reload failed: {why}");
                 self.trial.cannot_be_put_back(&why);
                 Ok(None)
             }
@@ -255,10 +255,10 @@ impl Configuration {
         let Some(path) = self.file.path() else { return };
         let told = Explanation::new(
             format!(
-                "what {} says was not confirmed, and what was in force before is again, configuration and lists",
+                "{} was not confirmed: the earlier configuration and lists are in force again",
                 printable::path(path)
             ),
-            "`filterd diff`, then `filterd reload` takes it anew",
+            "to see what it would change: filterd diff\nto apply it again: filterd reload",
         );
         error!("{told}");
         self.held_back = Some(fault(told));
@@ -286,7 +286,7 @@ impl Configuration {
         let why = self.last_good.read(path).err()?;
         Some(Explanation::new(
             format!("there is no copy of the configuration: {why}"),
-            "`filterd reload` makes one",
+            "to make one: filterd reload",
         ))
     }
 
@@ -296,7 +296,7 @@ impl Configuration {
         let text = match self.last_good.read(path) {
             Ok(text) => text,
             Err(why) => {
-                warn!("no last good copy of the configuration can be taken instead: {why}");
+                warn!("there is no usable last good copy of the configuration: {why}");
                 return Err(error);
             }
         };
@@ -308,7 +308,7 @@ impl Configuration {
         if let ConfigFile::Usual(_) = self.file {
             told.remedy
                 .get_or_insert_default()
-                .push_str("; where none is wanted any more, start with `--no-config`");
+                .push_str("; to run without a configuration, start with `--no-config`");
         }
         error!("{told}");
         self.held_back = Some(fault(told));
@@ -342,7 +342,7 @@ impl Configuration {
     pub fn summary(&self, config: &Config, interfaces: &[String]) -> String {
         let file = match (&self.file, self.path()) {
             (ConfigFile::Usual(_), Some(path)) => {
-                format!("{} (`--no-config` leaves it out)", printable::path(path))
+                format!("{} (`--no-config` ignores it)", printable::path(path))
             }
             (_, Some(path)) => printable::path(path).to_string(),
             (_, None) => "none".to_owned(),
@@ -387,8 +387,7 @@ impl Configuration {
             error!("{message}");
         }
         let remedy = format!(
-            "without it filterd could not start with a configuration that is not valid; make the state directory writable \
-             and see that it has room: filterd tries again within {} minutes, and `filterd reload` at once; {IF_REPLACED}",
+            "without it filterd cannot start while the configuration is invalid; make the state directory writable and check its free space: filterd retries within {} minutes, and `filterd reload` retries now; {IF_REPLACED}",
             LONGEST.as_secs() / 60
         );
         let fault = fault(Explanation::new(message, remedy));
@@ -443,7 +442,7 @@ impl Configuration {
         }
         let since = self.held_back.take().map(|fault| fault.since);
         let path = self.file.path().unwrap_or(Path::new("--iface"));
-        let fault = fault(held_back(&error.brief(), path, "what was in force before stays"));
+        let fault = fault(held_back(&error.brief(), path, "the earlier one remains in force"));
         self.held_back = Some(Fault { since: since.unwrap_or(fault.since), ..fault });
     }
 
@@ -453,8 +452,9 @@ impl Configuration {
         if mode == begun {
             self.other_mode = None;
         } else if self.other_mode.is_none() {
-            let message = "the configuration has another `mode`, but interfaces stay attached as they are";
-            self.other_mode = Some(fault(Explanation::new(message, "it is taken when filterd starts anew")));
+            let message =
+                "the new `mode` of the configuration is not in use yet: interfaces stay attached as they are";
+            self.other_mode = Some(fault(Explanation::new(message, "it takes effect when filterd restarts")));
         }
     }
 
@@ -505,7 +505,7 @@ impl Source {
                     && let Err(not_kept) = self.last_good.keep(self.last_good.prepare(path, text.as_bytes()))
                 {
                     let why = not_kept.why;
-                    error!("the copy of the configuration is gone, and cannot be made anew: {why}");
+                    error!("the copy of the configuration is missing and cannot be written: {why}");
                 }
                 text.to_owned()
             }
@@ -522,7 +522,10 @@ impl Source {
 
 fn held_back(why: &Explanation, path: &Path, instead: &str) -> Explanation {
     let message = format!("the configuration is not in force, {instead}: {}", why.message);
-    let again = format!("`filterd check {}`, then `filterd reload`", printable::path(path));
+    let again = format!(
+        "to see the errors: filterd check {}\nto apply it after fixing it: filterd reload",
+        printable::path(path)
+    );
     let remedy = why.remedy.as_ref().map_or_else(|| again.clone(), |remedy| format!("{remedy}; {again}"));
     Explanation::new(message, remedy)
 }

@@ -26,7 +26,7 @@ pub enum DaemonError {
     /// The daemon's user may not read a list, and there is no copy of it.
     #[error("{0}, and there is no good copy of this list")]
     Unreadable(FileError),
-    #[error("{lists} lists may not be read, and there is no good copy of them; the first is {first}")]
+    #[error("filterd may not read {lists} lists, and has no good copy of them; the first is {first}")]
     UnreadableLists {
         lists: usize,
         /// The first of them.
@@ -58,7 +58,7 @@ pub enum DaemonError {
     Journal(#[from] JournalError),
     /// The configuration gives a file the name of a live list.
     #[error(
-        "list {name} has {} that came live, so no list of the configuration can be called that",
+        "list \"{name}\" has {} that were added live, so the configuration cannot define a list with this name",
         counted_as(*entries, ["entry", "entries"])
     )]
     ListIsLive {
@@ -67,7 +67,7 @@ pub enum DaemonError {
         entries: u64,
     },
     /// A name to accept is neither a list nor an interface of the configuration.
-    #[error("there is no list and no interface {name} to accept")]
+    #[error("nothing to accept: there is no list and no interface {name}")]
     NothingToAccept {
         name: String,
         /// The names that the configuration has.
@@ -78,22 +78,22 @@ pub enum DaemonError {
     /// A reload is on trial, and another one must wait for its end.
     #[error("{}", .0.message)]
     OnTrial(Explanation),
-    #[error("nothing is tried: there is no configuration that a reload could change")]
+    #[error("nothing is on trial: there is no configuration that a reload could change")]
     NothingToTry,
     /// A trial cannot begin, because the present state could not be restored.
-    #[error("nothing is changed: what is in force now could not be put back: {}", .0.message)]
+    #[error("nothing was changed, because a rollback would not be possible: {}", .0.message)]
     NoWayBack(Explanation),
     /// The filter that was left running belongs to another network namespace, where interface names differ.
-    #[error("a filterd before this one has left its filter at work in another network namespace")]
+    #[error("an earlier filterd left its filter attached in another network namespace")]
     OtherNamespace,
     /// The name to accept is a list and an interface.
-    #[error("{name} is a list, and an interface that is not filtered: which of them is to be accepted?")]
+    #[error("{name} is both a list and an interface that is not filtered")]
     AcceptsEither {
         /// The name that both have.
         name: String,
     },
     /// The limit of open files is too low.
-    #[error("filterd may have only {few} files open, and needs {least}")]
+    #[error("filterd may open only {few} files, but needs {least}")]
     FewFiles {
         /// How many may be open.
         few: u64,
@@ -115,7 +115,7 @@ pub enum DaemonError {
     #[error("more than 65,535 lists")]
     TooManyLists,
     /// No slot is free for another clause of `ports` or `except_ports`.
-    #[error("no room for one more of `ports` and `except_ports` while lists have those of before")]
+    #[error("no room for another `ports` or `except_ports` setting while lists still use the old ones")]
     TooManyClauses,
     #[error(transparent)]
     NotDone(#[from] NotDone),
@@ -137,7 +137,7 @@ impl Explain for DaemonError {
             Self::Config(error) => error.remedy(),
             Self::Unreadable(error) => error.remedy(),
             Self::UnreadableLists { first, .. } => Some(format!(
-                "{}; `filterd check --as {} FILE` tells all of them",
+                "{}\nto see all of them: filterd check --as {} FILE",
                 first.remedy()?,
                 accounts::name_of(nix::unistd::geteuid())
             )),
@@ -157,36 +157,31 @@ impl Explain for DaemonError {
                 let (names, each) = (filtered.join(", "), filtered.join(" --iface "));
                 let stays = if filtered.len() == 1 { "stays" } else { "stay" };
                 Some(format!(
-                    "{names} {stays} filtered; write `interfaces: [{names}]` into the configuration, or start filterd with \
-                     `--iface {each}`; where none is to be filtered any more, stop filterd"
+                    "{names} {stays} filtered\nto keep filtering: write `interfaces: [{names}]` into the configuration, or start filterd with `--iface {each}`\nto filter no interface: stop filterd"
                 ))
             }
             Self::ListIsLive { name, .. } => {
-                Some(format!("choose another name, or remove them while filterd runs: `filterd flush --list {name}`"))
+                Some(format!("choose another name, or remove them while filterd runs: filterd flush --list {name}"))
             }
             Self::NothingToAccept { name, there, is_filtered: true } => Some(format!(
-                "{name} is filtered, and is let go as soon as everything that the configuration names is filtered, or not \
-                 there and accepted; the configuration has {there}"
+                "{name} is filtered until every configured interface is filtered, or missing and accepted\nthe configuration has {there}"
             )),
             Self::NothingToAccept { there, .. } => Some(format!("the configuration has {there}")),
             Self::AcceptsEither { name } => {
-                Some(format!("say `--accept list:{name}` or `--accept interface:{name}`"))
+                Some(format!("pass `--accept list:{name}` or `--accept interface:{name}`"))
             }
             Self::OtherNamespace => Some(
-                "it goes on there; start filterd where that one was (`ip netns exec`, `nsenter -n`), or give this one another \
-                 --socket, --state-dir and --pin-dir; where nothing is to be filtered there any more: `filterd detach`"
+                "it still filters there; start filterd in that namespace (`ip netns exec`, `nsenter -n`), or give this one another --socket, --state-dir and --pin-dir\nto stop filtering there: filterd detach"
                     .to_owned(),
             ),
-            Self::NothingToTry => Some("start filterd with one: `--config FILE`".to_owned()),
+            Self::NothingToTry => Some("start filterd with `--config FILE`".to_owned()),
             Self::FewFiles { .. } => Some(
-                "let it have more: `ulimit -n 4096` in the shell that starts it, LimitNOFILE=65536 in its unit, `--ulimit nofile=65536` \
-                 for its container"
+                "raise the limit: `ulimit -n 4096` in the shell that starts it, LimitNOFILE=65536 in its unit, `--ulimit nofile=65536` for its container"
                     .to_owned(),
             ),
-            Self::NumberTaken { .. } => Some(format!("make that user: `{}`", accounts::MAKE_USER)),
+            Self::NumberTaken { .. } => Some(format!("create that user: {}", accounts::MAKE_USER)),
             Self::User { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Some(
-                "it takes CAP_SETUID, CAP_SETGID and CAP_CHOWN (a container: `--cap-add SETUID,SETGID,CHOWN`); or stay root \
-                 with `--user root`"
+                "this needs CAP_SETUID, CAP_SETGID and CAP_CHOWN (in a container: `--cap-add SETUID,SETGID,CHOWN`); to stay root, pass `--user root`"
                     .to_owned(),
             ),
             Self::User { .. } | Self::TooManyLists | Self::TooManyClauses | Self::System(_) => None,

@@ -79,7 +79,7 @@ impl Expiry {
         }
         if allowed.entries > 0 && !is_over(protection, Polarity::Allow, now) {
             let (entries, lists) = allowed.take();
-            info!(watch.verb = "expire", watch.lists = lists, "{entries} allowed no longer: expired");
+            info!(watch.verb = "expire", watch.lists = lists, "{entries} expired and no longer allowed");
         }
     }
 }

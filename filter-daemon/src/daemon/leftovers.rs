@@ -49,8 +49,8 @@ fn fail(detach: &Detach, failure: &Failure) -> ExitCode {
 
 /// Refuses, because a running filterd would lose its filter.
 fn refuse(detach: &Detach, why: &str) -> ExitCode {
-    let remedy = "stop it: that detaches too, unless its configuration says `on_exit: keep`";
-    let message = format!("{why}: it would be left without its filter");
+    let remedy = "stop it, which detaches the filter unless its configuration has `on_exit: keep`";
+    let message = format!("{why}: it would lose its filter");
     fail(detach, &Failure::Refused(Explanation::new(message, remedy)))
 }
 
@@ -68,23 +68,26 @@ fn tell(detach: &Detach, removed: Option<&Removed>) -> io::Result<()> {
     for name in out_of_reach {
         let name = printable::on_one_line(name);
         let message = format!(
-            "{name}: nothing is dropped any more, but the egress filter of `match: new` stays: it is in another network namespace"
+            "{name}: nothing is dropped any more, but the egress filter of `match: new` stays, because it is in another network namespace"
         );
-        let remedy =
-            format!("in that namespace, `tc filter del dev {name} egress` removes it (and others' with it)");
+        let remedy = format!(
+            "to remove it and all other egress filters, run in that namespace: tc filter del dev {name} egress"
+        );
         eprintln!("{}", console::laid_out(&Explanation::new(message, remedy)));
     }
     let told = match removed {
-        None => "there was nothing to detach\n".to_owned(),
+        None => "nothing to detach\n".to_owned(),
         Some(_) if interfaces.is_empty() => {
-            "removed what was left in the kernel; it was attached to no interface\n".to_owned()
+            "removed the tables and programs left in the kernel; they were attached to no interface\n"
+                .to_owned()
         }
         Some(_) => {
             interfaces.iter().map(|name| format!("{}: detached\n", printable::on_one_line(name))).collect()
         }
     };
     let written = if detach.quiet { Ok(()) } else { io::stdout().write_all(told.as_bytes()) };
-    left.iter()
-        .for_each(|path| eprintln!("filterd: {} is not filterd's, and is left", printable::path(path)));
+    left.iter().for_each(|path| {
+        eprintln!("filterd: {} is not filterd's and was left in place", printable::path(path))
+    });
     written
 }

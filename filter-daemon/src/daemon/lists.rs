@@ -210,15 +210,14 @@ impl Lists {
     }
 
     fn fail(&mut self, id: ListId, name: &str, error: &CopyError, older: Option<Accepted>) {
-        let message = format!("there is no copy of list {name} as it is now: {error}");
+        let message = format!("there is no copy of list \"{name}\": {error}");
         let remedy = match error {
             CopyError::Full { .. } => {
-                "it is read from its file only: keep that safe, or make the lists shorter".to_owned()
+                "its file is its only source: keep it safe, or make the lists shorter".to_owned()
             }
             CopyError::Damaged | CopyError::Gone | CopyError::System { .. } => {
                 format!(
-                    "make the state directory writable and see that it has room: filterd tries again within {} minutes; where \
-                     the list's file has changed meanwhile, `filterd reload` takes that; {IF_REPLACED}",
+                    "make the state directory writable and check its free space: filterd retries within {} minutes; if the list's file has changed meanwhile, `filterd reload` reads it; {IF_REPLACED}",
                     LONGEST.as_secs() / 60
                 )
             }
@@ -262,7 +261,7 @@ impl Lists {
             }
         };
         if tokio::time::timeout(PATIENCE, all).await.is_err() {
-            error!("the copies of lists are still not on disk, and are given up");
+            error!("the copies of lists are still not on disk and are given up");
         }
     }
 
@@ -310,7 +309,7 @@ impl Lists {
             Some(Aim::KnowFiles(lists)) => self.begin(Vec::new(), |copies| {
                 for (Accepted { name, .. }, error) in copies.know_files(lists) {
                     warn!(
-                        "the copy of list {name} cannot say which file it is of: {error}; a start that puts it back says that the \
+                        "cannot store which file the copy of list \"{name}\" belongs to: {error}; a start that restores it reports that the \
                          file may be another one"
                     );
                 }
@@ -319,7 +318,7 @@ impl Lists {
             Some(Aim::Renew) => self.begin(Vec::new(), |copies| {
                 for (Accepted { name, .. }, error) in copies.renew() {
                     error!(
-                        "the copy of list {name} cannot say that the clock was set: {error}; after a reboot its `ttl` may \
+                        "cannot store in the copy of list \"{name}\" that the clock was set: {error}; after a reboot its `ttl` may \
                          end too early or too late"
                     );
                 }
@@ -366,8 +365,8 @@ impl Lists {
 /// What is to be told of a list of which there is no copy as it is in force.
 pub fn has_no_copy(list: &List) -> Explanation {
     Explanation::new(
-        format!("there is no copy of list {} as it is in force", list.called()),
-        "put its file back, and `filterd reload` makes one",
+        format!("there is no copy of list \"{}\"", list.called()),
+        "restore its file\nto make a copy: filterd reload",
     )
 }
 
@@ -377,7 +376,7 @@ pub fn held_back(blocklist: &Blocklist) -> impl Iterator<Item = HeldBack> {
         let trouble = list.reading.as_ref()?.trouble.as_ref()?;
         let mut message = trouble.message.clone();
         if list.entries == 0 && !list.spent.is_empty() {
-            message.push_str("; all of it has expired since");
+            message.push_str("\nall of it has expired since");
         }
         Some(HeldBack {
             list: list.called().to_string(),

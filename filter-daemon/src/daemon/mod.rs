@@ -118,7 +118,7 @@ pub fn keep(pin_dir: &Path, is_beside: bool, log: Log) -> ExitCode {
     match process::be(pin_dir, is_beside) {
         Ok(()) => Exit::Done.into(),
         Err(error) => {
-            tracing::error!("the broker is started by filterd itself, and by nobody else: {error}");
+            tracing::error!("only filterd itself starts the broker: {error}");
             Exit::Kernel.into()
         }
     }

@@ -13,14 +13,14 @@ use crate::text::{Explain, Explanation, printable};
 #[derive(Debug, Error)]
 pub enum SuccessionError {
     /// It could not be asked.
-    #[error("cannot ask the filterd that runs to make way: {}", .0.explain().message)]
+    #[error("cannot ask the running filterd to make way: {}", .0.explain().message)]
     NotAsked(ClientError),
     /// It would lose state.
-    #[error("the filterd that runs does not make way: {}", .0.message)]
+    #[error("the running filterd does not make way: {}", .0.message)]
     Refused(Explanation),
     /// It uses another path than the new one.
     #[error(
-        "the filterd that runs has its {what} in {}, not in {}",
+        "the running filterd has its {what} in {}, not in {}",
         printable::path(theirs),
         printable::path(ours)
     )]
@@ -36,8 +36,7 @@ pub enum SuccessionError {
     },
     /// It sees another file system at the same path.
     #[error(
-        "the filterd that runs has its {what} in {path}, and {path} is another place here: the two see other file \
-         systems there, each in a mount namespace of its own (so it is under `ip netns exec`)",
+        "the running filterd has its {what} in {path}, but {path} is another place here: the two have different mount namespaces (as under `ip netns exec`)",
         path = printable::path(path)
     )]
     OtherMounts {
@@ -47,12 +46,12 @@ pub enum SuccessionError {
         pid: u32,
     },
     /// It filters another network namespace, where the same names mean other interfaces.
-    #[error("the filterd that runs filters another network namespace than this one would")]
+    #[error("the running filterd filters another network namespace")]
     OtherNamespace {
         /// The process of the running one.
         pid: u32,
     },
-    #[error("the filterd that runs is user {theirs}, and this one would be user {ours}")]
+    #[error("the running filterd is user {theirs}, but this one would be user {ours}")]
     OtherUser {
         /// The user of the running one.
         theirs: u32,
@@ -60,7 +59,7 @@ pub enum SuccessionError {
         ours: u32,
     },
     /// The memory does not suffice for two.
-    #[error("{needed} MiB are needed for two filterds at once, and {available} MiB are free")]
+    #[error("two filterds at once need {needed} MiB, but only {available} MiB are free")]
     NoMemory {
         /// The MiB that the running one uses.
         needed: u64,
@@ -68,7 +67,7 @@ pub enum SuccessionError {
         available: u64,
     },
     /// A list cannot be read, and there is no copy.
-    #[error("there is nothing of list {name} to take the place of another filterd with: {}", told.message)]
+    #[error("cannot take over without list \"{name}\": {}", told.message)]
     NoList {
         name: String,
         /// The reason, with a remedy.
@@ -76,8 +75,7 @@ pub enum SuccessionError {
     },
     /// An interface is missing, and another one would be released at the same time.
     #[error(
-        "there is no interface {missing}, and {unnamed}, which is filtered, is not in this configuration: one may be meant \
-         for the other"
+        "there is no interface {missing}, and this configuration does not list {unnamed}, which is filtered: one may be a typo of the other"
     )]
     NoInterface {
         /// The name of the missing interface.
@@ -86,13 +84,13 @@ pub enum SuccessionError {
         unnamed: String,
     },
     /// An interface is missing, and the running filterd does not wait for it.
-    #[error("there is no interface {missing}, and the filterd that runs does not wait for one")]
+    #[error("there is no interface {missing}, and the running filterd does not wait for one")]
     NotThere {
         /// The name of the missing interface.
         missing: String,
     },
     /// The running filterd failed to make way, or took its place again.
-    #[error("the filterd that runs did not make way, or has taken its place back: {0}")]
+    #[error("the running filterd did not make way, or took its place back: {0}")]
     Broken(io::Error),
 }
 
@@ -106,36 +104,32 @@ impl Explain for SuccessionError {
             Self::NotAsked(error) => return error.remedy(),
             Self::Refused(why) => return why.remedy.clone(),
             Self::Elsewhere { theirs, flag, .. } => {
-                format!("nothing has changed; say {flag} {}", printable::path(theirs))
+                format!("nothing has changed; pass {flag} {}", printable::path(theirs))
             }
             Self::OtherMounts { pid, .. } => format!(
-                "nothing has changed; start the new one where that one is: `nsenter -t {pid} -m -- filterd run --take-over`, \
-                 with what else it is told"
+                "nothing has changed; start the new one in the same mount namespace, with its other options: nsenter -t {pid} -m -- filterd run --take-over"
             ),
             Self::OtherNamespace { pid } => format!(
-                "nothing has changed; start the new one where that one is: `nsenter -t {pid} -n -- filterd run --take-over`, \
-                 with what else it is told; to filter this one beside it, give it another --socket, --state-dir and --pin-dir"
+                "nothing has changed; to filter this namespace too, give the new one another --socket, --state-dir and --pin-dir\nto take over, start it in the same network namespace, with its other options: nsenter -t {pid} -n -- filterd run --take-over"
             ),
             Self::NoList { told, .. } => {
                 let mend = told.remedy.as_deref().map_or_else(String::new, |remedy| format!("; {remedy}"));
-                format!("nothing has changed: the one that runs goes on with what it has{mend}")
+                format!("nothing has changed: the running filterd continues{mend}")
             }
             Self::NoInterface { missing, .. } => format!(
-                "nothing has changed: the one that runs goes on; correct the name, or leave {missing} out until it is there"
+                "nothing has changed: the running filterd continues; correct the name, or leave {missing} out until it exists"
             ),
             Self::NotThere { missing } => format!(
-                "nothing has changed: the one that runs goes on; correct the name, or have that one wait for {missing} first: \
-                 `filterd reload`, with `--accept {missing}` if it need not be there"
+                "nothing has changed: the running filterd continues; correct the name, or let the running one wait for {missing} first: `filterd reload`, with `--accept {missing}` if it may be missing"
             ),
             Self::OtherUser { .. } => {
                 "nothing has changed; start this one with the same --user, or stop the other one first".to_owned()
             }
             Self::NoMemory { .. } => {
-                "nothing has changed; free memory, raise the limit of filterd's cgroup (MemoryMax), or stop the \
-                 other one first, which leaves a gap"
+                "nothing has changed; free memory, raise the limit of filterd's cgroup (MemoryMax), or stop the other one first, which leaves a gap"
                     .to_owned()
             }
-            Self::Broken(_) => "it goes on, if it lives: `filterd status`; its log tells why".to_owned(),
+            Self::Broken(_) => "it continues if it still runs (`filterd status`); its log shows why".to_owned(),
         };
         Some(remedy)
     }

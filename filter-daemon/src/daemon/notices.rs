@@ -9,7 +9,7 @@ use crate::text::Explanation;
 /// A notice about a fault that is over. Its id stays the same across restarts and changes of the clock.
 pub fn notice(about: About, since: Timestamp, message: &str, remedy: &str) -> Fault {
     let id = id_of(since.secs(), message);
-    let told = Explanation::new(message, format!("{remedy}; then `filterd ack {id}` ends this notice"));
+    let told = Explanation::new(message, format!("{remedy}\nto end this notice: filterd ack {id}"));
     Fault { about, since: clock::on_the_wall(since), told, id: Some(id) }
 }
 

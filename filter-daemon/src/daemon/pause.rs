@@ -68,7 +68,7 @@ impl Pause {
         let since = before.as_ref().map_or(since, |before| before.since);
         if let Err(error) = write(&self.note, until, &by) {
             warn!(
-                "{}: {error}: the next start will not tell that it ends a pause",
+                "{}: {error}: the next start will not report that it ends a pause",
                 printable::path(&self.note)
             );
         }
@@ -93,11 +93,11 @@ impl Pause {
     pub fn fault(&self) -> Option<Fault> {
         let Now { since, until, by, .. } = self.current()?;
         let message = format!(
-            "protection is paused until {}, by {}: what is listed is only counted",
+            "protection is paused until {}, by {}: packets from listed sources are only counted",
             date::utc(clock::on_the_wall(*until)),
             printable::on_one_line(by)
         );
-        let told = Explanation::new(message, "`filterd resume` ends it at once");
+        let told = Explanation::new(message, "to end it now: filterd resume");
         Some(Fault { about: About::Protection, since: clock::on_the_wall(*since), told, id: None })
     }
 
@@ -107,7 +107,7 @@ impl Pause {
         _ = fs::remove_file(&self.note);
         if let Some((until, by)) = parted(&text).filter(|(until, _)| *until > clock::now()) {
             warn!(
-                "protection was paused until {}, by {}: this start ends that, and what is listed is dropped",
+                "protection was paused until {}, by {}: this start ended the pause",
                 date::utc(until.secs()),
                 printable::on_one_line(by)
             );
@@ -117,7 +117,7 @@ impl Pause {
     /// Records that the kernel refused a judge without the pause, although its time is over. The present
     /// judge drops listed packets nevertheless.
     pub fn is_refused(&mut self, error: &NotDone) {
-        warn!("the pause is over, but each drop still asks the time: {}", error.explain());
+        warn!("the pause is over, but each drop still reads the clock: {}", error.explain());
         if let Some(now) = &mut self.now {
             now.retry = Some(clock::instant() + RETRY);
         }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(
             fault.told.message,
             format!(
-                "protection is paused until {}, by alice: what is listed is only counted",
+                "protection is paused until {}, by alice: packets from listed sources are only counted",
                 date::utc(clock::on_the_wall(soon))
             )
         );

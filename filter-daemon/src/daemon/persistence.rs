@@ -30,8 +30,7 @@ const CHECK: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The remedy for a journal that exists but cannot be opened.
-pub const MEND_AND_START: &str = "mend that, then start filterd again; `filterd export > FILE` before that and `filterd import FILE` after it keep \
-     what is live now";
+pub const MEND_AND_START: &str = "fix that, then restart filterd; to keep live entries, run `filterd export > FILE` before and `filterd import FILE` after it";
 
 type Written = Result<(), NotWritten>;
 
@@ -180,14 +179,13 @@ impl Persistence {
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let refused = || {
             let (since, why) = self.refused.as_ref()?;
-            let why = format!("{}; and what was added live before is not blocked", why.message);
+            let why = format!("{}; live entries from before are not blocked", why.message);
             Some(not_durable(*since, &why, MEND_AND_START))
         };
         let lost = || {
             let Lost { since, why, .. } = self.journal.lost()?;
             let remedy = format!(
-                "make room there, or make it writable again: filterd tries every second, and then writes all that is \
-                 missing; {IF_REPLACED} (`filterd list` has what would be lost)"
+                "free some space there, or make it writable again: filterd retries every second and then writes everything that is missing; {IF_REPLACED} (`filterd list` shows what would be lost)"
             );
             Some(not_durable(clock::then(since), &why.to_string(), &remedy))
         };
@@ -219,9 +217,8 @@ impl Persistence {
         let refused = self.refused.as_ref().filter(|_| live_entries(blocklist) > 0);
         let why = refused.map(|(_, why)| why.message.clone());
         let why = why.or_else(|| Some(self.journal.lost()?.why.to_string()))?;
-        let message = format!("its live entries are not all on disk, and would be lost: {why}");
-        let remedy = "nothing has changed: the one that runs goes on; `filterd status` says what mends it, and \
-                      `filterd list` has the entries, should you rather stop it and start anew";
+        let message = format!("its live entries are not all on disk and would be lost: {why}");
+        let remedy = "nothing has changed: the running filterd continues; `filterd status` shows the remedy, and `filterd list` has the entries, in case you restart it instead";
         Some(Explanation::new(message, remedy))
     }
 
@@ -253,7 +250,7 @@ impl Persistence {
         self.journal.settle();
         let lost = self.journal.lost()?;
         warn!(
-            "not all live changes are on disk at the end, and the next start will not find them: {}",
+            "not all live changes were on disk at the end, and the next start will not have them: {}",
             lost.why
         );
         Some(clock::on_the_wall(clock::then(lost.since)))
@@ -289,7 +286,7 @@ impl Persistence {
 }
 
 fn not_durable(since: Timestamp, why: &str, remedy: &str) -> Fault {
-    let message = format!("what is added or removed now would not survive a restart: {why}");
+    let message = format!("live changes would be lost in a restart: {why}");
     Fault {
         about: About::Durability,
         since: clock::on_the_wall(since),

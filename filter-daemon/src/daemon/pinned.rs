@@ -16,8 +16,7 @@ use crate::net_namespace;
 use crate::text::{Explain, Explanation};
 
 /// The interfaces are filtered again by the time this is shown.
-const WERE_GONE: &str = "until this filterd began nothing was filtered: the one before it had left its filter at \
-                         work, and somebody took that away meanwhile";
+const WERE_GONE: &str = "nothing was filtered until this filterd started: the filter that the earlier one left attached was removed meanwhile";
 
 /// The part of the owner's state that concerns pins.
 #[derive(Default)]
@@ -45,7 +44,7 @@ impl Pinned {
         let Some(beside) = self.beside.as_ref().filter(|_| self.noted != Some(is_attached)) else { return };
         let attached = is_attached.then(|| Attached::here().to_string());
         if let Err(error) = beside.note_attached(attached.as_deref()) {
-            warn!("cannot note beside the socket whether the filter is attached: {error}");
+            warn!("cannot store beside the socket whether the filter is attached: {error}");
         }
         self.noted = Some(is_attached);
     }
@@ -70,8 +69,7 @@ impl Pinned {
     /// The notice that nothing was filtered for a while.
     pub fn gap(&self) -> Option<Fault> {
         let since = self.were_gone?;
-        let remedy = "find out who removes what is pinned (`mount | grep bpf`, clean-up scripts), or end filterd by a signal or by \
-                      `filterd detach` where it is meant";
+        let remedy = "find out what removes the pins (`mount | grep bpf`, clean-up scripts); if it is meant, stop filterd by a signal or run `filterd detach`";
         // The gap is over, but may happen again. Nothing passes now that should be dropped.
         Some(notice(About::Durability, since, WERE_GONE, remedy))
     }
@@ -91,7 +89,7 @@ impl Pinned {
         };
         let told = error.explain();
         if self.missing.as_ref().is_none_or(|(_, before)| *before != told) {
-            error!("the pins of the filter are gone, and cannot be put back: {told}");
+            error!("the pins of the filter are missing and cannot be restored: {told}");
         }
         let since = self.missing.as_ref().map_or(now, |(since, _)| *since);
         self.missing = Some((since, told));
@@ -104,12 +102,11 @@ impl Pinned {
             return Some(Fault { about: About::Durability, since, told: private(), id: None });
         };
         let message = format!(
-            "if filterd ended now, the filter would end with it: its pins are gone, and cannot be put back: {}",
+            "if filterd ended now, the filter would end with it: its pins are missing and cannot be restored: {}",
             told.message
         );
         let first = told.remedy.as_ref().map_or_else(String::new, |remedy| format!("{remedy}; "));
-        let remedy =
-            format!("{first}filterd tries every 5 s, and does not tell this any more once they are back");
+        let remedy = format!("{first}filterd retries every 5 s");
         Some(Fault {
             about: About::Durability,
             since: clock::on_the_wall(*since),
@@ -120,8 +117,7 @@ impl Pinned {
 }
 
 fn private() -> Explanation {
-    let message = "if filterd crashed, the filter would end with it: the BPF file system with its pins is mounted in this mount \
-                   namespace only, and ends with the last process there";
+    let message = "if filterd crashed, the filter would end with it: the BPF file system with its pins is mounted only in this mount namespace, and disappears with its last process";
     Explanation::new(message, mount_namespace::cure())
 }
 

@@ -43,11 +43,9 @@ impl Privileges {
     /// Running as root is a fault even if the operator asked for it.
     pub fn fault(&self) -> Option<Fault> {
         let since = clock::on_the_wall(self.root_since?);
-        let message = "the daemon runs as root: whoever breaks into it owns what root owns (files, other programs' pins of \
-                       BPF, processes), as far as Landlock and seccomp do not prevent it";
+        let message = "the daemon runs as root: an attacker who breaks into it has the rights of root, except what Landlock and seccomp forbid";
         let remedy = format!(
-            "stop filterd and start it without `--user root` (with `--take-over` it keeps its user), and let user {} read \
-             its lists: `filterd check --as filterd` shows what that user may not read",
+            "stop filterd and start it without `--user root` (`--take-over` keeps the user), and let user {} read its lists\nto see what that user may not read: filterd check --as filterd",
             accounts::name_of(accounts::own().uid)
         );
         Some(Fault { about: About::Confinement, since, told: Explanation::new(message, remedy), id: None })
@@ -58,14 +56,17 @@ impl Privileges {
         // It is easier to give read access to a user with a name.
         let unlisted = self.is_unlisted.then(|| {
             let message = format!(
-                "this machine has no user filterd: the daemon runs as user {}, which nobody else has",
+                "this machine has no user filterd: the daemon runs as user {}, which no account has",
                 accounts::UNLISTED
             );
-            Explanation::new(message, format!("`{}`, then restart filterd", accounts::MAKE_USER))
+            Explanation::new(
+                message,
+                format!("create it with `{}`, then restart filterd", accounts::MAKE_USER),
+            )
         });
         let unrestricted = (!self.has_seccomp).then(|| {
             let message =
-                "this kernel has no seccomp: system calls that the daemon has no use for are not refused";
+                "this kernel has no seccomp: system calls that the daemon does not need are not refused";
             Explanation::new(message, "use a kernel with CONFIG_SECCOMP_FILTER")
         });
         unlisted.into_iter().chain(unrestricted)

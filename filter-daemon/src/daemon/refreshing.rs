@@ -51,7 +51,7 @@ impl Owner {
             return Err(match rows.find(other.as_str()) {
                 None => super::serve::failure::no_list(other.as_str()),
                 Some(_) => Failure::Refused(Explanation::new(
-                    format!("list {other} has no source that it could be read from"),
+                    format!("list \"{other}\" has no source to read"),
                     "only lists with a `path` or a `url` in the configuration have one",
                 )),
             });
@@ -165,7 +165,7 @@ impl Owner {
                         disallowed,
                         watch.verb = verb,
                         watch.lists = lists,
-                        "refresh of {names}"
+                        "list updated: {names}"
                     );
                 }
             }
@@ -173,12 +173,12 @@ impl Owner {
             Err(_) if lists.is_empty() => {}
             Err(error) => {
                 let message = format!(
-                    "what was fetched of {} is not in force: {}",
+                    "the fetched entries of {} are not in force: {}",
                     told(&lists),
                     error.brief().message
                 );
                 let remedy =
-                    error.brief().remedy.unwrap_or_else(|| "`filterd lists refresh` tries again".to_owned());
+                    error.brief().remedy.unwrap_or_else(|| "to retry: filterd lists refresh".to_owned());
                 let since = self.refreshing.refused.take().map(|fault| fault.since);
                 let since = since.unwrap_or_else(|| clock::on_the_wall(clock::now()));
                 let told = Explanation::new(message, remedy);
@@ -226,8 +226,8 @@ impl Owner {
         let on_trial = self.configuration.trial.refusal();
         if row.is_none() {
             let told = Explanation::new(
-                format!("list {list} went out of the configuration while it was fetched"),
-                "`filterd lists` names those there are",
+                format!("list \"{list}\" was removed from the configuration while it was fetched"),
+                "see all lists: filterd lists",
             );
             let (list, outcome) = (list.to_string(), Outcome::Gone);
             return Refreshed { list, outcome, entries: 0, url: None, transfer: None, told: Some(told) };

@@ -32,7 +32,7 @@ impl Owner {
     pub fn read_what_has_changed(&mut self, checksum: u32) {
         let is_other = |path| config::read(path).is_ok_and(|text| crc32fast::hash(&text) != checksum);
         if self.run.config.path().is_some_and(is_other) {
-            info!("reading the configuration again: it was changed while another filterd was here");
+            info!("reloading the configuration, which changed while another filterd ran");
             return self.read(Request::default(), None);
         }
         let was_read = |list: &List| list.reading.as_ref().is_some_and(|reading| reading.stamp.is_some());
@@ -306,7 +306,7 @@ impl Owner {
                 self.configuration.was_refused(error);
                 // Else it is told with who asked for it.
                 if !self.readings.is_waited_for() {
-                    error!("reload failed, everything stays as it was: {}", error.brief());
+                    error!("reload failed, nothing was changed: {}", error.brief());
                 }
             }
         }

@@ -49,29 +49,42 @@ impl Owner {
     pub(super) fn remarks(&self) -> Vec<Explanation> {
         let paused = self.pause.fault().filter(|_| !self.protection.filter().settings().enforce);
         let paused = paused.map(|Fault { told: Explanation { message, remedy }, .. }| {
-            let message =
-                format!("{message}; with `enforce: false` it is so anyway, and the pause changes nothing");
+            let message = format!("{message}; with `enforce: false` the pause changes nothing");
             Explanation { message, remedy }
         });
         let remarks = paused.into_iter().chain(self.tampered.remarks()).chain(self.config.metrics.warnings());
         remarks.chain(self.privileges.remarks()).collect()
     }
 
-    /// The log line that filterd is ready.
+    /// One line for systemd.
     pub fn summary(&self) -> String {
+        let targets = match self.targets() {
+            1 => "1 target".to_owned(),
+            several => format!("{several} targets"),
+        };
+        format!("{} packets from {targets} on {}", self.doing(), self.links())
+    }
+
+    /// One line for the log once everything is in place.
+    pub(super) fn tell_ready(&self) {
+        let lists = self.protection.blocklist().lists().iter().count();
+        info!(targets = self.targets(), lists, "ready: {} packets on {}", self.doing(), self.links());
+    }
+
+    fn doing(&self) -> String {
+        let verb =
+            if self.protection.filter().settings().enforce { "dropping" } else { "counting, not dropping," };
+        let paused = if self.is_paused() { "paused: " } else { "" };
+        format!("{paused}{verb}")
+    }
+
+    fn links(&self) -> String {
         let attached = |one: &Watched| Some(format!("{} ({})", one.name(), one.attached()?.mode()));
         let mut links: Vec<_> = self.interfaces.iter().filter_map(attached).collect();
         if links.is_empty() {
             links.push("no interface yet".to_owned());
         }
-        let targets = match self.targets() {
-            1 => "1 target".to_owned(),
-            several => format!("{several} targets"),
-        };
-        let verb =
-            if self.protection.filter().settings().enforce { "dropping" } else { "counting, not dropping," };
-        let paused = if self.is_paused() { "paused: " } else { "" };
-        format!("{paused}{verb} packets from {targets} on {}", links.join(", "))
+        links.join(", ")
     }
 
     /// The number of blocked targets. Targets on several lists count once.
@@ -142,6 +155,7 @@ pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: b
     if !is_waited_for {
         let settings = reloaded.switched().join("; ");
         let settings = (!settings.is_empty()).then_some(settings.as_str());
+        let event = if verb == "rollback" { "rolled back" } else { "reloaded" };
         let interfaces = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
         let lists = reloaded.lists().join(", ");
         let [attached, detached] = [interfaces(&reloaded.attached), interfaces(&reloaded.detached)];
@@ -157,7 +171,7 @@ pub fn log_reload(verb: &'static str, reloaded: &reload::Reply, is_waited_for: b
             milliseconds,
             watch.verb = verb,
             watch.lists = lists,
-            "{verb}"
+            "{event}"
         );
     }
 }

@@ -39,7 +39,7 @@ impl Reload<'_> {
 }
 
 /// Reported for a `mode` other than the one that filterd started with.
-pub const MODE_WAITS: &str = "mode: interfaces stay attached as they are until filterd starts anew";
+pub const MODE_WAITS: &str = "mode: interfaces stay attached as they are until filterd restarts";
 
 /// Reported when `mode` returns to the value that filterd started with.
 pub fn mode(mode: Mode, mood: Mood) -> String {
@@ -62,13 +62,13 @@ pub fn changed(before: &Config, after: &Config, reload: &Reload<'_>) -> Vec<Stri
         (before.matches != after.matches).then(|| {
             let what = match (after.matches, mood) {
                 (Matches::All, Mood::Is) => {
-                    "whatever a blocked source sends is dropped, answers to this host too"
+                    "every packet of a blocked source is dropped, also replies to this host"
                 }
                 (Matches::All, Mood::Would) => {
-                    "whatever a blocked source sends would be dropped, answers to this host too"
+                    "every packet of a blocked source would be dropped, also replies to this host"
                 }
-                (Matches::New, Mood::Is) => "what this host began itself passes, whoever answers",
-                (Matches::New, Mood::Would) => "what this host began itself would pass, whoever answers",
+                (Matches::New, Mood::Is) => "replies to connections this host started pass",
+                (Matches::New, Mood::Would) => "replies to connections this host started would pass",
             };
             format!("match: {}{now}, {what}", after.matches.name())
         }),

@@ -56,11 +56,11 @@ impl Sleep {
     pub fn fault(&self) -> Option<Fault> {
         let (since, why) = self.failed.as_ref()?;
         let message = format!(
-            "the machine was asleep, its drivers may have forgotten the filter, and it cannot be given anew: {}",
+            "the machine was asleep and its drivers may have lost the filter, which cannot be attached again: {}",
             why.message
         );
         let first = why.remedy.as_ref().map_or_else(String::new, |remedy| format!("{remedy}; "));
-        let remedy = format!("{first}filterd tries again every few seconds");
+        let remedy = format!("{first}filterd retries every few seconds");
         Some(Fault {
             about: About::Protection,
             since: clock::on_the_wall(*since),
@@ -93,7 +93,7 @@ mod tests {
         let fault = sleep.fault().expect("it is told");
         assert_eq!(fault.about, About::Protection);
         assert_eq!(fault.since, clock::on_the_wall(Timestamp::from_secs(7)));
-        assert!(fault.told.message.ends_with("cannot be given anew: there is no memory"));
+        assert!(fault.told.message.ends_with("which cannot be attached again: there is no memory"));
         sleep.is_seen_to(Duration::from_secs(1));
         assert!(sleep.fault().is_none());
     }

@@ -109,9 +109,8 @@ pub async fn run(run: &Run, watching: Watching) -> Result<(), DaemonError> {
     let shown = owner.http.serve(calls.clone()).await?;
     let serving =
         tokio::spawn(server.with_successors(tell).with_askers(come).with_watching(watching).serve(calls));
-    let summary = owner.summary();
-    info!("ready: {summary}");
-    owner.notify.ready(summary);
+    owner.tell_ready();
+    owner.notify.ready(owner.summary());
     let mut signals = Signals { calls: requests, hangup, interfaces, addresses, children, successors };
     let [terminate, interrupt] = &mut stop;
     let by = loop {
@@ -261,30 +260,30 @@ fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64), socket: &Handle) -
     let mut left = Ok(());
     match (by, owner.on_exit()) {
         (End::Succeeded, _) => {
-            info!("another filterd has taken this one's place");
+            info!("another filterd has taken over");
             owner.end_without_a_word();
             return Ok(());
         }
-        (End::Asked, _) => info!("another filterd takes over: the filter goes on"),
+        (End::Asked, _) => info!("another filterd takes over; the filter stays attached"),
         // No process is left that could detach the filter. A supervisor starts both again, which take over
         // the pins without a gap.
         (End::WithoutBroker(gone), _) => {
             error!(
-                "without the broker filterd can change nothing: it stops, and its filter is left as it is{}",
-                if owner.is_paused() { ", paused until that is over" } else { "" }
+                "stopping: the broker process is gone; the filter stays attached as it is{}",
+                if owner.is_paused() { ", paused until the pause ends" } else { "" }
             );
             left = Err(gone);
         }
         (End::Signal(signal), OnExit::Keep) => {
             info!(
-                "stopping on {signal}; the filter goes on, as `on_exit: keep` says: `filterd detach` ends it"
+                "stopping on {signal}; the filter stays attached (`on_exit: keep`); to remove it: filterd detach"
             );
         }
         (End::Signal(signal), OnExit::Detach) => {
             info!("stopping on {signal}");
             left = owner.detach();
             if let (Ok(()), Err(error)) = (&left, socket.note_attached(None)) {
-                warn!("cannot note beside the socket that the filter is off: {error}");
+                warn!("cannot store beside the socket that the filter is detached: {error}");
             }
         }
     }
@@ -296,7 +295,7 @@ fn end(mut owner: Owner, by: End, note_unsaved: &dyn Fn(u64), socket: &Handle) -
 
 fn note(socket: &Handle, run: &Run, unsaved: Option<u64>) {
     if let Err(error) = socket.note(&run.pin_dir, unsaved) {
-        warn!("cannot note beside the socket where the pins are, or what was not on disk: {error}");
+        warn!("cannot store beside the socket where the pins are, or what was not on disk: {error}");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::text::Explanation;
 /// The most that are kept; more would tell an operator nothing new.
 const MOST: usize = 8;
 
-const REMEDY: &str = "find out who did it (`bpftool prog`, `ausearch -m BPF`); then";
+const REMEDY: &str = "find out which process did it (`bpftool prog`, `ausearch -m BPF`)\nto end this notice:";
 
 /// The part of the owner's state that concerns tampering.
 #[derive(Default)]
@@ -48,11 +48,11 @@ impl Tampered {
     pub fn note(&mut self, tampering: Tampering, now: Timestamp) {
         let who = self.who_could();
         match &tampering {
-            Tampering::PinsGone(_) => warn!("tampered with: {tampering}: they are put back ({who})"),
+            Tampering::PinsGone(_) => warn!("tampered with: {tampering}; filterd restored them ({who})"),
             // The result is logged when the interface is attached again.
             Tampering::Link(..) => warn!("tampered with: {tampering} ({who})"),
             Tampering::Slot(_) | Tampering::Pin(_) | Tampering::Tables(_) => {
-                error!("tampered with: {tampering}: it is put right ({who})");
+                error!("tampered with: {tampering}; filterd fixed it ({who})");
             }
         }
         if let Some(seen) = self.seen.iter_mut().find(|seen| seen.tampering == tampering) {
@@ -78,7 +78,7 @@ impl Tampered {
     fn fault(&self, seen: &Noticed) -> Fault {
         // The id stays the same, however often it happens.
         let id = id_of(seen.since.secs(), &seen.tampering.to_string());
-        let remedy = format!("{REMEDY} `filterd ack {id}` ends this notice");
+        let remedy = format!("{REMEDY} filterd ack {id}");
         let told = Explanation::new(self.message(seen), remedy);
         // It is over, but may happen again.
         Fault { about: About::Durability, since: clock::on_the_wall(seen.since), told, id: Some(id) }
@@ -97,7 +97,7 @@ impl Tampered {
 
     fn message(&self, Noticed { tampering, times, .. }: &Noticed) -> String {
         let times = if *times > 1 { format!(", {times} times") } else { String::new() };
-        format!("tampered with: {tampering}{times}; filterd has put it right. {}", self.who_could())
+        format!("tampered with: {tampering}{times}; filterd fixed it. {}", self.who_could())
     }
 
     fn who_could(&self) -> String {
@@ -126,12 +126,16 @@ mod tests {
         tampered.note(Tampering::Slot(None), at(7));
         tampered.note(Tampering::Slot(None), at(9));
         tampered.note(
-            Tampering::Link("eth0".to_owned(), "somebody has taken the filter off it".to_owned()),
+            Tampering::Link("eth0".to_owned(), "another process detached the filter".to_owned()),
             at(9),
         );
         let faults: Vec<_> = tampered.faults().collect();
         let [fault] = &faults[..] else { panic!("{faults:?}") };
-        assert!(fault.told.message.contains("the slot of the judge was empty"), "{}", fault.told.message);
+        assert!(
+            fault.told.message.contains("the slot of the judge program was empty"),
+            "{}",
+            fault.told.message
+        );
         assert!(fault.told.message.contains("2 times"), "{}", fault.told.message);
         assert!(fault.told.message.contains("CAP_BPF"), "{}", fault.told.message);
         assert_eq!(tampered.remarks().count(), 1, "links may be taken off by chance");

@@ -40,8 +40,7 @@ impl Time {
     /// The fault that the duration of the power-off is unknown. It counts only while entries have deadlines.
     pub fn fault(&self, has_deadlines: bool) -> Option<Fault> {
         let (behind, since) = self.behind.filter(|_| has_deadlines)?;
-        let remedy = "set the clock (does it keep time while the machine is off?), then `filterd list --expiring 1w` \
-                      shows what ends when, and `filterd add --ttl` with --shorten ends it sooner";
+        let remedy = "set the clock (does it keep time while the machine is off?)\nto see what expires when: filterd list --expiring 1w\nto end an entry sooner: filterd add ADDRESS --ttl TIME --shorten";
         Some(notice(About::Time, since, &words(behind), remedy))
     }
 
@@ -53,7 +52,7 @@ impl Time {
         self.offset = offset;
         let direction = if by > 0 { "forward" } else { "back" };
         let by = length(by.unsigned_abs() / 1000);
-        info!("the clock was set {direction} by {by}: entries expire no earlier or later for that");
+        info!("the clock was set {direction} by {by}; expiry of entries does not change");
         true
     }
 }
@@ -62,8 +61,7 @@ impl Time {
 pub fn words(behind: u64) -> String {
     let by = length(behind);
     format!(
-        "after a reboot the clock was {by} before the journal's last record: how long the machine was off is not known, and \
-         what expires does so after the time that was left at that record"
+        "after a reboot the clock was {by} before the journal's last record: entries expire as if the machine had been off for no time"
     )
 }
 

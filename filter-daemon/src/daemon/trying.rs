@@ -15,9 +15,9 @@ use crate::text::Explanation;
 
 /// What mends it is a reload, which would take what is to be tried as well.
 fn before_it_is_tried(why: Explanation) -> Explanation {
-    let remedy = why.remedy.map(|remedy| format!("{remedy}; ")).unwrap_or_default();
+    let remedy = why.remedy.map(|remedy| format!("{remedy}\n")).unwrap_or_default();
     let remedy = format!(
-        "undo what was edited, which would come into force untried with that; {remedy}then edit again, and try it"
+        "undo your edits, which would take effect without a trial\n{remedy}then edit again and try it"
     );
     Explanation::new(why.message, remedy)
 }
@@ -27,7 +27,7 @@ impl Owner {
     pub(super) fn refuse_beside_trial(&mut self) {
         let Some(why) = self.configuration.trial.refusal() else { return };
         if self.readings.refuse(&failure::of(&DaemonError::OnTrial(why.clone()))) {
-            tracing::warn!("the configuration is not read: {why}");
+            tracing::warn!("the configuration was not reloaded: {why}");
         }
     }
 
@@ -52,7 +52,7 @@ impl Owner {
         let parted =
             Parted::by_reload(&loaded.gone_lists(self.protection.blocklist().lists()), &loaded.renamed());
         let begun = self.configuration.trial.begin(length, by, loaded.checksum, names, parted);
-        let remedy = "make the state directory writable and see that it has room";
+        let remedy = "make the state directory writable and check its free space";
         begun.map_err(|why| DaemonError::NoWayBack(Explanation::new(why, remedy)))?;
         let lists = self.protection.blocklist().lists().iter();
         let readings = lists.filter_map(|(_, list)| Some((&list.name, list.reading.as_ref()?)));

@@ -61,13 +61,16 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
     found.extend(csf(subject));
     found.extend(BANNERS.iter().filter_map(|(process, name, look)| {
         let (_, number) = running(&subject.root, &[process])?;
-        Some((format!("{name} runs (process {number}), and bans by ways of its own"), (*look).to_owned()))
+        Some((
+            format!("{name} runs (process {number}) and blocks addresses by its own means"),
+            (*look).to_owned(),
+        ))
     }));
     if found.is_empty() {
-        findings.ok(CHECK, "nobody else blocks by address, as far as can be seen");
+        findings.ok(CHECK, "no other program that blocks addresses was found");
     }
     for (message, remedy) in found {
-        findings.warn(CHECK, format!("{message}; `filterd test` knows nothing of it"), Some(remedy));
+        findings.warn(CHECK, format!("{message}; `filterd test` does not see it"), Some(remedy));
     }
 }
 
@@ -113,7 +116,7 @@ fn told_of_nftables(sets: &[NamedSet]) -> Vec<Said> {
         let more = if names.len() > shown.len() { " …" } else { "" };
         let (table, first) = (printable::excerpt(table), &shown[0]);
         (
-            format!("nftables' table {family} {table} keeps sets of addresses: {}{more}", shown.join(", ")),
+            format!("nftables table {family} {table} has sets of addresses: {}{more}", shown.join(", ")),
             format!("nft -j list ruleset | filterd import - --only {first}"),
         )
     };
@@ -150,7 +153,7 @@ fn told_of_ipset(sets: &[(String, String, u32)]) -> Option<Said> {
         .collect();
     let more = if sets.len() > shown.len() { " …" } else { "" };
     Some((
-        format!("ipset keeps addresses: {}{more}", shown.join(", ")),
+        format!("ipset has sets of addresses: {}{more}", shown.join(", ")),
         format!("ipset save {} | filterd import -", printable::excerpt(first)),
     ))
 }
@@ -164,7 +167,7 @@ fn csf(subject: &Subject) -> Option<Said> {
     let lines =
         denied.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#')).count();
     Some((
-        format!("CSF is here, and denies {lines} addresses or ranges by csf.deny"),
+        format!("CSF is installed and denies {lines} addresses or ranges in csf.deny"),
         "filterd import /etc/csf/csf.deny".to_owned(),
     ))
 }
@@ -176,7 +179,7 @@ fn unseen(what: &str, error: &io::Error, findings: &mut Findings) {
     if error.kind() == ErrorKind::PermissionDenied {
         findings.could_not_see(what);
     } else if !error.raw_os_error().is_some_and(|number| NOT_THERE.contains(&number)) {
-        findings.warn(CHECK, format!("{what} does not tell what it has: {error}"), None);
+        findings.warn(CHECK, format!("cannot list the contents of {what}: {error}"), None);
     }
 }
 
@@ -204,7 +207,7 @@ mod tests {
             assert_eq!(named_set(&other), None);
         }
         let (message, remedy) = &told_of_nftables(&[found])[0];
-        assert!(message.ends_with("inet filter keeps sets of addresses: bad\\u{1b}[2J"), "{message}");
+        assert!(message.ends_with("inet filter has sets of addresses: bad\\u{1b}[2J"), "{message}");
         assert!(remedy.starts_with("nft -j list ruleset | filterd import - --only bad"), "{remedy}");
     }
 
@@ -218,7 +221,7 @@ mod tests {
         let message = Message { kind: 0, head: [0; 4], attributes };
         let sets: Vec<_> = ipset(&message).into_iter().collect();
         assert_eq!(sets, [("bans".to_owned(), "hash:ip".to_owned(), 7)]);
-        assert_eq!(told_of_ipset(&sets).unwrap().0, "ipset keeps addresses: bans (7)");
+        assert_eq!(told_of_ipset(&sets).unwrap().0, "ipset has sets of addresses: bans (7)");
         assert_eq!(told_of_ipset(&[]), None);
     }
 }

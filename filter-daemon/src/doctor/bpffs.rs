@@ -36,22 +36,21 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
         Ok(found) => (found.filesystem_type() == BPF_FS_MAGIC, found.flags()),
         // At least the parent directory is reported.
         Err(nix::errno::Errno::EACCES) => return findings.could_not_see(format!("the pins at {shown}")),
-        Err(error) => return findings.fail(CHECK, format!("cannot look at {shown}: {error}"), None),
+        Err(error) => return findings.fail(CHECK, format!("cannot read {shown}: {error}"), None),
     };
     let proc = subject.file("proc");
     if !is_bpffs && is_usual && usual.is_dir() && mount_namespace::would_end_with_ours(&proc, &usual) {
-        let told = "no BPF file system at /sys/fs/bpf: filterd would mount one in this mount namespace only, and a crash \
-                    would take the filter off";
+        let told = "no BPF file system at /sys/fs/bpf: filterd would mount one only in this mount namespace, so a crash would remove the filter";
         return findings.warn(CHECK, told, Some(mount_namespace::cure()));
     }
     if !is_bpffs && is_usual && usual.is_dir() {
-        let told = "no BPF file system at /sys/fs/bpf: filterd mounts one when it starts, if it may";
+        let told = "no BPF file system at /sys/fs/bpf: filterd mounts one when it starts, if permitted";
         return findings.warn(CHECK, told, Some(MOUNT.to_owned()));
     }
     if !is_bpffs {
         let remedy =
             if is_usual { MOUNT.to_owned() } else { format!("mkdir -p {shown} && mount -t bpf bpf {shown}") };
-        return findings.fail(CHECK, format!("{shown} would lie on no BPF file system"), Some(remedy));
+        return findings.fail(CHECK, format!("{shown} would not be on a BPF file system"), Some(remedy));
     }
     if flags.contains(FsFlags::ST_RDONLY) {
         let remedy = format!(
@@ -68,7 +67,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
     let are_trusted = pins.as_ref().map_or(true, |pins| are_roots_alone(pins.uid(), pins.mode()));
     if are_trusted && mount_namespace::ends_with_ours(&proc, place, true) {
         let told = format!(
-            "{} is mounted in this mount namespace only: a crash would take the filter off",
+            "{} is mounted only in this mount namespace: a crash would remove the filter",
             printable::path(place)
         );
         return findings.warn(CHECK, told, Some(mount_namespace::cure()));
@@ -92,7 +91,7 @@ fn judge_pins(place: &Path, owner: u32, mode: u32, findings: &mut Findings) {
     let is_link = mode & S_IFMT == S_IFLNK;
     if is_link || !are_roots_alone(owner, mode) {
         let told = format!(
-            "{shown} is not root's alone (user {owner}, mode {:04o}{}): filterd does not trust it",
+            "{shown} is not accessible by root only (user {owner}, mode {:04o}{}): filterd does not use it",
             mode & 0o7777,
             if is_link { ", a link" } else { "" }
         );

@@ -6,9 +6,9 @@ use super::{Findings, Subject};
 pub fn check(subject: &Subject, findings: &mut Findings) {
     let is_there = subject.file("sys/kernel/btf/vmlinux").exists();
     let told = if is_there {
-        "the kernel tells its types"
+        "the kernel provides its types (BTF)"
     } else {
-        "the kernel does not tell its types; filterd needs none"
+        "the kernel does not provide its types (BTF); filterd does not need them"
     };
     findings.ok("btf", told);
 }

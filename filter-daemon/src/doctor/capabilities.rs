@@ -33,20 +33,20 @@ fn judge(effective: CapabilitySet, is_root: bool, users: &str, findings: &mut Fi
     };
     let missing: Vec<_> = NEEDED.iter().filter(|(wanted, _)| !has(*wanted)).map(|(_, name)| *name).collect();
     if !users.split_whitespace().eq(WHOLE) && is_root {
-        let told = "root of a user namespace only: the kernel takes XDP programs from nobody here";
+        let told = "root only of a user namespace, in which the kernel accepts no XDP programs";
         return findings.fail(
             CHECK,
             told,
-            Some("run filterd outside of it (a container: not rootless, no userns-remap)".to_owned()),
+            Some("run filterd outside of it (containers: not rootless, no userns-remap)".to_owned()),
         );
     }
     if missing.is_empty() {
-        return findings.ok(CHECK, "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are here");
+        return findings.ok(CHECK, "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are present");
     }
     if !is_root {
         findings.warn(
             CHECK,
-            format!("you lack {}, which filterd is to be started with", missing.join(", ")),
+            format!("you lack {}, which filterd needs at its start", missing.join(", ")),
             Some("sudo filterd run".to_owned()),
         );
         return;

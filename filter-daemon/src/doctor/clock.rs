@@ -23,20 +23,20 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
 
 fn judge(now: u64, keeper: Option<&str>, is_synchronised: bool, findings: &mut Findings) {
     if now < NEVER_BEFORE {
-        let told = "the clock stands before filterd was made: entries with an end would last too long or too short over a reboot";
+        let told = "the clock is wrong (before filterd was built): entries with an expiry would last too long or too short after a reboot";
         return findings.fail(CHECK, told, Some("timedatectl set-ntp true".to_owned()));
     }
     match keeper {
         Some("systemd-timesyn") if is_synchronised => findings.ok(CHECK, "synchronised by systemd-timesyncd"),
         Some("systemd-timesyn") => findings.warn(
             CHECK,
-            "systemd-timesyncd runs, and has not synchronised it yet",
+            "systemd-timesyncd runs, but has not synchronised the clock yet",
             Some("timedatectl timesync-status".to_owned()),
         ),
         Some(keeper) => findings.ok(CHECK, format!("kept by {keeper}")),
         None => findings.warn(
             CHECK,
-            "no process that keeps it is to be seen: entries with an end outlive a reboot by this clock",
+            "no process that synchronises it was found: entries with an expiry depend on this clock after a reboot",
             Some("timedatectl set-ntp true".to_owned()),
         ),
     }

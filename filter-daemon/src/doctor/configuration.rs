@@ -34,7 +34,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) -> Wanted {
     if !names.is_empty() {
         return Wanted::Named(names);
     }
-    let message = "no interface is named: those that are on were looked at";
+    let message = "no interface is configured: the active ones were checked";
     findings.warn(
         CHECK,
         message,

@@ -18,14 +18,13 @@ pub fn check(devices: &[Device], findings: &mut Findings) {
         *behind.entry(printable::on_one_line(place)).or_default() += 1;
     }
     if behind.is_empty() {
-        return findings.ok(CHECK, "no wires lead from here into other network namespaces");
+        return findings.ok(CHECK, "no virtual links into other network namespaces");
     }
     let each: Vec<_> = behind.iter().map(|(place, count)| format!("{count} behind {place}")).collect();
     findings.ok(
         CHECK,
         format!(
-            "wires into other network namespaces: {}; what comes for them from outside is filtered where it comes in, and \
-             what they send each other is not",
+            "virtual links into other network namespaces: {}; traffic to them from outside is filtered where it arrives, traffic between them is not",
             each.join(", ")
         ),
     );

@@ -43,9 +43,8 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
             );
             findings.ok(CHECK, told);
             if net_namespace::is_another(&subject.file("proc"), status.pid) {
-                let message = "it is in another network namespace: interfaces here are not those that it filters, \
-                               also where they have the same names";
-                let remedy = format!("`nsenter -t {} -n filterd doctor` looks at those", status.pid);
+                let message = "it is in another network namespace: it does not filter the interfaces here, even if the names are the same";
+                let remedy = format!("to check those: nsenter -t {} -n filterd doctor", status.pid);
                 findings.warn(CHECK, message, Some(remedy));
             }
             for Fault { about, told, .. } in &status.faults {
@@ -62,8 +61,9 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
                 }
             }
         }
-        Asked::Nobody => findings
-            .ok(CHECK, format!("none runs, and none has left its filter (nobody listens at {socket})")),
+        Asked::Nobody => {
+            findings.ok(CHECK, format!("none runs, and no filter is left (no process listens at {socket})"))
+        }
         Asked::Left(told) => {
             let mut lines = told.lines();
             let message = lines.next().unwrap_or_default().to_owned();

@@ -72,7 +72,7 @@ impl Findings {
         if self.unseen.is_empty() {
             return;
         }
-        let message = format!("not seen without root: {}", std::mem::take(&mut self.unseen).join(", "));
+        let message = format!("not checked without root: {}", std::mem::take(&mut self.unseen).join(", "));
         self.warn("permission", message, Some("sudo filterd doctor".to_owned()));
     }
 

@@ -22,13 +22,13 @@ pub fn check(wanted: &Wanted, devices: &[Device], subject: &Subject, findings: &
         Wanted::Nothing => candidates(devices),
     };
     if chosen.is_empty() {
-        findings.fail(CHECK, "there is no interface to filter but the loopback", Some("ip link".to_owned()));
+        findings.fail(CHECK, "there is no interface except the loopback", Some("ip link".to_owned()));
     }
     for name in &chosen {
         match devices.iter().find(|device| device.name() == name) {
             Some(device) => look_at(device, devices, subject, findings),
             None if is_accepted(name, subject) => {
-                let told = "there is no such interface, which the filterd that runs was told to accept (`reload --accept`)";
+                let told = "there is no such interface, which was accepted (`filterd reload --accept`)";
                 findings.of(name, CHECK, Health::Ok, told.to_owned(), None);
             }
             None => {
@@ -66,7 +66,7 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     findings.of(device.name(), CHECK, health, described(device, master), remedy);
     if let Some(bond) = master.filter(|master| is_bond(master)) {
         let told = format!(
-            "a part of {0}: name {0} instead, or each of its parts",
+            "a part of {0}: filter {0} instead, or each of its parts",
             printable::on_one_line(bond.name())
         );
         findings.of(
@@ -88,7 +88,7 @@ fn look_at(device: &Device, devices: &[Device], subject: &Subject, findings: &mu
     };
     if let Some(above) = devices.iter().find(above) {
         let told = format!(
-            "an XDP program sits on {}, which stands on it: the kernel allows none below",
+            "an XDP program is attached to {}, which is above it: the kernel allows none below",
             above.name()
         );
         return findings.of(
@@ -120,7 +120,7 @@ fn is_bond(device: &Device) -> bool {
 fn parts(bond: &Device, devices: &[Device], card_of: fn(u32) -> Card, findings: &mut Findings) {
     let parts: Vec<_> = devices.iter().filter(|part| part.master == Some(bond.known.index)).collect();
     if parts.is_empty() {
-        let told = "it has no parts: nothing comes in";
+        let told = "it has no ports, so it receives nothing";
         findings.of(
             bond.name(),
             CHECK,
@@ -144,13 +144,13 @@ fn described(device: &Device, master: Option<&Device>) -> String {
         (Some(driver), _) => format!("driver {driver}"),
         (None, Some(kind)) => kind.clone(),
         (None, None) if device.is_loopback => "loopback".to_owned(),
-        (None, None) => "no driver that can be seen".to_owned(),
+        (None, None) => "no visible driver".to_owned(),
     };
     let off = if device.is_up { "" } else { ", switched off" };
     let elsewhere = if device.leads_elsewhere { ", its other end in another network namespace" } else { "" };
     let port = master.filter(|master| master.is("bridge")).map_or_else(String::new, |bridge| {
         format!(
-            ", a port of bridge {}: what comes in here is filtered, whomever it is for",
+            ", a port of bridge {}: all packets that arrive here are filtered",
             printable::on_one_line(bridge.name())
         )
     });
@@ -172,12 +172,12 @@ fn whose(
                 name,
                 XDP,
                 Health::Ok,
-                format!("filterd's filter sits here in native mode (pins at {pins})"),
+                format!("filterd is attached here in native mode (pins at {pins})"),
                 None,
             ),
             AttachedMode::Generic => {
                 let told = format!(
-                    "filterd's filter sits here in generic mode (pins at {pins}): as exact, and several times slower"
+                    "filterd is attached here in generic mode (pins at {pins}), which is several times slower"
                 );
                 findings.of(name, XDP, Health::Warn, told, Some(format!("ip -details link show dev {name}")));
             }
@@ -194,7 +194,7 @@ fn remedy(program: &str, name: &str, otherwise: Option<String>) -> Option<String
         return otherwise;
     }
     Some(format!(
-        "`xdp-loader unload {name} --all` takes off whatever `xdp-loader status {name}` tells of: filterd is none of these"
+        "`xdp-loader unload {name} --all` removes all programs that `xdp-loader status {name}` lists: filterd's is not among them"
     ))
 }
 
@@ -240,7 +240,7 @@ mod tests {
             [interface, message, remedy],
             [
                 "eth0",
-                "a part of bond0: name bond0 instead, or each of its parts",
+                "a part of bond0: filter bond0 instead, or each of its parts",
                 "filterd run --iface bond0"
             ]
         );
@@ -270,10 +270,13 @@ mod tests {
         let mut findings = Findings::default();
         parts(&devices[3], &devices[..1], |_| Card { xdp: Some(0), ..Card::default() }, &mut findings);
         let [one] = findings.all() else { panic!("{:?}", findings.all()) };
-        assert!(one.message.starts_with("its driver runs no XDP programs"), "{}", one.message);
+        assert!(one.message.starts_with("its driver does not support XDP"), "{}", one.message);
         let said = told("bond0", &devices[3..]);
-        let without =
-            ("bond0".into(), "it has no parts: nothing comes in".into(), "ip link show master bond0".into());
+        let without = (
+            "bond0".into(),
+            "it has no ports, so it receives nothing".into(),
+            "ip link show master bond0".into(),
+        );
         assert_eq!(said, [without]);
     }
 

@@ -34,7 +34,7 @@ fn judge(
         }
         (Some(_), Some("2")) => findings.warn(
             CHECK,
-            "on, but hardened for root's programs, too, which makes each packet dearer",
+            "on, but hardened for root's programs too, which costs time for each packet",
             Some("sysctl -w net.core.bpf_jit_harden=1".to_owned()),
         ),
         (Some(_), _) => findings.ok(CHECK, "on"),
@@ -49,7 +49,7 @@ fn judge(
             }
             None => findings.warn(
                 CHECK,
-                "cannot be seen in this network namespace",
+                "not visible in this network namespace",
                 Some("sysctl net.core.bpf_jit_enable (outside of it; it should be 1)".to_owned()),
             ),
         },

@@ -41,7 +41,7 @@ fn judge(release: &str, features: &[Feature], findings: &mut Findings) {
     }
     match refused.clone().next() {
         Some(error) => {
-            let told = format!("Linux {release} does not say what it can do: {error}");
+            let told = format!("cannot read the features of Linux {release}: {error}");
             findings.warn(CHECK, told, Some("dmesg | tail".to_owned()));
         }
         None => findings

@@ -14,11 +14,11 @@ pub fn check(findings: &mut Findings) {
     let tried = thread::spawn(version).join();
     match tried {
         Ok(Ok(Some(version))) => {
-            findings.ok(CHECK, format!("version {version}: the daemon writes to nothing but its own places"))
+            findings.ok(CHECK, format!("version {version}: the daemon can write only to its own places"))
         }
         _ => findings.warn(
             CHECK,
-            "none: what the daemon may write to is only limited by its user",
+            "none: only its user limits where the daemon may write",
             Some("boot with `lsm=landlock,…` before what `cat /sys/kernel/security/lsm` shows".to_owned()),
         ),
     }

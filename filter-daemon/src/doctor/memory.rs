@@ -17,7 +17,7 @@ pub fn check(subject: &Subject, findings: &mut Findings) {
     let (free, whose) = if let Asked::Answered(status) = &subject.daemon {
         (memory::available_to(Some(status.pid)), "filterd")
     } else {
-        (memory::available(), "whoever starts filterd from here")
+        (memory::available(), "a filterd started from here")
     };
     judge(free, whose, findings);
 }
@@ -31,7 +31,7 @@ fn judge(free: Option<memory::Available>, whose: &str, findings: &mut Findings) 
         (Some(group), false) => findings.ok(CHECK, format!("{size} free for {whose}, by the limit of {group}")),
         (Some(group), true) => findings.warn(
             CHECK,
-            format!("only {size} free for {whose}, by the limit of {group}: maps count for it, and larger ones may be refused"),
+            format!("only {size} free for {whose}, by the limit of {group}: maps count towards it, and larger ones may be refused"),
             Some(mend(group)),
         ),
     }

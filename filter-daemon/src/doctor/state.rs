@@ -61,11 +61,7 @@ fn room(place: &Path, is_there: bool, findings: &mut Findings) {
     let Some(found) = place.ancestors().find_map(|place| statvfs(place).ok()) else { return };
     if found.flags().contains(FsFlags::ST_RDONLY) {
         let remedy = format!("findmnt --target {shown}; or name another one with --state-dir");
-        return findings.fail(
-            CHECK,
-            format!("{shown} lies on a file system that takes nothing (read-only)"),
-            Some(remedy),
-        );
+        return findings.fail(CHECK, format!("{shown} is on a read-only file system"), Some(remedy));
     }
     let free = found.blocks_available() * found.fragment_size();
     // Some file systems have no limit on files, and report zero of zero.
@@ -79,23 +75,23 @@ fn judge(shown: &str, free: u64, is_out_of_files: bool, is_there: bool, findings
     if is_out_of_files {
         findings.fail(
             CHECK,
-            format!("{shown} takes no more files: what is added would be lost in a restart"),
+            format!("{shown} cannot take more files: live entries would be lost in a restart"),
             remedy,
         );
     } else if free == 0 {
         findings.fail(
             CHECK,
-            format!("{shown} lies on a full disk: what is added would be lost in a restart"),
+            format!("{shown} is on a full disk: live entries would be lost in a restart"),
             remedy,
         );
     } else if free < LITTLE {
-        findings.warn(CHECK, format!("{shown} has {size} of room left"), remedy);
+        findings.warn(CHECK, format!("{shown} has {size} free"), remedy);
     } else if is_there {
-        findings.ok(CHECK, format!("{shown}, {size} of room left"));
+        findings.ok(CHECK, format!("{shown}, {size} free"));
     } else {
         findings.ok(
             CHECK,
-            format!("{shown} is not there yet: filterd makes it when it starts ({size} of room left)"),
+            format!("{shown} does not exist yet: filterd creates it when it starts ({size} free)"),
         );
     }
 }
@@ -116,6 +112,6 @@ mod tests {
         assert_eq!(told(0, false).0, Health::Fail);
         assert_eq!(told(1 << 30, true).0, Health::Fail);
         let (health, message) = told(4 << 10, false);
-        assert!(health == Health::Warn && message.ends_with("4 KiB of room left"), "{message}");
+        assert!(health == Health::Warn && message.ends_with("4 KiB free"), "{message}");
     }
 }

@@ -39,7 +39,7 @@ fn told(files: &[(&str, &str)], check: fn(&Subject, &mut Findings)) -> Vec<(Heal
 fn a_csf_that_is_in_force_is_told_and_one_that_is_switched_off_is_not() {
     let conf = ("etc/csf/csf.conf", "TESTING = \"0\"\n");
     let deny = ("etc/csf/csf.deny", "# comment\n203.0.113.7 # lfd\n\n198.51.100.0/24\n");
-    let is_csf = |said: &(Health, String, String)| said.1.starts_with("CSF is here");
+    let is_csf = |said: &(Health, String, String)| said.1.starts_with("CSF is installed");
     let said = told(&[conf, deny], blocklists::check);
     let csf = said.iter().find(|said| is_csf(said)).unwrap();
     assert!(
@@ -80,7 +80,7 @@ fn types_of_the_kernel_are_not_needed() {
     let there = told(&[("sys/kernel/btf/vmlinux", "")], btf::check);
     let missing = told(&[], btf::check);
     assert_eq!((there[0].0, missing[0].0), (Health::Ok, Health::Ok));
-    assert!(missing[0].1.contains("needs none") && there[0].1 != missing[0].1);
+    assert!(missing[0].1.contains("does not need them") && there[0].1 != missing[0].1);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn what_cannot_be_seen_is_one_line() {
     findings.unseen();
     findings.unseen();
     let all = findings.all();
-    assert_eq!((all.len(), all[0].message.as_str()), (1, "not seen without root: nftables, the pins"));
+    assert_eq!((all.len(), all[0].message.as_str()), (1, "not checked without root: nftables, the pins"));
     assert_eq!(all[0].remedy.as_deref(), Some("sudo filterd doctor"));
 }
 

@@ -21,12 +21,11 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said>
         return vec![said];
     }
     let Some(bits) = card.xdp else {
-        let told = "this kernel does not tell whether the driver runs XDP programs (6.3 and newer do): filterd tries, and says \
-             in its log what became of it";
+        let told = "this kernel does not say whether the driver supports XDP (6.3 and newer do): filterd tries, and logs the result";
         return [vec![(Health::Ok, told.to_owned(), None)], hindrances(device, card, true)].concat();
     };
     if bits & XDP_BASIC == 0 {
-        return vec![generic("its driver runs no XDP programs".to_owned(), None)];
+        return vec![generic("its driver does not support XDP".to_owned(), None)];
     }
     let hindrances = hindrances(device, card, bits & XDP_IN_PIECES != 0);
     if hindrances.is_empty() { vec![(Health::Ok, "native XDP".to_owned(), None)] } else { hindrances }
@@ -35,20 +34,23 @@ pub fn expect(device: &Device, lower: Option<&Device>, card: &Card) -> Vec<Said>
 /// Kinds that are known to refuse a program, with the interface to use instead.
 fn by_kind(device: &Device, lower: Option<&Device>) -> Option<Said> {
     if device.is_loopback {
-        return Some(generic("the loopback: nothing from outside comes this way".to_owned(), None));
+        return Some(generic("the loopback: no packet from outside arrives here".to_owned(), None));
     }
     let below = lower.map_or("the interface below it", Device::name);
     match device.kind.as_deref()? {
         "vlan" => Some(generic(
-            format!("a VLAN of {below} has no native XDP, but {below} may, and filterd reads tags: name {below} in its place"),
+            format!(
+                "a VLAN of {below} has no native XDP, but {below} may have it, and filterd reads VLAN tags: filter {below} instead"
+            ),
             Some(format!("filterd run --iface {below}")),
         )),
         "bridge" => Some(generic(
-            "a bridge has no native XDP, and what it passes on to others is not seen here: name its ports instead".to_owned(),
+            "a bridge has no native XDP, and packets it forwards are not seen here: filter its ports instead"
+                .to_owned(),
             Some(format!("ip link show master {}", device.name())),
         )),
         "macvlan" | "ipvlan" | "macvtap" | "ipvtap" => Some(generic(
-            format!("it shares {below}, which may have native XDP, and whose filter is for both"),
+            format!("it shares {below}, which may have native XDP, and whose filter covers both"),
             Some(format!("filterd run --iface {below}")),
         )),
         _ => None,
@@ -62,8 +64,7 @@ fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
     let mut found = Vec::new();
     if mtu > LONGEST_WHOLE && !takes_pieces {
         let told = format!(
-            "its driver takes no frames in pieces, and an MTU of {mtu} makes some: native XDP may be refused, and generic XDP is \
-             several times slower"
+            "its driver does not support fragmented frames, which an MTU of {mtu} needs: native XDP may be refused, and generic XDP is several times slower"
         );
         found.push((Health::Warn, told, Some(format!("ip link set dev {name} mtu 1500"))));
     }
@@ -74,7 +75,7 @@ fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
     if let Some((now, most)) = card.channels.filter(|(now, most)| needs_half && now * 2 > *most) {
         let half = most / 2;
         found.push(generic(
-            format!("its driver needs half of its channels for XDP, and {now} of {most} are in use"),
+            format!("its driver needs half of its channels for XDP, but {now} of {most} are in use"),
             (half > 0).then(|| format!("ethtool -L {name} combined {half}")),
         ));
     }
@@ -84,7 +85,7 @@ fn hindrances(device: &Device, card: &Card, takes_pieces: bool) -> Vec<Said> {
 fn merging(card: &Card) -> String {
     let whose = if card.fixed.is_empty() { "" } else { "; only its host can switch that off" };
     format!(
-        "the card merges packets ({}): a driver may refuse XDP until it does not{whose}",
+        "the card merges packets ({}): its driver may refuse XDP until this is off{whose}",
         card.merges.join(", ")
     )
 }

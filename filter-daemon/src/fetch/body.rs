@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_failed_says_why_and_says_it_again() {
-        let error = FetchError::BrokenOff { bytes: 2, why: "the server hung up".to_owned() };
+        let error = FetchError::BrokenOff { bytes: 2, why: "the server closed the connection".to_owned() };
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         pieces(&mut theirs, &["1\n", ""]);
         message::send(&mut theirs, &End::Failed(error.clone())).unwrap();

@@ -11,21 +11,21 @@ use super::reachable::Reason;
 use crate::text::{Explain, printable};
 
 /// A certificate must not vouch for itself.
-pub const SELF_SIGNED: &str = "its certificate is self-signed, or that of an authority itself";
+pub const SELF_SIGNED: &str = "its certificate is self-signed, or is an authority's own";
 
 /// Why nothing, or not all, was fetched. It comes from the fetching process, so texts in it are shown only
 /// after `printable` has cleaned them.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum FetchError {
     /// The name has no address, or the resolver failed.
-    #[error("there is no telling who {} is: {}", printable::word(.host), printable::sentence(.why))]
+    #[error("cannot resolve {}: {}", printable::word(.host), printable::sentence(.why))]
     NoSuchHost {
         host: String,
         /// The answer of the resolver.
         why: String,
     },
     /// Every address of the host is one that not everybody can reach.
-    #[error("{} {why}, which is not asked", at(.host, *.address))]
+    #[error("{} {why}, which filterd does not connect to", at(.host, *.address))]
     Refused {
         /// The host that was to be asked.
         host: String,
@@ -45,13 +45,13 @@ pub enum FetchError {
         why: String,
     },
     /// The server answered with an error status, and perhaps with a time to ask again.
-    #[error("the server answers {0}{words}", words = words(*.0))]
+    #[error("the server answered {0}{words}", words = words(*.0))]
     Status(u16, Option<Duration>),
     /// More bytes than the limit.
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
     /// The fetch exceeded its time limit.
-    #[error("it took longer than {} s; {bytes} bytes had come", .patience.as_secs_f32())]
+    #[error("it took longer than {} s; {bytes} bytes had arrived", .patience.as_secs_f32())]
     TooSlow {
         /// The time limit of the fetch.
         patience: Duration,
@@ -66,40 +66,40 @@ pub enum FetchError {
         why: String,
     },
     /// The server could not prove its identity.
-    #[error("cannot trust who answers as {}: {}", printable::word(.host), printable::sentence(.why))]
+    #[error("cannot verify the server {}: {}", printable::word(.host), printable::sentence(.why))]
     Tls {
         /// The host that was asked.
         host: String,
         why: String,
     },
     /// The port does not speak TLS.
-    #[error("what answers at port {port} of {} speaks no TLS", printable::word(.host))]
+    #[error("the server at port {port} of {} does not speak TLS", printable::word(.host))]
     NoTls {
         /// The host that was asked.
         host: String,
         port: u16,
     },
     /// A redirect that is not followed.
-    #[error("it leads to {}, {why}", printable::word(.to))]
+    #[error("it redirects to {}, {why}", printable::word(.to))]
     Redirect {
         /// The target, without its query, which may be secret.
         to: String,
         why: BadRedirect,
     },
     /// The credentials would be sent unencrypted.
-    #[error("the credentials for {} would be sent in the clear", printable::word(.0))]
+    #[error("the credentials for {} would be sent unencrypted", printable::word(.0))]
     InTheClear(String),
     /// The credentials contain characters that are not valid in a request.
-    #[error("the credentials have something in them that cannot stand in a request")]
+    #[error("the credentials contain characters that a request cannot carry")]
     Credentials,
     /// The encoding of the body was not requested.
-    #[error("it came packed as {}, which was not asked for", printable::word(.0))]
+    #[error("it is compressed as {}, which was not requested", printable::word(.0))]
     Packed(String),
     /// The response is no valid HTTP.
-    #[error("the server's answer makes no sense: {}", printable::sentence(.0))]
+    #[error("the server's answer is malformed: {}", printable::sentence(.0))]
     Nonsense(String),
     /// The certificates of the trusted authorities are missing.
-    #[error("this system names no authority to trust: {}", printable::sentence(.0))]
+    #[error("this system has no trusted certificate authorities: {}", printable::sentence(.0))]
     NoAuthorities(String),
     /// The process could not restrict itself, and so asked nothing.
     #[error("the fetching process cannot be restricted: {}", printable::sentence(.0))]
@@ -108,7 +108,7 @@ pub enum FetchError {
     #[error("the fetching process ended before it was done: {}", printable::sentence(.0))]
     Interrupted(String),
     /// Too many fetches are under way.
-    #[error("too much is fetched at once already")]
+    #[error("too many fetches run at once")]
     Busy,
     /// The configuration file does not name this fetch, or not with these settings.
     #[error("the configuration's file does not name {}", printable::word(.0))]
@@ -122,10 +122,10 @@ pub enum FetchError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum BadRedirect {
     /// There are too many redirects.
-    #[error("after as many redirects as are followed")]
+    #[error("after too many redirects")]
     TooMany,
     /// The target is missing, or is no HTTP address.
-    #[error("which is no http or https address")]
+    #[error("which is not an http or https address")]
     NoUrl,
     /// The redirect leads from https to http.
     #[error("from https to http")]
@@ -166,32 +166,34 @@ fn at(host: &str, address: IpAddr) -> String {
 impl Explain for FetchError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
-            Self::NoSuchHost { .. } => "see whether the name is right, and /etc/resolv.conf",
+            Self::NoSuchHost { .. } => "check the name and /etc/resolv.conf",
             Self::Refused { is_redirect: true, .. } => {
-                "the list's server redirects there, which may be an attack: ask those who publish it"
+                "the list's server redirects there, which may be an attack: ask the publisher of the list"
             }
-            Self::Refused { .. } => "set `allow_private: true` on the list if that is meant",
-            Self::Status(401 | 403, _) => "see whether the list's `auth` is right",
-            Self::Status(404 | 410, _) => "see whether the list has moved",
+            Self::Refused { .. } => "if that is intended, set `allow_private: true` on the list",
+            Self::Status(401 | 403, _) => "check the list's `auth`",
+            Self::Status(404 | 410, _) => "check whether the list has moved",
             Self::TooLarge(_) => "if it is meant to be that large, raise the list's limit",
-            Self::TooSlow { .. } => "if it is known to be slow, raise the list's `timeout`",
+            Self::TooSlow { .. } => "if the server is slow, raise the list's `timeout`",
             Self::Tls { why, .. } if why == SELF_SIGNED => {
-                "have it signed by an authority (it may be your own), and add that one to the system's certificates"
+                "have it signed by an authority (your own is fine), and add that authority to the system's certificates"
             }
             Self::Tls { .. } => "if its authority is your own, add that to the system's certificates",
             Self::NoTls { .. } => {
-                "name the port that speaks TLS, or write http:// in the list's `url` (with `auth` also `insecure: true`)"
+                "use the port that speaks TLS, or write http:// in the list's `url` (with `auth` also `insecure: true`)"
             }
-            Self::Redirect { why: BadRedirect::InTheClear, .. } => "`insecure: true` on the list follows it",
+            Self::Redirect { why: BadRedirect::InTheClear, .. } => {
+                "to follow it, set `insecure: true` on the list"
+            }
             Self::Redirect { why: BadRedirect::Port, .. } => {
-                "name the address that it leads to as the list's `url`"
+                "use the address it redirects to as the list's `url`"
             }
-            Self::InTheClear(_) => "use https, or say `insecure: true` on the list",
+            Self::InTheClear(_) => "use https, or set `insecure: true` on the list",
             Self::NoAuthorities(_) => "install the package ca-certificates",
             Self::NotNamed(_) => {
-                "see whether the file is valid (`filterd check`), and reload it (`filterd reload`); the list keeps what it has"
+                "check the configuration (`filterd check`) and reload it (`filterd reload`); the list keeps its entries"
             }
-            Self::Gone(_) => "restart filterd; lists keep what they have",
+            Self::Gone(_) => "restart filterd; lists keep their entries",
             Self::NotReached { .. }
             | Self::Status(..)
             | Self::BrokenOff { .. }

@@ -64,7 +64,7 @@ pub fn be(user: Option<&str>, reader: Option<Reader>) -> io::Result<()> {
     let line = Line::of(io::stdin().as_fd().try_clone_to_owned()?);
     if !restrict::spawner()? {
         tracing::info!(
-            "this kernel's Landlock (from Linux 6.7 on, if switched on) does not limit which ports fetches of lists ask"
+            "this kernel's Landlock cannot limit to which ports lists are fetched from (Linux 6.7 and newer can)"
         );
     }
     serve(&line, &mut Versions::begin(reader))

@@ -38,7 +38,7 @@ impl Trouble<'_> {
             Error::Tls(why) => FetchError::Tls { host: self.host(), why: why.to_owned() },
             Error::Decompress(_, error) => broken_off(bytes, &error),
             Error::Io(error) => self.of_io(&error, bytes),
-            Error::ConnectionFailed => self.not_reached("nobody answers"),
+            Error::ConnectionFailed => self.not_reached("no answer"),
             other => FetchError::Nonsense(other.to_string()),
         }
     }
@@ -82,7 +82,7 @@ impl Trouble<'_> {
 
 fn broken_off(bytes: u64, error: &io::Error) -> FetchError {
     let why = match error.kind() {
-        ErrorKind::UnexpectedEof => "the server hung up before it had sent everything".to_owned(),
+        ErrorKind::UnexpectedEof => "the server closed the connection early".to_owned(),
         _ => error.to_string(),
     };
     FetchError::BrokenOff { bytes, why }
@@ -98,12 +98,14 @@ fn doubt(error: &CertificateError) -> String {
             "its certificate is not valid yet (is the clock right?)".to_owned()
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "its certificate is for somebody else".to_owned()
+            "its certificate is for another name".to_owned()
         }
         CertificateError::UnknownIssuer => {
             "its certificate is from an authority that this system does not know".to_owned()
         }
-        CertificateError::BadSignature => "its certificate is not signed by whom it names".to_owned(),
+        CertificateError::BadSignature => {
+            "its certificate is not signed by the authority it names".to_owned()
+        }
         other if other.to_string().contains("CaUsedAsEndEntity") => SELF_SIGNED.to_owned(),
         other => other.to_string(),
     }

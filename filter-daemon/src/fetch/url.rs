@@ -35,7 +35,7 @@ pub enum NotAUrl {
     #[error("it names no host")]
     Host,
     /// It contains a user name or password.
-    #[error("it has a name or a password in it: these belong under `auth`")]
+    #[error("it contains a user name or password: write these under `auth`")]
     UserInfo,
     /// It exceeds the length limit.
     #[error("it is longer than {LONGEST} bytes")]

@@ -116,8 +116,7 @@ impl Found {
             Err(error) => {
                 let message = format!("cannot read {}: {error}", path.display());
                 let remedy = format!(
-                    "let the user that filterd runs as read it; until then allow by hand whom it names: \
-                     `ls -l {}`, `filterd allow add ADDRESS`",
+                    "let filterd's user read it (`ls -l {}`); until then allow its addresses: filterd allow add ADDRESS",
                     path.display()
                 );
                 self.untold.push(Untold { message, remedy });
@@ -143,10 +142,10 @@ impl fmt::Display for What {
             Self::Own(interface) => write!(f, "this host's own address on {interface}"),
             Self::Gateway => f.write_str("a gateway of this host"),
             Self::NameServer => f.write_str("a name server of this host"),
-            Self::Session(user) if user.is_empty() => f.write_str("somebody is logged in from there"),
-            Self::Session(user) => write!(f, "{user} is logged in from there"),
-            Self::Asker => f.write_str("whoever asks filterd is logged in from there by SSH"),
-            Self::Feed(list) => write!(f, "list {list} is fetched from there"),
+            Self::Session(user) if user.is_empty() => f.write_str("a user is logged in from it"),
+            Self::Session(user) => write!(f, "{user} is logged in from it"),
+            Self::Asker => f.write_str("a user of filterd is logged in from it by SSH"),
+            Self::Feed(list) => write!(f, "list \"{list}\" is fetched from it"),
         }
     }
 }

@@ -41,9 +41,9 @@ pub fn look(directory: &Path, found: &mut Found) {
     let untold: Vec<_> = named.into_iter().filter(|(_, user)| !is_known(user)).collect();
     found.untold.extend(untold.into_iter().map(|(host, user)| Untold {
         message: format!(
-            "{user} is logged in from {host}, which is a name and no address: it is not guarded"
+            "{user} is logged in from {host}, a name instead of an address: it is not guarded"
         ),
-        remedy: "`filterd allow add ADDRESS` allows it; with `UseDNS no` sshd tells addresses".to_owned(),
+        remedy: "set `UseDNS no` for sshd, which then reports addresses\nto allow it now: filterd allow add ADDRESS".to_owned(),
     }));
 }
 
@@ -72,10 +72,10 @@ mod tests {
             other => format!("{other:?}"),
         };
         let ours = "# This is private data.\nUID=0\nUSER=root\nACTIVE=1\nSTATE=active\nREMOTE=1\nREMOTE_HOST=192.0.2.7\n";
-        assert_eq!(address(ours), "192.0.2.7: root is logged in from there");
+        assert_eq!(address(ours), "192.0.2.7: root is logged in from it");
         assert_eq!(
             address("REMOTE=1\nREMOTE_HOST=::ffff:192.0.2.7\n"),
-            "192.0.2.7: somebody is logged in from there"
+            "192.0.2.7: a user is logged in from it"
         );
         let name = Remote::Name { host: "desk.example.org".into(), user: String::new() };
         assert_eq!(remote("REMOTE=1\nREMOTE_HOST=desk.example.org\n"), Some(name));

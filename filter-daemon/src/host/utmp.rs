@@ -92,9 +92,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                "192.0.2.7: root is logged in from there",
-                "2001:db8::7: six is logged in from there",
-                "192.0.2.10: unknown is logged in from there"
+                "192.0.2.7: root is logged in from it",
+                "2001:db8::7: six is logged in from it",
+                "192.0.2.10: unknown is logged in from it"
             ]
         );
     }

@@ -38,7 +38,7 @@ pub async fn is_ready(calls: &mpsc::Sender<Call>, shared: &Shared<Readiness>) ->
     });
     match owner::soon(ready).await {
         Some((status, told)) => sentence(status, &told),
-        None => sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping, or at work for long"),
+        None => sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping or busy"),
     }
 }
 

@@ -96,7 +96,7 @@ async fn listen_at(
     callers: &Mutex<Callers>,
 ) {
     let listener = bound(address, reach, faults).await;
-    info!("http://{address}/ shows what filterd does");
+    info!("status page at http://{address}/");
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
@@ -159,15 +159,18 @@ fn bind(address: SocketAddr, reach: Reach) -> io::Result<TcpListener> {
 fn not_listening(address: SocketAddr, error: &io::Error) -> Fault {
     let is = |kind| error.kind() == kind;
     let remedy = if is(io::ErrorKind::AddrInUse) {
-        format!("`ss -ltnp sport = :{}` tells who does: end that, or write another port", address.port())
+        format!(
+            "stop the process that does (see `ss -ltnp sport = :{}`), or configure another port",
+            address.port()
+        )
     } else if is(io::ErrorKind::AddrNotAvailable) {
-        "`ip address` tells which addresses there are; it is tried again each second".to_owned()
+        "see which addresses exist: ip address\nfilterd retries every second".to_owned()
     } else if is(io::ErrorKind::PermissionDenied) {
-        "filterd has no capabilities: write a port from 1024 on".to_owned()
+        "filterd has no capabilities: configure a port from 1024 on".to_owned()
     } else {
-        "it is tried again each second".to_owned()
+        "filterd retries every second".to_owned()
     };
-    let told = Explanation::new(format!("nobody listens at `metrics.listen`, {address}: {error}"), remedy);
+    let told = Explanation::new(format!("cannot listen at `metrics.listen`, {address}: {error}"), remedy);
     warn!("{told}");
     Fault { about: About::Configuration, since: clock::on_the_wall(clock::now()), told, id: None }
 }
@@ -218,7 +221,7 @@ mod tests {
         let ((other, address), (faults, mut told)) = (taken(), watch::channel(Faults::default()));
         let goes = async {
             told.changed().await.unwrap();
-            assert!(told.borrow_and_update()[&address].told.message.contains("nobody listens"));
+            assert!(told.borrow_and_update()[&address].told.message.contains("cannot listen"));
             drop(other);
         };
         tokio::join!(bound(address, Reach::Whole, &faults), goes);

@@ -61,10 +61,7 @@ impl Streams {
     /// event was sent.
     pub fn answer(&self, calls: &mpsc::Sender<Call>) -> Answer {
         let Ok(place) = self.places.clone().try_acquire_owned() else {
-            return sentence(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "others look at all the streams there are: try later",
-            );
+            return sentence(StatusCode::SERVICE_UNAVAILABLE, "all streams are in use: try later");
         };
         let (shared, calls) = (self.shared.clone(), calls.clone());
         // The first event is sent at once, so that the page is not empty at first.

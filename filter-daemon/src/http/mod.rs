@@ -80,7 +80,7 @@ impl Http {
         };
         let serve = move || match Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime.block_on(ended),
-            Err(error) => error!("nobody can look at filterd by a browser: {error}"),
+            Err(error) => error!("the status page is not available: {error}"),
         };
         thread::Builder::new().name("http".to_owned()).spawn(serve)?;
         _ = listens.await;

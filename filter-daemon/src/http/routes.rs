@@ -46,7 +46,7 @@ impl Routes {
         if offer == Offer::Health && request.uri().path() != HEALTH {
             return sentence(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "too many callers are being served: try again in a moment; /healthz is answered meanwhile",
+                "too many clients: try again in a moment; /healthz still answers",
             );
         }
         // Requests without a host name, such as those of HAProxy, may use /healthz. It reveals no more than
@@ -54,11 +54,11 @@ impl Routes {
         if request.uri().path() != HEALTH && !self.is_meant(request) {
             return sentence(
                 StatusCode::MISDIRECTED_REQUEST,
-                "filterd is not known by this name: `metrics: {hosts: [name]}` makes it known",
+                "unknown host name: add it to `metrics: {hosts: [name]}`",
             );
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            let mut refused = sentence(StatusCode::METHOD_NOT_ALLOWED, "here one only looks: GET and HEAD");
+            let mut refused = sentence(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed");
             refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refused;
         }
@@ -70,7 +70,7 @@ impl Routes {
             "/readyz" => health::is_ready(&self.calls, &self.readiness).await,
             _ => sentence(
                 StatusCode::NOT_FOUND,
-                "there is nothing here: / is a page to look at, and monitoring asks for /metrics, /healthz and /readyz",
+                "not found: see / for the status page, and /metrics, /healthz and /readyz for monitoring",
             ),
         }
     }

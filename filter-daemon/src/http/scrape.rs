@@ -16,6 +16,6 @@ pub async fn answer(calls: &mpsc::Sender<Call>, shared: &Shared<Bytes>) -> Answe
         shared.get(|| async { owner::look(calls).await.map(|snapshot| metrics::text(&snapshot).into()) });
     match owner::soon(scrape).await {
         Some(text) => whole(StatusCode::OK, metrics::CONTENT_TYPE, text),
-        None => sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping, or at work for long"),
+        None => sentence(StatusCode::SERVICE_UNAVAILABLE, "filterd is stopping or busy"),
     }
 }

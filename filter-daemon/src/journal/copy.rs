@@ -88,7 +88,7 @@ impl Copying {
             Ok(()) | Err(NotCopied::Stopped) => {}
             Err(error) => {
                 warn!(
-                    "cannot make {} anew: {error}; the copy before, if there is one, stays",
+                    "cannot write a new {}: {error}; the earlier copy, if there is one, stays",
                     printable::path(&name)
                 );
             }

@@ -17,7 +17,7 @@ pub enum JournalError {
     InUse(#[from] Taken),
     /// A newer version of filterd wrote it.
     #[error(
-        "{} has format {found}, but this filterd knows only {known}: it was written by a newer one",
+        "{} has format {found}, but this filterd knows only up to {known}: a newer one wrote it",
         printable::path(path)
     )]
     Newer {
@@ -42,7 +42,8 @@ impl Explain for JournalError {
         match self {
             Self::InUse(taken) => taken.remedy(),
             Self::Newer { .. } => Some(
-                "start that one, or move it and live.redb.old away and lose what was added live".to_owned(),
+                "start the newer one, or move this file and live.redb.old away and lose the live entries"
+                    .to_owned(),
             ),
             Self::Directory { .. } => None,
         }

@@ -30,7 +30,7 @@ pub fn open(
     let path = directory.join(FILE);
     if is_half_made(&path) {
         tracing::info!(
-            "an earlier filterd was killed while it made {}: it is made anew",
+            "an earlier filterd was killed while it wrote {}; writing it again",
             printable::path(&path)
         );
         open_our_own(&path).and_then(|file| file.set_len(0)).map_err(|source| refused(&path, source))?;

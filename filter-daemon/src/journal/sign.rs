@@ -63,7 +63,7 @@ impl Sign {
         {
             let path = printable::path(&sign.path);
             warn!(
-                "cannot make {path}: {error}; if live entries are lost by a full disk, a later start may not tell"
+                "cannot create {path}: {error}; if a full disk loses live entries, a later start may not report it"
             );
         }
         (sign, since)
@@ -81,7 +81,7 @@ impl Sign {
                 self.is_refused = true;
                 let path = printable::path(&self.path);
                 error!(
-                    "cannot note in {path} that live entries are not on disk: {error}; the next start will not tell"
+                    "cannot store in {path} that live entries are not on disk: {error}; the next start will not report it"
                 );
             }
             Err(_) => {}
@@ -114,7 +114,7 @@ impl Sign {
             Err(error) => {
                 let path = printable::path(&self.path);
                 warn!(
-                    "cannot note in {path} that live entries are on disk again: {error}; the next start may tell of a loss that is none"
+                    "cannot store in {path} that live entries are on disk again: {error}; the next start may report a loss that did not happen"
                 );
             }
         }

@@ -187,7 +187,7 @@ impl Store {
         let found = || fs::metadata(&self.path).map(|found| number(&found));
         match self.database.is_none() || found()? == self.file {
             true => Ok(()),
-            false => Err(io::Error::other("somebody has put another file in its place").into()),
+            false => Err(io::Error::other("it was replaced by another file").into()),
         }
     }
 
@@ -239,7 +239,7 @@ impl Rows for Store {
         let (last, before) = (Row::new(number, &row), self.last);
         self.last = Some(last);
         if let Err(error) = mark::write(&self.path, last, before) {
-            tracing::debug!("cannot note beside {} which row is its last: {error}", self.path.display());
+            tracing::debug!("cannot store beside {} which row is its last: {error}", self.path.display());
         }
         Ok(())
     }

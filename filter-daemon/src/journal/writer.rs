@@ -143,7 +143,7 @@ impl<R: Rows> Writer<R> {
         let is_whole = trimmed.is_ok() && self.losses == self.mark.losses;
         if is_whole && self.behind.end() {
             self.sign.end();
-            info!("live entries are on disk again, all of them");
+            info!("all live entries are on disk again");
         }
         match &trimmed {
             Ok(()) => self.copy(now),
@@ -189,7 +189,7 @@ impl<R: Rows> Writer<R> {
         // A copy reads from a database that must be opened again, and may itself fill the disk.
         self.copier.stop();
         if self.behind.begin(failure, true) {
-            error!("{failure}: what is added or removed now works, but would not survive a restart");
+            error!("{failure}: live changes work, but would be lost in a restart");
         }
         self.sign.begin(clock::moment().wall);
     }

@@ -28,20 +28,17 @@ pub enum KernelError {
     #[error(transparent)]
     Taken(#[from] Taken),
     /// Another filterd took over first, or the old one has just ended.
-    #[error(
-        "another filterd was faster in taking this place, or the one that had it has just gone; this one has changed \
-         nothing"
-    )]
+    #[error("another filterd took this place first, or the one that had it just ended; nothing was changed")]
     Overtaken,
     /// The given directory contains no pins of filterd.
-    #[error("{} holds no pins of filterd: {reason}", path.display())]
+    #[error("{} contains no pins of filterd: {reason}", path.display())]
     NoPins {
         /// The directory that was given.
         path: PathBuf,
         reason: String,
     },
     /// Another user could have changed a pin.
-    #[error("{} is not to be trusted: {why}", printable::path(path))]
+    #[error("{} is not safe to use: {why}", printable::path(path))]
     Untrusted {
         /// The pin, or a directory of pins.
         path: PathBuf,
@@ -51,13 +48,13 @@ pub enum KernelError {
         pins: PathBuf,
     },
     /// The broker process does not answer.
-    #[error("the broker (the process that holds the kernel) does not answer: {reason}")]
+    #[error("the broker process (filterd-broker) does not answer: {reason}")]
     BrokerGone {
         /// How the broker failed to answer.
         reason: String,
     },
     /// The broker refuses the request on principle.
-    #[error("the broker does not {what}: {why}")]
+    #[error("the broker process did not {what}: {why}")]
     Refused {
         /// The action that was requested.
         what: String,
@@ -74,7 +71,7 @@ pub enum KernelError {
         /// The full text from aya and the kernel, with the verifier's log if there is one.
         reason: String,
     },
-    #[error("the kernel gives no {bytes} bytes for the table of {name}: {reason}")]
+    #[error("the kernel refused {bytes} bytes for the table of {name}: {reason}")]
     NoMemory {
         name: String,
         bytes: u64,
@@ -95,7 +92,7 @@ pub enum KernelError {
     },
     /// Another filterd filters there, or has left its filter behind.
     #[error(
-        "{name} is filtered by {} already: {program} (id {id}){}",
+        "{name} is already filtered by {}: {program} (id {id}){}",
         holder.as_ref().map_or_else(|| "another filterd".to_owned(), |holder| holder.to_string()),
         pins.as_ref().map_or_else(String::new, |pins| format!(", pinned in {}", pins.display()))
     )]
@@ -152,38 +149,34 @@ pub(super) const UNNAMED: &str = "?";
 impl Explain for KernelError {
     fn remedy(&self) -> Option<String> {
         let remedy = match self {
-            Self::NoBpffs { .. } => "try `mount -t bpf bpf /sys/fs/bpf`".to_owned(),
+            Self::NoBpffs { .. } => "to mount one: mount -t bpf bpf /sys/fs/bpf".to_owned(),
             Self::Taken(taken) => return taken.remedy(),
             Self::NoPins { .. } => {
-                "nothing was touched; name the directory that filterd was started with".to_owned()
+                "nothing was changed; pass the directory that filterd was started with".to_owned()
             }
             Self::Overtaken => {
-                "`filterd status` tells who runs now; if this one is still wanted in its place, start it \
-                 again with --take-over"
+                "to see which one runs: filterd status\nto replace it, start this one again with --take-over"
                     .to_owned()
             }
             // `detach` does not trust such a directory either.
             Self::Untrusted { path, pins, is_ours: true, .. } if path == pins => {
-                format!("look at what is in it, then `chmod 0700 {}`", printable::path(path))
+                format!("check its contents, then run: chmod 0700 {}", printable::path(path))
             }
             // A command that changes owner or mode could change the target of a link.
             Self::Untrusted { path, pins, .. } if path == pins => format!(
-                "somebody else has taken this name, and nothing of filterd's is there: `mv -T {path} {path}-taken` moves it out \
-                 of the way and follows no link; where others may write to {}, they can take it again: name another \
-                 directory with --pin-dir, or mount that file system with mode=0700",
+                "another user took this name, and it contains nothing of filterd; to move it away: mv -T {path} {path}-taken\nwhere other users may write to {}, they can take it again: use another --pin-dir, or mount that file system with mode=0700",
                 printable::path(path.parent().unwrap_or(path)),
                 path = printable::path(path)
             ),
             Self::Untrusted { pins, .. } => format!(
-                "if that is a mistake, mend it; else remove what is there: `filterd detach --pin-dir {}`",
+                "if that is a mistake, fix it; otherwise remove the pins: filterd detach --pin-dir {}",
                 printable::path(pins)
             ),
-            Self::BrokerGone { .. } => "what it attached goes on filtering; start filterd again".to_owned(),
+            Self::BrokerGone { .. } => "the filter stays attached; start filterd again".to_owned(),
             Self::NotPermitted { .. } => {
                 "filterd needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run it as root".to_owned()
             }
-            Self::NoMemory { .. } => "what was blocked stays blocked; free memory, or raise the limit of \
-                 filterd's cgroup (MemoryMax)"
+            Self::NoMemory { .. } => "blocked sources stay blocked; free memory, or raise the limit of filterd's cgroup (MemoryMax)"
                 .to_owned(),
             Self::Foreign { name, program, id, off, link, .. } => {
                 let off = format!("ip link set dev {name} {off} off");
@@ -192,28 +185,24 @@ impl Explain for KernelError {
                 let remove = link
                     .map_or_else(|| off.clone(), |link| format!("{off} || bpftool link detach id {link}"));
                 let with = match program == UNNAMED {
-                    false => format!("remove it with whatever attached it, or with `{remove}`"),
+                    false => format!("remove it with the program that attached it, or with `{remove}`"),
                     // The program was loaded after the broker started, so neither its owner nor its link is
                     // known.
                     true => format!(
-                        "`bpftool prog show id {id}` names it: where that is another filterd's, stop that one; else remove \
-                         it with whatever attached it (`{remove}`, if no link holds it)"
+                        "`bpftool prog show id {id}` shows whose it is: stop that filterd, or remove it with the program that attached it (`{remove}` if no link holds it)"
                     ),
                 };
                 format!("filterd never replaces a program that is not its own; {with}")
             }
             Self::Occupied { name, holder: Some(_), .. } => format!(
-                "leave {name} to that one, stop it, or take its place with --take-over and its --socket, --state-dir and \
-                 --pin-dir"
+                "leave {name} to that one, stop it, or replace it with --take-over and its --socket, --state-dir and --pin-dir"
             ),
             Self::Occupied { pins: Some(pins), .. } => format!(
-                "it does not run: take its filter off with `filterd detach --pin-dir {pins}`, or go on with it by \
-                 `--pin-dir {pins}`",
+                "it does not run: start filterd with `--pin-dir {pins}` to continue with its filter\nto remove its filter: filterd detach --pin-dir {pins}",
                 pins = printable::path(pins)
             ),
             Self::Occupied { link, .. } => format!(
-                "stop that one; what one has left that does not run goes with `filterd detach --pin-dir DIR`, or with \
-                 `bpftool link detach id {}`",
+                "stop that one; if it does not run, remove its filter with `filterd detach --pin-dir DIR` or `bpftool link detach id {}`",
                 link.map_or_else(|| "ID".to_owned(), |link| link.to_string())
             ),
             Self::Attach { hint, .. } => hint.clone(),

@@ -126,7 +126,7 @@ impl Filter {
             if switches || enters || !leaves || self.published.is_none() {
                 return Err(error);
             }
-            tracing::warn!("what was planned beside is put off: {error}");
+            tracing::warn!("planned changes are postponed: {error}");
         }
         self.sets.iter_mut().for_each(|(name, set)| set.leave(&effects.sets[name], truth.of(name)));
         if effects.overlaps == Some(false) {

@@ -12,7 +12,7 @@ use crate::text::printable;
 pub enum Tampering {
     /// The slot through which packets reach the judge held this program, or none.
     Slot(Option<u32>),
-    /// A pin led to something that is not filterd's.
+    /// A pin led to an object that is not filterd's.
     Pin(PathBuf),
     /// Pins were missing from this directory.
     PinsGone(PathBuf),
@@ -33,16 +33,16 @@ impl fmt::Display for Tampering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Slot(None) => {
-                f.write_str("the slot of the judge was empty, so packets from listed sources passed")
+                f.write_str("the slot of the judge program was empty, so packets from listed sources passed")
             }
             Self::Slot(Some(program)) => {
-                write!(f, "the slot of the judge held another program (id {program})")
+                write!(f, "the slot of the judge program held another program (id {program})")
             }
             Self::Pin(path) => {
-                write!(f, "the pin {} led to something that is not filterd's", printable::path(path))
+                write!(f, "the pin {} led to an object that is not filterd's", printable::path(path))
             }
             Self::PinsGone(directory) => {
-                write!(f, "somebody has removed pins of filterd's from {}", printable::path(directory))
+                write!(f, "pins of filterd were removed from {}", printable::path(directory))
             }
             Self::Link(interface, what) => write!(f, "{interface}: {what}"),
             Self::Tables(what) => write!(f, "the tables in the kernel were changed: {what}"),

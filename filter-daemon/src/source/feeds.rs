@@ -104,7 +104,7 @@ pub struct Coming {
 
 /// The error for exceeding the limit of all feeds.
 #[derive(Debug, thiserror::Error)]
-#[error("what was fetched takes all the room it may have")]
+#[error("fetched lists take all the space they may have")]
 pub struct NoRoom;
 
 impl NoRoom {

@@ -116,10 +116,10 @@ impl Explain for FileError {
     fn remedy(&self) -> Option<String> {
         match self {
             Self::Denied { path } => Some(permission::mend(path)),
-            Self::Silent { .. } => Some("look after the file system on which it is".to_owned()),
+            Self::Silent { .. } => Some("check the file system it is on".to_owned()),
             Self::Unusable { remedy, .. } => Some(remedy.clone()),
             Self::TooMany { .. } => Some(
-                "put some of them into a folder of their own, and name that as another list, or put them together in fewer files"
+                "move some of them into another folder and define it as another list, or merge them into fewer files"
                     .to_owned(),
             ),
             Self::Broken { .. } => Some(

@@ -101,7 +101,7 @@ impl Folder {
 /// A broken link must not count as a missing list, which an operator may have removed on purpose.
 fn missing_within(error: FileError) -> FileError {
     let FileError::Missing { path } = error else { return error };
-    FileError::Unreadable { path, source: io::Error::other("it leads nowhere, or has just gone") }
+    FileError::Unreadable { path, source: io::Error::other("its target is missing") }
 }
 
 fn is_backup(name: &str) -> bool {

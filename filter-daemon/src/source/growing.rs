@@ -133,7 +133,7 @@ impl Growing {
         }
         // Some files report size zero although they have content.
         if self.before.size > 0 && State::of(&self.file.metadata()?).size < self.read {
-            return Err(io::Error::other("it became shorter while it was read: somebody is writing it anew"));
+            return Err(io::Error::other("it became shorter while it was read: it is being rewritten"));
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ mod tests {
         let written = Written::ago(b"192.0.2.1\n10.0.0.1", Duration::ZERO);
         let (read, told) = written.read(|path| append(path, "23\n"));
         assert_eq!(read.unwrap(), b"192.0.2.1\n");
-        assert!(told[0].starts_with("drop.txt:2: error: `10.0.0.1` has no end, and"), "{told:?}");
+        assert!(told[0].starts_with("drop.txt:2: `10.0.0.1` has no line end, and"), "{told:?}");
         let (read, told) = written.read(|_| {});
         assert_eq!((read.unwrap(), told), (b"192.0.2.1\n10.0.0.123\n".to_vec(), vec![]));
     }

@@ -277,26 +277,26 @@ impl fmt::Display for Doubt {
         match self {
             Self::Missing => f.write_str("is missing"),
             Self::Unreadable => f.write_str("cannot be read"),
-            Self::Empty { before: 1 } => f.write_str("is empty, and had 1 target"),
-            Self::Empty { before } => write!(f, "is empty, and had {before} targets"),
-            Self::NeverFilled => f.write_str("has nothing on it, and never had"),
-            Self::Rejected { lines: 1, .. } => f.write_str("has one line, and it was not taken"),
+            Self::Empty { before: 1 } => f.write_str("is empty, but had 1 target before"),
+            Self::Empty { before } => write!(f, "is empty, but had {before} targets before"),
+            Self::NeverFilled => f.write_str("is empty, and never had an entry"),
+            Self::Rejected { lines: 1, .. } => f.write_str("has one line, which was not understood"),
             Self::Rejected { lines, rejected: 1 } => {
-                write!(f, "has {lines} lines, and 1 of them was not taken")
+                write!(f, "has {lines} lines, 1 of which was not understood")
             }
             Self::Rejected { lines, rejected } => {
-                write!(f, "has {lines} lines, and {rejected} of them were not taken")
+                write!(f, "has {lines} lines, {rejected} of which were not understood")
             }
             Self::Shrunk { before, largest, now } => {
-                write!(f, "has {}, and had {before}", targets(*now))?;
+                write!(f, "has {}, but had {before} before", targets(*now))?;
                 let is_of_before = largest > before;
-                if is_of_before { write!(f, ", and {largest} within the last 7 days") } else { Ok(()) }
+                if is_of_before { write!(f, " and {largest} within the last 7 days") } else { Ok(()) }
             }
             Self::CutOff { before, now } => {
-                write!(f, "ends in the middle of a line, has {}, and had {before}", targets(*now))
+                write!(f, "ends in the middle of a line: it has {}, but had {before} before", targets(*now))
             }
-            Self::NoList(page) => write!(f, "is no list: {page}"),
-            Self::TooFew { least, now } => write!(f, "has {}, and must have {least}", targets(*now)),
+            Self::NoList(page) => write!(f, "is not a list: {page}"),
+            Self::TooFew { least, now } => write!(f, "has {}, but must have at least {least}", targets(*now)),
             Self::Lacks(lack) => lack.fmt(f),
             Self::TooMany { most } => write!(f, "has more than {most} targets"),
         }
@@ -344,28 +344,33 @@ mod tests {
             ("it grows", lines(900, 0), before(3), "accept"),
             ("a short one shrinks freely", lines(1, 0), before(99), "accept"),
             ("a long one by half", lines(50, 0), before(100), "accept"),
-            ("and no more", lines(49, 0), before(100), "hold back: has 49 targets, and had 100"),
-            ("none becomes empty", lines(0, 0), before(1), "hold back: is empty, and had 1 target"),
+            ("and no more", lines(49, 0), before(100), "hold back: has 49 targets, but had 100 before"),
+            ("none becomes empty", lines(0, 0), before(1), "hold back: is empty, but had 1 target before"),
             ("a quarter may be rubbish", lines(75, 25), before(100), "accept"),
             (
                 "and no more",
                 lines(74, 26),
                 before(100),
-                "hold back: has 100 lines, and 26 of them were not taken",
+                "hold back: has 100 lines, 26 of which were not understood",
             ),
             (
                 "nothing but rubbish",
                 lines(0, 3),
                 before(4),
-                "hold back: has 3 lines, and 3 of them were not taken",
+                "hold back: has 3 lines, 3 of which were not understood",
             ),
             (
                 "what can be read is taken where nothing was",
                 lines(2, 1),
                 None,
-                "take part: has 3 lines, and 1 of them was not taken",
+                "take part: has 3 lines, 1 of which was not understood",
             ),
-            ("but nothing is nothing", lines(0, 1), None, "hold back: has one line, and it was not taken"),
+            (
+                "but nothing is nothing",
+                lines(0, 1),
+                None,
+                "hold back: has one line, which was not understood",
+            ),
             ("it is gone", Seen::Missing, before(4), "hold back: is missing"),
             ("it never was", Seen::Missing, None, "hold back: is missing"),
             ("permissions", Seen::Unreadable, before(4), "hold back: cannot be read"),
@@ -382,7 +387,7 @@ mod tests {
         for limits in [Limits::default(), Limits { is_fetched: true, max_shrink: 100, ..Limits::default() }] {
             for size in [None, before(0), before(4000)] {
                 let object = limits.judge(page(ErrorPage::Object), size, false);
-                let expected = "hold back: is no list: it is one JSON object that reports an error";
+                let expected = "hold back: is not a list: it is one JSON object that reports an error";
                 assert_eq!(told(object), expected, "{size:?}");
                 assert_ne!(limits.judge(page(ErrorPage::Markup), size, true), Verdict::Accept, "{size:?}");
             }
@@ -406,7 +411,7 @@ mod tests {
         assert_eq!(limits.judge(lines(2000, 0), was(2001, 4000), false), Verdict::Accept);
         assert_eq!(
             told(limits.judge(lines(1001, 0), was(2001, 4000), false)),
-            "hold back: has 1001 targets, and had 2001, and 4000 within the last 7 days"
+            "hold back: has 1001 targets, but had 2001 before and 4000 within the last 7 days"
         );
         assert_eq!(limits.judge(lines(1001, 0), was(2001, 4000), true), Verdict::Accept);
         assert_eq!(limits.judge(lines(40, 0), was(60, 99), false), Verdict::Accept, "it is short");
@@ -419,7 +424,7 @@ mod tests {
         let (file, feed) = (Limits::default(), Limits { is_fetched: true, ..Limits::default() });
         assert_eq!(
             told(feed.judge(open_ended(3752), was(7389, Some(false)), false)),
-            "hold back: ends in the middle of a line, has 3752 targets, and had 7389"
+            "hold back: ends in the middle of a line: it has 3752 targets, but had 7389 before"
         );
         assert_ne!(file.judge(open_ended(99), was(100, Some(false)), false), Verdict::Accept);
         assert_ne!(feed.judge(open_ended(1), was(2, Some(false)), false), Verdict::Accept);
@@ -457,12 +462,15 @@ mod tests {
     #[test]
     fn what_may_not_begin_empty_is_held_back_until_it_was_loaded_once() {
         let feed = Limits { may_begin_empty: false, ..Limits::default() };
-        assert_eq!(told(feed.judge(lines(0, 0), None, false)), "hold back: has nothing on it, and never had");
+        assert_eq!(told(feed.judge(lines(0, 0), None, false)), "hold back: is empty, and never had an entry");
         assert_eq!(feed.judge(lines(0, 0), None, true), Verdict::Accept, "the operator knows");
         assert_eq!(feed.judge(lines(0, 0), before(0), false), Verdict::Accept, "it was accepted before");
         assert_eq!(feed.judge(lines(1, 0), None, false), Verdict::Accept);
         let more = Limits { min_entries: 3, ..feed };
-        assert_eq!(told(more.judge(lines(0, 0), None, false)), "hold back: has 0 targets, and must have 3");
+        assert_eq!(
+            told(more.judge(lines(0, 0), None, false)),
+            "hold back: has 0 targets, but must have at least 3"
+        );
     }
 
     #[test]

@@ -17,9 +17,7 @@ pub fn mend(path: &Path) -> String {
     let user = accounts::name_of(geteuid());
     let otherwise = if geteuid().is_root() { "" } else { "; or run it as root (the daemon: `--user root`)" };
     if let Some(why) = detour(&path) {
-        return format!(
-            "let user {user} read it, but look first whether it is what you mean: {why}{otherwise}"
-        );
+        return format!("let user {user} read it, but check it first: {why}{otherwise}");
     }
     match barred(&path) {
         Some(directory) if is_private(&directory) => format!(

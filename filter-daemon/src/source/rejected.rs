@@ -88,7 +88,7 @@ impl Rejected {
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, line, text, reason } = self;
-        write!(f, "{}:{line}: error: `{text}` {reason}", printable::path(path))
+        write!(f, "{}:{line}: `{text}` {reason}", printable::path(path))
     }
 }
 
@@ -96,27 +96,27 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTarget(error) => write!(f, "{}: {}", error.fault(), error.hint()),
-            Self::More => f.write_str("goes on after its target: begin what follows with #"),
+            Self::More => f.write_str("has text after its target: start comments with #"),
             Self::Wide => f.write_str(
-                "is wider than a /8, or a /16 of IPv6: where a list means that, its configuration says `include_wide: true`",
+                "is wider than a /8, or a /16 of IPv6: to accept it, set `include_wide: true` on the list",
             ),
-            Self::Ports => f.write_str("is meant for some ports only: give a list of its own `ports:`"),
+            Self::Ports => f.write_str("is for some ports only: define another list with `ports:`"),
             Self::Include => {
-                f.write_str("names another file: name that as a list, or both as a folder (`path: FOLDER`)")
+                f.write_str("includes another file: define that as a list, or both as a folder (`path: FOLDER`)")
             }
-            Self::NoScore => f.write_str("has no score behind its target, and `min_score` asks for one"),
-            Self::NoColumn => f.write_str("has no column of targets: `column:` of the list says which it is"),
-            Self::OpenQuote => f.write_str("opens quotes and does not close them"),
-            Self::Mask => f.write_str("names other addresses by its ends than by its mask"),
+            Self::NoScore => f.write_str("has no score after its target, but `min_score` needs one"),
+            Self::NoColumn => f.write_str("has no column of targets: set `column:` on the list"),
+            Self::OpenQuote => f.write_str("has quotes that are not closed"),
+            Self::Mask => f.write_str("has a range and a mask that do not agree"),
             Self::Kind => f.write_str("is more than an address (a port, an interface, a mark), and is not blocked"),
             Self::Exceptions => f.write_str("is one exception more than a list may have"),
-            Self::Allows => f.write_str("is to be allowed, says its row or a rule: it is not blocked"),
-            Self::Cut => f.write_str("may be meant to be allowed: the input was cut before what says so"),
-            Self::Form => f.write_str("is nothing that this format has"),
+            Self::Allows => f.write_str("is to be allowed according to its row or a rule, so it is not blocked"),
+            Self::Cut => f.write_str("may be an entry to allow, because the input was cut"),
+            Self::Form => f.write_str("is not valid in this format"),
             Self::Unfinished => f.write_str(
-                "has no end, and its file is being written: it is taken when it is whole, or its file at rest for a second, and read again (`filterd reload`)",
+                "has no line end, and its file is being written: `filterd reload` reads it when it is complete or unchanged for a second",
             ),
-            Self::TooLong => write!(f, "goes on for more than {} bytes", lines::LONGEST),
+            Self::TooLong => write!(f, "is longer than {} bytes", lines::LONGEST),
         }
     }
 }
@@ -131,8 +131,7 @@ mod tests {
         let path = Path::new("drop.txt").into();
         let rejected =
             Rejected { path, line: 17, text: "10.0.0.1/8".into(), reason: Reason::NoTarget(error) };
-        let told =
-            r#"drop.txt:17: error: `10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#;
+        let told = r#"drop.txt:17: `10.0.0.1/8` has host bits set: did you mean 10.0.0.0/8 or 10.0.0.1?"#;
         assert_eq!(rejected.to_string(), told);
     }
 }

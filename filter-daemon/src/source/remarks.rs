@@ -20,14 +20,14 @@ impl Remarks {
     /// The remarks as whole sentences, at the time `now` in seconds since 1970.
     #[must_use]
     pub fn told(&self, list: &str, now: u64) -> Vec<String> {
-        let absent = self.absent.as_ref().map(|absent| format!("list {list}: {absent}"));
+        let absent = self.absent.as_ref().map(|absent| format!("list \"{list}\": {absent}"));
         absent.into_iter().chain(self.age(list, now)).collect()
     }
 
     fn age(&self, list: &str, now: u64) -> Option<String> {
         let built = self.built.filter(|built| now.saturating_sub(*built) > OLD)?;
         let (days, day) = ((now - built) / DAY, date::day(built));
-        Some(format!("list {list}: its database was made on {day}, {days} days ago: get a newer one"))
+        Some(format!("list \"{list}\": its database was made on {day}, {days} days ago: get a newer one"))
     }
 }
 
@@ -38,9 +38,12 @@ mod tests {
     #[test]
     fn a_database_that_is_old_is_told_with_its_age() {
         let remarks = Remarks { built: Some(1_795_296_480), absent: Some("nothing is there".into()) };
-        assert_eq!(remarks.told("far", 1_795_296_480 + OLD), ["list far: nothing is there"]);
+        assert_eq!(remarks.told("far", 1_795_296_480 + OLD), ["list \"far\": nothing is there"]);
         let told = remarks.told("far", 1_795_296_481 + OLD);
-        assert_eq!(told[1], "list far: its database was made on 2026-11-21, 90 days ago: get a newer one");
+        assert_eq!(
+            told[1],
+            "list \"far\": its database was made on 2026-11-21, 90 days ago: get a newer one"
+        );
         assert!(Remarks { absent: None, ..remarks }.told("far", 0).is_empty(), "a clock that is behind");
         assert!(Remarks::default().told("far", u64::MAX).is_empty());
     }

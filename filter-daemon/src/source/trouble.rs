@@ -55,9 +55,9 @@ pub fn explain(name: &str, path: &Path, why: &Why<'_>, instead: Instead, mood: M
     let cause = match why {
         Why::Error(error) => error.to_string(),
         Why::Doubt(doubt, looks) => format!("{} {doubt}{looks}", printable::path(path)),
-        Why::Awaited => format!("nothing was fetched from {} yet", printable::path(path)),
+        Why::Awaited => format!("nothing has been fetched from {} yet", printable::path(path)),
     };
-    let message = format!("list {name} {}: {cause}; {}", state(instead, mood), in_force(instead, mood));
+    let message = format!("list \"{name}\" {}: {cause}\n{}", state(instead, mood), in_force(instead, mood));
     let remedy =
         if is_fetched(path) { remedy_fetched(name, path, why, mood) } else { remedy(name, why, mood) };
     Explanation::new(message, remedy + look_after(instead, mood))
@@ -76,11 +76,11 @@ pub fn foretell(name: &str, path: &Path, why: &Why<'_>, instead: Instead) -> Exp
 #[must_use]
 pub fn still(told: Explanation, allowed: bool, mood: Mood) -> Explanation {
     let (done, then) = if allowed { ("allowed", "blocks") } else { ("blocked", "allows") };
-    let is_still = match mood {
-        Mood::Is => "is still",
+    let are_still = match mood {
+        Mood::Is => "are still",
         Mood::Would => "would still be",
     };
-    let more = format!("; what is on it {is_still} {done}: that it {then} counts once its file is believed");
+    let more = format!("\nits entries {are_still} {done}: it {then} only once its file is accepted");
     Explanation { message: told.message + &more, ..told }
 }
 
@@ -102,13 +102,13 @@ impl Instead {
 fn state(instead: Instead, mood: Mood) -> &'static str {
     match (instead, mood) {
         (Instead::Good(..) | Instead::Fewer(..) | Instead::Stays(_) | Instead::Hidden, Mood::Is) => {
-            "is held back"
+            "was not updated"
         }
         (Instead::Good(..) | Instead::Fewer(..) | Instead::Stays(_) | Instead::Hidden, Mood::Would) => {
-            "would be held back"
+            "would not be updated"
         }
-        (Instead::Part(_), Mood::Is) => "is in force in part only",
-        (Instead::Part(_), Mood::Would) => "would be in force in part only",
+        (Instead::Part(_), Mood::Is) => "is only partly in force",
+        (Instead::Part(_), Mood::Would) => "would be only partly in force",
         (Instead::Damaged | Instead::Lost | Instead::Nothing, Mood::Is) => "is not loaded",
         (Instead::Damaged | Instead::Lost | Instead::Nothing, Mood::Would) => "would not be loaded",
     }
@@ -116,37 +116,36 @@ fn state(instead: Instead, mood: Mood) -> &'static str {
 
 fn in_force(instead: Instead, mood: Mood) -> String {
     let would = if mood == Mood::Would { "would " } else { "" };
-    let stay = |count| if count == 1 && mood == Mood::Is { "stays" } else { "stay" };
+    let remain = |count| if count == 1 && mood == Mood::Is { "remains" } else { "remain" };
     let are = |count| are(count, mood);
     match instead {
-        Instead::Good(0, at) => format!("it {would}{} empty, as it was on {}", stay(1), date::utc(at)),
+        Instead::Good(0, at) => format!("it {would}{} empty, as on {}", remain(1), date::utc(at)),
         Instead::Good(count, at) => {
-            format!("its {} of {} {would}{} in force", targets(count), date::utc(at), stay(count))
+            format!("the {} read on {} {would}{} in force", targets(count), date::utc(at), remain(count))
         }
         Instead::Fewer(taken, count, at) => format!(
-            "of its {} of {}, {taken} {would}{} in force: as the list is to be read now, the others are not taken",
+            "of the {} read on {}, {taken} {would}{} in force: the others do not fit the list's settings any more",
             targets(count),
             date::utc(at),
-            stay(taken)
+            remain(taken)
         ),
         Instead::Stays(count) => {
-            format!("the {} that could be read before {would}{} in force", targets(count), stay(count))
+            format!("the {} that were read before {would}{} in force", targets(count), remain(count))
         }
         Instead::Part(count) => format!(
-            "there is no good copy, so the {} that could be read {} in force",
+            "there is no good copy, so only the {} that could be read {} in force",
             targets(count),
             are(count)
         ),
         Instead::Damaged => {
-            format!("its copy is damaged and counts as none, so nothing of it {} blocked", are(1))
+            format!("its copy is damaged and ignored, so none of it {} in force", are(1))
         }
         Instead::Lost => format!(
-            "a copy of some list is damaged where it says of which one, may have been its and counts as none, so nothing \
-             of it {} blocked",
+            "a damaged copy, which may be of this list, is ignored, so none of it {} in force",
             are(1)
         ),
-        Instead::Nothing => format!("there is no good copy, so nothing of it {} blocked", are(1)),
-        Instead::Hidden => format!("what was good before, if anything was, {would}{} in force", stay(1)),
+        Instead::Nothing => format!("there is no good copy, so none of it {} in force", are(1)),
+        Instead::Hidden => format!("its last good version, if there is one, {would}{} in force", remain(1)),
     }
 }
 
@@ -162,9 +161,9 @@ const fn are(count: u64, mood: Mood) -> &'static str {
 const fn look_after(instead: Instead, mood: Mood) -> &'static str {
     match (instead, mood) {
         (Instead::Damaged | Instead::Lost, Mood::Is) => {
-            "; look after the disk of the state directory: the log names the copy"
+            "\ncheck the disk of the state directory: the log names the copy"
         }
-        (Instead::Damaged | Instead::Lost, Mood::Would) => "; look after the disk of the state directory",
+        (Instead::Damaged | Instead::Lost, Mood::Would) => "\ncheck the disk of the state directory",
         _ => "",
     }
 }
@@ -178,18 +177,22 @@ fn is_fetched(path: &Path) -> bool {
 fn remedy_fetched(name: &str, path: &Path, why: &Why<'_>, mood: Mood) -> String {
     let again = match mood {
         Mood::Is => {
-            format!("filterd fetches it again by itself, and at once by `filterd lists refresh {name}`")
+            format!("filterd retries by itself\nto retry now: filterd lists refresh {name}")
         }
         Mood::Would => look_at(path),
     };
     match why {
         Why::Awaited | Why::Error(FileError::Unreadable { .. }) => again,
-        Why::Error(FileError::Unusable { remedy, .. }) => format!("{remedy}, then `filterd check` again"),
+        Why::Error(FileError::Unusable { remedy, .. }) => format!("{remedy}, then run `filterd check` again"),
         Why::Doubt(doubt, _) if !doubt.may_be_meant() && matches!(doubt, Doubt::NoList(_)) => again,
         Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(_) => remedy(name, why, mood),
         Why::Doubt(doubt, _) => {
-            let says = if *doubt == Doubt::NeverFilled { ", or `min_entries: 0` on the list" } else { "" };
-            format!("{again}; if this is meant: `filterd reload --accept {name}`{says}")
+            let says = if *doubt == Doubt::NeverFilled {
+                "\nto accept it always: set `min_entries: 0` on the list"
+            } else {
+                ""
+            };
+            format!("{again}\nto accept it as it is: filterd reload --accept {name}{says}")
         }
     }
 }
@@ -198,36 +201,36 @@ fn remedy_fetched(name: &str, path: &Path, why: &Why<'_>, mood: Mood) -> String 
 fn look_at(path: &Path) -> String {
     let url = printable::path(path).to_string();
     if url.contains('?') {
-        return "look at what its server sends, then `filterd check` again".to_owned();
+        return "check what its server sends, then run `filterd check` again".to_owned();
     }
-    format!("look at what its server sends (`curl -L {url} | head`), then `filterd check` again")
+    format!("check what its server sends (`curl -L {url} | head`), then run `filterd check` again")
 }
 
 fn remedy(name: &str, why: &Why<'_>, mood: Mood) -> String {
-    let accept = format!("if this is meant: `filterd reload --accept {name}`");
+    let accept = format!("to accept it as it is: filterd reload --accept {name}");
     match (why, mood) {
         (Why::Doubt(Doubt::TooMany { .. }, _) | Why::Error(FileError::TooLarge { .. }), _) => {
-            "if it is meant to be so long, raise its `max_entries` in the configuration, then `filterd reload`"
+            "if it is meant to be so long, raise its `max_entries` in the configuration, then run `filterd reload`"
                 .to_owned()
         }
         (Why::Doubt(Doubt::TooFew { .. }, _), _) => {
-            "if it is meant to be so short, lower its `min_entries` in the configuration, then `filterd reload`"
+            "if it is meant to be so short, lower its `min_entries` in the configuration, then run `filterd reload`"
                 .to_owned()
         }
         (Why::Error(FileError::Missing { .. }), _) => {
-            format!("put the file back, then `filterd reload`; {accept}")
+            format!("to retry after restoring the file: filterd reload\n{accept}")
         }
         (Why::Error(error), _) => match error.remedy() {
-            Some(remedy) => format!("{remedy}, then `filterd reload`"),
-            None => "mend it, then `filterd reload`".to_owned(),
+            Some(remedy) => format!("{remedy}, then run `filterd reload`"),
+            None => "to retry after fixing it: filterd reload".to_owned(),
         },
         (Why::Doubt(Doubt::Rejected { .. }, _), Mood::Is) => {
-            format!("`filterd check` shows the lines: mend the file, then `filterd reload`; {accept}")
+            format!("to see the lines: filterd check\nto retry after fixing the file: filterd reload\n{accept}")
         }
         (Why::Doubt(doubt, _), _) if !doubt.may_be_meant() => {
-            "put the list in its place, then `filterd reload`".to_owned()
+            "to retry after replacing the file with the list: filterd reload".to_owned()
         }
-        (Why::Doubt(..) | Why::Awaited, _) => format!("mend the file, then `filterd reload`; {accept}"),
+        (Why::Doubt(..) | Why::Awaited, _) => format!("to retry after fixing the file: filterd reload\n{accept}"),
     }
 }
 
@@ -252,26 +255,19 @@ mod tests {
     fn the_operator_learns_which_why_what_instead_and_the_word_to_say() {
         assert_eq!(
             told(&Why::Doubt(Doubt::Empty { before: 4 }, ""), Instead::Good(4, AT), Mood::Is),
-            "list drop is held back: drop.txt is empty, and had 4 targets; \
-             its 4 targets of 2026-11-21 21:28:00 UTC stay in force\n\
-             mend the file, then `filterd reload`; if this is meant: `filterd reload --accept drop`"
+            "list \"drop\" was not updated: drop.txt is empty, but had 4 targets before\nthe 4 targets read on 2026-11-21 21:28:00 UTC remain in force\nto retry after fixing the file: filterd reload\nto accept it as it is: filterd reload --accept drop"
         );
         let missing = FileError::Missing { path: "drop.txt".into() };
         assert_eq!(
             told(&Why::Error(&missing), Instead::Nothing, Mood::Is),
-            "list drop is not loaded: drop.txt: there is no such file; \
-             there is no good copy, so nothing of it is blocked\n\
-             put the file back, then `filterd reload`; if this is meant: `filterd reload --accept drop`"
+            "list \"drop\" is not loaded: drop.txt: there is no such file\nthere is no good copy, so none of it is in force\nto retry after restoring the file: filterd reload\nto accept it as it is: filterd reload --accept drop"
         );
         assert!(told(&Why::Error(&missing), Instead::Damaged, Mood::Is).contains(
-            "list drop is not loaded: drop.txt: there is no such file; \
-             its copy is damaged and counts as none, so nothing of it is blocked"
+            "list \"drop\" is not loaded: drop.txt: there is no such file\nits copy is damaged and ignored, so none of it is in force"
         ));
         let html = Why::Doubt(Doubt::Rejected { lines: 9, rejected: 9 }, ": it looks like HTML");
         assert!(told(&html, Instead::Part(1), Mood::Is).starts_with(
-            "list drop is in force in part only: \
-             drop.txt has 9 lines, and 9 of them were not taken: it looks like HTML; there is no good copy, \
-             so the 1 target that could be read is in force\n`filterd check` shows"
+            "list \"drop\" is only partly in force: drop.txt has 9 lines, 9 of which were not understood: it looks like HTML\nthere is no good copy, so only the 1 target that could be read is in force\nto see the lines: filterd check"
         ));
     }
 
@@ -282,24 +278,21 @@ mod tests {
         for (instead, expected) in [
             (
                 Instead::Good(1, AT),
-                "would be held back|its 1 target of 2026-11-21 21:28:00 UTC would stay in force",
+                "would not be updated|the 1 target read on 2026-11-21 21:28:00 UTC would remain in force",
             ),
             (
                 Instead::Good(0, AT),
-                "would be held back|it would stay empty, as it was on 2026-11-21 21:28:00 UTC",
+                "would not be updated|it would remain empty, as on 2026-11-21 21:28:00 UTC",
             ),
             (
                 Instead::Stays(2),
-                "would be held back|the 2 targets that could be read before would stay in force",
+                "would not be updated|the 2 targets that were read before would remain in force",
             ),
             (
                 Instead::Part(2),
-                "would be in force in part only|so the 2 targets that could be read would be in force",
+                "would be only partly in force|so only the 2 targets that could be read would be in force",
             ),
-            (
-                Instead::Nothing,
-                "would not be loaded|there is no good copy, so nothing of it would be blocked",
-            ),
+            (Instead::Nothing, "would not be loaded|there is no good copy, so none of it would be in force"),
         ] {
             let told = told(&why, instead, Mood::Would);
             assert!(expected.split('|').all(|words| told.contains(words)), "{told}");
@@ -323,9 +316,7 @@ mod tests {
             explain("a", Path::new("https://a.example/x"), &Why::Awaited, Instead::Good(3, AT), Mood::Is);
         assert_eq!(
             still(awaited, false, Mood::Is).lines().collect::<Vec<_>>().join("\n"),
-            "list a is held back: nothing was fetched from https://a.example/x yet; its 3 targets of 2026-11-21 21:28:00 UTC \
-             stay in force; what is on it is still blocked: that it allows counts once its file is believed\n\
-             filterd fetches it again by itself, and at once by `filterd lists refresh a`"
+            "list \"a\" was not updated: nothing has been fetched from https://a.example/x yet\nthe 3 targets read on 2026-11-21 21:28:00 UTC remain in force\nits entries are still blocked: it allows only once its file is accepted\nfilterd retries by itself\nto retry now: filterd lists refresh a"
         );
     }
 
@@ -335,7 +326,7 @@ mod tests {
             (PathBuf::from("https://a.example/x"), "no".to_owned(), "do this".to_owned());
         let error = FileError::Unusable { path: path.clone(), why, remedy };
         let told = explain("a", &path, &Why::Error(&error), Instead::Nothing, Mood::Would);
-        assert_eq!(told.remedy.as_deref(), Some("do this, then `filterd check` again"));
+        assert_eq!(told.remedy.as_deref(), Some("do this, then run `filterd check` again"));
     }
 
     #[test]
@@ -348,6 +339,6 @@ mod tests {
         }
         let url = Path::new("https://a.example/x");
         let told = explain("a", url, &page(), Instead::Good(1, AT), Mood::Is).to_string();
-        assert!(told.contains("`filterd lists refresh a`") && !told.contains("--accept"), "{told}");
+        assert!(told.contains("filterd lists refresh a") && !told.contains("--accept"), "{told}");
     }
 }

@@ -170,8 +170,8 @@ impl WellKnown {
     #[must_use]
     pub fn words(&self) -> String {
         match self.what {
-            What::Resolver => format!("a public resolver of {}, which many hosts ask", self.owner),
-            What::Network => format!("{} serves many sites from there", self.owner),
+            What::Resolver => format!("a public resolver of {}, which many hosts use", self.owner),
+            What::Network => format!("{} serves many sites from it", self.owner),
         }
     }
 
@@ -315,15 +315,15 @@ mod tests {
     fn a_list_is_told_with_counts() {
         let words = ["1.1.1.1", "104.16.1.1", "104.16.1.2", "104.0.0.0/8", "203.0.113.7", "2a04:4e42::/64"];
         let targets: Targets = words.iter().map(|word| target(word)).collect();
-        let expected = "list drop has entries that many hosts need: 1 of Cloudflare's public resolvers, \
+        let expected = "list \"drop\" has entries that many hosts need: 1 of Cloudflare's public resolvers, \
                         3 in Cloudflare's network, 2 in Fastly's network";
-        assert_eq!(told("list drop", &targets).as_deref(), Some(expected));
+        assert_eq!(told("list \"drop\"", &targets).as_deref(), Some(expected));
         let everything: Targets = [target("0.0.0.0/0"), target("::/0")].into_iter().collect();
         let told_of = told("`block:`", &everything).unwrap();
         assert!(
             told_of.contains("2 of Quad9's public resolvers") && told_of.ends_with("2 in Google's network"),
             "{told_of}"
         );
-        assert_eq!(told("list drop", &[target("203.0.113.7")].into_iter().collect()), None);
+        assert_eq!(told("list \"drop\"", &[target("203.0.113.7")].into_iter().collect()), None);
     }
 }

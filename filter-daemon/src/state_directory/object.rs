@@ -67,7 +67,7 @@ impl Object {
     /// Checks that it is a directory of these users in which no other user may create or replace anything.
     pub fn must_be_a_directory(&self, theirs: &[Uid]) -> Result<(), StateError> {
         if self.kind() != SFlag::S_IFDIR {
-            return Err(self.untrusted("it is no directory", "look at what put it there, and remove it"));
+            return Err(self.untrusted("it is not a directory", "find out what created it, and remove it"));
         }
         self.must_be_theirs(theirs)?;
         if self.found.st_mode & WRITABLE_BY_OTHERS == 0 {
@@ -75,8 +75,7 @@ impl Object {
         }
         let shown = printable::path(&self.path);
         let remedy = format!(
-            "look at what is in it, and who may have put it there; then `chmod 700 {shown}`, or give filterd \
-             another directory with --state-dir"
+            "check its contents and who wrote them; then run `chmod 700 {shown}`, or give filterd another directory with --state-dir"
         );
         Err(self.untrusted(&self.others_may_write(), &remedy))
     }
@@ -89,14 +88,14 @@ impl Object {
             }
             SFlag::S_IFREG => {
                 let shown = printable::path(&self.path);
-                let remedy = format!("`chmod 600 {shown}`, if what it holds is what you expect");
+                let remedy = format!("if its contents are right: chmod 600 {shown}");
                 return Err(self.untrusted(&self.others_may_write(), &remedy));
             }
-            SFlag::S_IFLNK => "it is a link, and filterd never makes one",
-            SFlag::S_IFDIR => "it is a directory, and should be a file",
-            _ => "it is no plain file",
+            SFlag::S_IFLNK => "it is a link, which filterd never creates",
+            SFlag::S_IFDIR => "it is a directory, but should be a file",
+            _ => "it is not a plain file",
         };
-        Err(self.untrusted(what, "look at what put it there, and remove it"))
+        Err(self.untrusted(what, "find out what created it, and remove it"))
     }
 
     /// Changes the owner to this user and group.
@@ -105,8 +104,8 @@ impl Object {
             return Ok(());
         }
         if self.kind() == SFlag::S_IFREG && self.found.st_nlink > 1 && self.found.st_uid != user.as_raw() {
-            let remedy = "look for its other names: what is under one of them would become filterd's";
-            return Err(self.untrusted("it has more than one name, and belongs to somebody else", remedy));
+            let remedy = "find its other names: the file under each of them would become filterd's";
+            return Err(self.untrusted("it has more than one name, and belongs to another user", remedy));
         }
         match fchownat(&self.descriptor, "", Some(user), Some(group), AtFlags::AT_EMPTY_PATH) {
             // The journal reports that nothing can be written there.
@@ -121,11 +120,10 @@ impl Object {
         if owner == ours || ours.is_root() && theirs.contains(&owner) {
             return Ok(());
         }
-        let why = format!("it belongs to user {owner}, and filterd runs as user {ours}");
+        let why = format!("it belongs to user {owner}, but filterd runs as user {ours}");
         let shown = printable::path(&self.path);
         let all = if self.kind() == SFlag::S_IFDIR { " -R" } else { "" };
-        Err(self
-            .untrusted(&why, &format!("`chown{all} {ours} {shown}`, if what it holds is what you expect")))
+        Err(self.untrusted(&why, &format!("if its contents are right: chown{all} {ours} {shown}")))
     }
 
     /// The user that owns it.
@@ -134,7 +132,7 @@ impl Object {
     }
 
     fn others_may_write(&self) -> String {
-        format!("others may write to it (mode {:04o})", self.found.st_mode & 0o7777)
+        format!("other users may write to it (mode {:04o})", self.found.st_mode & 0o7777)
     }
 
     fn kind(&self) -> SFlag {

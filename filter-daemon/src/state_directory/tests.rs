@@ -55,7 +55,7 @@ fn what_it_has_not_made_is_refused_by_name() {
         let place = place();
         fs::write(place.path().join(foreign), "").unwrap();
         let refused = inspect(place.path()).unwrap_err().to_string();
-        assert!(refused.contains(&format!("holds {foreign}, ")), "{refused}");
+        assert!(refused.contains(&format!("contains {foreign}, ")), "{refused}");
     }
 }
 
@@ -89,7 +89,7 @@ fn links_and_directories_are_no_files() {
     }
     let state = place.path().join("directory");
     fs::create_dir_all(state.join("live.redb")).unwrap();
-    assert!(inspect(&state).unwrap_err().to_string().ends_with("it is a directory, and should be a file"));
+    assert!(inspect(&state).unwrap_err().to_string().ends_with("it is a directory, but should be a file"));
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn a_file_of_somebody_elses_is_refused() {
         return;
     }
     let refused = inspect(place.path()).unwrap_err().to_string();
-    assert!(refused.ends_with("it belongs to user 65534, and filterd runs as user 0"), "{refused}");
+    assert!(refused.ends_with("it belongs to user 65534, but filterd runs as user 0"), "{refused}");
     // A directory with that owner is refused as well, unless filterd becomes that user.
     chown(place.path(), nobody, nobody).unwrap();
     let refused = inspect(place.path()).unwrap_err();
-    let mend = format!("`chown -R 0 {}`", place.path().display());
+    let mend = format!("if its contents are right: chown -R 0 {}", place.path().display());
     assert!(refused.remedy().unwrap().starts_with(&mend), "{:?}", refused.remedy());
     let as_nobody =
         |uid| StateDirectory::new(place.path(), Path::new("s"), Uid::from_raw(uid), Gid::from_raw(uid));
@@ -138,7 +138,7 @@ fn a_directory_in_which_others_may_write_is_refused() {
             assert_eq!(inspected.is_ok(), is_fine, "{mode:o}: {inspected:?}");
             if let Err(refused) = inspected {
                 let told = refused.to_string();
-                assert!(told.contains(&format!("others may write to it (mode {mode:04o})")), "{told}");
+                assert!(told.contains(&format!("other users may write to it (mode {mode:04o})")), "{told}");
                 let mend = format!("`chmod 700 {}`", directory.display());
                 assert!(refused.remedy().unwrap().contains(&mend), "{:?}", refused.remedy());
             }

@@ -1,5 +1,6 @@
 //! The description of a fault and its remedy, kept apart until they are laid out.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
@@ -45,8 +46,16 @@ impl Explanation {
 /// Writes it on one line, for the log.
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<_> = self.lines().map(printable::on_one_line).collect();
+        let lines: Vec<_> = self.lines().map(|line| printable::on_one_line(&unaligned(line))).collect();
         f.write_str(&lines.join("; "))
+    }
+}
+
+/// The line without the blanks that align what follows a colon.
+fn unaligned(line: &str) -> Cow<'_, str> {
+    match line.split_once(":  ") {
+        Some((before, rest)) => format!("{before}: {}", rest.trim_start()).into(),
+        None => line.into(),
     }
 }
 
@@ -70,6 +79,7 @@ mod tests {
     fn a_log_has_it_on_one_line() {
         assert_eq!(Explanation::new("a\nb", "c").to_string(), "a; b; c");
         assert_eq!(Explanation::from("a").to_string(), "a");
+        assert_eq!(Explanation::new("a", "b:   c\nd: e").to_string(), "a; b: c; d: e");
     }
 
     #[test]

@@ -164,7 +164,9 @@ impl Life {
         let begun = Instant::now();
         loop {
             let status = self.net.filterd(["status", "--json"]).json();
-            if status["trial"].is_null() && status.to_string().contains("what was in force before is again") {
+            if status["trial"].is_null()
+                && status.to_string().contains("the earlier configuration and lists are in force again")
+            {
                 return;
             }
             assert!(begun.elapsed() < PATIENCE, "it is not rolled back: {status}");

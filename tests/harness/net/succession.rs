@@ -54,7 +54,7 @@ impl Net {
             thread::sleep(Duration::from_millis(2));
         }
         let log = newcomer.log();
-        assert!(log.contains("did not take this one's place"), "it ends for another reason: {log}");
+        assert!(log.contains("did not take over"), "it ends for another reason: {log}");
         false
     }
 

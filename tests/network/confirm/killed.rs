@@ -187,7 +187,7 @@ fn a_list_that_was_taken_out_or_renamed_on_trial_does_not_come_back_with_a_start
             is_on_trial(&net);
         }
         if confirmed {
-            net.filterd(["confirm"]).exits(7).complains("list friends is not loaded");
+            net.filterd(["confirm"]).exits(7).complains("list \"friends\" is not loaded");
             net.filterd(["reload", "--json"]).exits(7).has(json!({"held_back": [{"list": "friends"}]}));
             is_not(&net);
         } else {
@@ -211,7 +211,7 @@ fn a_list_that_a_start_within_the_trial_took_out_does_not_come_back_with_the_nex
     net.end(Signal::SIGKILL);
     net.start(&list("elsewhere.txt"));
     net.expect("203.0.113.200").passes();
-    net.filterd(["status"]).exits(7).says("list drop is not loaded");
+    net.filterd(["status"]).exits(7).says("list \"drop\" is not loaded");
     // A configuration that is not valid is that of before, with all it had.
     fs::remove_file(net.home().path("drop.txt")).expect("it is there");
     net.end(Signal::SIGKILL);
@@ -230,7 +230,7 @@ fn whoever_confirms_is_told_which_list_is_held_back() {
     let held_back = json!({"held_back": [{"list": "drop"}]});
     net.filterd(["reload", "--confirm", "1h", "--json"]).exits(7).has(&held_back);
     net.filterd(["confirm", "--json"]).exits(7).has(held_back).has(json!({"confirmed": true}));
-    net.filterd(["status"]).exits(7).says("list drop is held back").is_silent_about("on trial");
+    net.filterd(["status"]).exits(7).says("list \"drop\" was not updated").is_silent_about("on trial");
 }
 
 /// What is not valid at a start is not on trial: who confirms keeps what is in force, and is told that it is another.
@@ -241,7 +241,7 @@ fn whoever_confirms_after_a_start_with_a_spoilt_configuration_is_told_what_stays
     net.configure("block: [");
     net.end(Signal::SIGKILL);
     net.start("block: [");
-    net.filterd(["status"]).exits(7).says("in force is that of before the trial");
+    net.filterd(["status"]).exits(7).says("the one from before the trial is in force");
     net.filterd(["confirm", "--json"])
         .exits(7)
         .has(json!({"confirmed": true}))
@@ -296,14 +296,14 @@ fn copies_that_are_gone_are_made_anew_by_the_next_reload() {
     net.configure(super::AFTER);
     net.filterd(["reload", "--confirm", "1h"])
         .exits(5)
-        .complains("there is no copy of list drop as it is in force")
-        .complains("undo what was edited, which would come into force untried with that; put its file back, and `filterd reload`")
-        .complains("then edit again, and try it");
+        .complains("there is no copy of list \"drop\"")
+        .complains("undo your edits, which would take effect without a trial\n  restore its file\n  to make a copy: filterd reload")
+        .complains("then edit again and try it");
     net.configure(super::BEFORE);
     net.filterd(["reload"])
         .exits(7)
-        .complains("there is no copy of list drop as it is in force")
-        .complains("put its file back, and `filterd reload` makes one");
+        .complains("there is no copy of list \"drop\"")
+        .complains("restore its file\n  to make a copy: filterd reload");
     fs::rename(&aside, &file).expect("it is there");
     net.filterd(["reload"]).succeeds();
     kill_without(&mut net, &["drop.txt"]);

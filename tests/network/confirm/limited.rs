@@ -74,7 +74,7 @@ fn what_was_over_before_a_trial_is_over_behind_its_rollback() {
         tries(on_trial, "2s", &net);
         net.expect_each([OLD, NEW]).passes();
         net.filterd(["list", "--list", "seen"]).succeeds().says_nothing();
-        net.filterd(["test", OLD]).exits(1).says("its time there is over");
+        net.filterd(["test", OLD]).exits(1).says("it has expired there");
         // It can be tried again, and is over still where it is read again.
         tries(on_trial, "2s", &net);
         net.expect_each([OLD, NEW]).passes();
@@ -114,7 +114,7 @@ fn a_rollback_after_a_kill_gives_each_entry_the_end_that_it_had_and_nothing_come
                 assert_eq!(until(&net), had, "{config}, start {start}");
                 net.expect("198.51.100.9").passes();
                 if ttl == "2s" {
-                    net.filterd(["test", OLD]).exits(1).says("its time there is over");
+                    net.filterd(["test", OLD]).exits(1).says("it has expired there");
                 }
                 // Nobody has said anything else since.
                 net.end(Signal::SIGKILL);

@@ -13,11 +13,11 @@ fn a_list_that_was_never_loaded_keeps_nobody_from_trying() {
             net.file("drop.txt", text);
         }
         net.start(WITH);
-        net.filterd(["status"]).exits(7).says("list drop is not loaded");
+        net.filterd(["status"]).exits(7).says("list \"drop\" is not loaded");
         net.configure(&WITH.replace("203.0.113.200", ATTACKER));
         net.filterd(["reload", "--confirm", "1h"]).exits(7).says("on trial until ");
         net.expect(ATTACKER).dropped();
-        net.filterd(["rollback"]).says("what was before is in force again");
+        net.filterd(["rollback"]).says("the earlier configuration is in force again");
         net.expect(ATTACKER).passes();
         net.expect("203.0.113.200").dropped();
     }
@@ -36,8 +36,8 @@ fn what_came_on_trial_of_a_list_that_was_never_loaded_goes_with_it() {
         net.expect(ATTACKER).passes();
         net.filterd(["status"])
             .exits(7)
-            .says("list drop is not loaded, as before a reload that was not confirmed: ")
-            .says("drop.txt may say otherwise");
+            .says("list \"drop\" is not loaded, as before an unconfirmed reload; ")
+            .says("drop.txt may have other entries");
     }
     net.end(Signal::SIGKILL);
     net.start(WITH);
@@ -62,12 +62,10 @@ fn what_came_on_trial_of_it_goes_with_a_rollback_after_a_start_within_the_trial(
         net.end(Signal::SIGKILL);
         net.start(&on_trial);
         net.expect(ATTACKER).dropped();
-        net.filterd(["rollback"]).says("what was before is in force again");
+        net.filterd(["rollback"]).says("the earlier configuration is in force again");
         net.expect(ATTACKER).passes();
         net.expect("203.0.113.200").dropped();
-        net.filterd(["status"])
-            .exits(7)
-            .says("list drop is not loaded, as before a reload that was not confirmed");
+        net.filterd(["status"]).exits(7).says("list \"drop\" is not loaded, as before an unconfirmed reload");
         net.configure(WITH);
         net.filterd(["reload"]).succeeds();
         net.expect(ATTACKER).dropped();

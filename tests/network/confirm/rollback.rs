@@ -21,11 +21,13 @@ fn what_is_on_trial_is_rolled_back_at_once_when_somebody_says_so() {
     is_before(&net);
     net.expect(ATTACKER).dropped();
     let more = "list more: no longer in the configuration";
-    net.wait_for_log(&format!(r#"INFO rollback settings="{more}" changed=3 entered=2 left=1 user="root""#));
+    net.wait_for_log(&format!(
+        r#"INFO rolled back settings="{more}" changed=3 entered=2 left=1 user="root""#
+    ));
     was_rolled_back_before(&net);
     let confirmed = net.filterd(["confirm", "--json"]).exits(1).json();
     assert!(confirmed["rolled_back"].is_u64(), "{confirmed}");
-    net.filterd(["status"]).exits(7).says("what was in force before is again, configuration and lists");
+    net.filterd(["status"]).exits(7).says("the earlier configuration and lists are in force again");
     net.end(Signal::SIGKILL);
     again(&mut net);
     is_before(&net);
@@ -170,13 +172,13 @@ fn a_rollback_that_cannot_be_noted_says_so() {
     fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
     net.filterd(["rollback"])
         .exits(7)
-        .complains("that a reload was rolled back could not be noted: ")
-        .complains("filterd tries every 5 s; a start before then");
+        .complains("cannot store that a reload was rolled back: ")
+        .complains("filterd retries every 5 s; a start before then");
     is_before(&net);
     was_rolled_back_before(&net);
-    net.filterd(["status"]).exits(7).says("that a reload was rolled back could not be noted");
+    net.filterd(["status"]).exits(7).says("cannot store that a reload was rolled back");
     fs::remove_dir_all(&note).expect("it was made here");
-    until(|| !net.filterd(["status"]).output.contains("could not be noted"), "it is noted");
+    until(|| !net.filterd(["status"]).output.contains("cannot store that"), "it is noted");
 }
 
 /// The next start would go on with the trial, or roll back what was confirmed.
@@ -187,10 +189,10 @@ fn a_confirmation_that_cannot_be_noted_says_so_until_it_is() {
     let note = net.home().path("state/trial");
     fs::remove_file(&note).expect("a trial has a note");
     fs::create_dir_all(note.join("in the way")).expect("a state directory can be written");
-    let untold = "that nothing is on trial any more could not be noted: ";
+    let untold = "cannot store that nothing is on trial any more: ";
     net.filterd(["confirm", "--json"]).exits(7).has(json!({"confirmed": true})).says(untold);
     is_after(&net);
-    net.filterd(["status"]).exits(7).says(untold).says("filterd tries every 5 s; a start before then");
+    net.filterd(["status"]).exits(7).says(untold).says("filterd retries every 5 s; a start before then");
     fs::remove_dir_all(&note).expect("it was made here");
     until(|| net.filterd(["status"]).is_success(), "it is noted");
     net.end(Signal::SIGKILL);
@@ -263,14 +265,14 @@ fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
     site.has("203.0.113.200\n");
     let config = format!("lists: [{{name: ipsum, {}}}]", Site::keys());
     net.start(&config);
-    net.wait_for_log("refresh of ipsum entered=1");
+    net.wait_for_log("list updated: ipsum entered=1");
     // When it is answered, copies are on disk.
     net.filterd(["reload"]).succeeds();
     for (ends, new) in [("rollback", "192.0.2.77"), ("confirm", "192.0.2.79")] {
         net.configure(&format!("block: [198.51.100.9]\n{config}"));
         net.filterd(["reload", "--confirm", "1h"]).succeeds();
         site.has(&format!("203.0.113.200\n{new}\n"));
-        net.filterd(["lists", "refresh", "ipsum"]).says("ipsum: waits for what is on trial");
+        net.filterd(["lists", "refresh", "ipsum"]).says("ipsum: waits for the reload on trial");
         net.expect(new).passes();
         net.filterd([ends]).succeeds();
         net.expect("203.0.113.200").dropped();
@@ -301,7 +303,7 @@ fn what_is_fetched_during_a_trial_does_not_come_with_the_rollback() {
 fn while_one_is_on_trial_no_remedy_is_a_command_that_is_refused() {
     let net = before();
     net.configure("block: [198.51.100.9]\nlists: [{name: drop, path: $HOME/drop.txt}, {name: more, path: $HOME/more.txt}]");
-    net.filterd(["reload", "--confirm", "1h"]).exits(7).complains("list more is not loaded");
+    net.filterd(["reload", "--confirm", "1h"]).exits(7).complains("list \"more\" is not loaded");
     let works =
         "then `filterd confirm` or `filterd rollback`, since a reload is on trial, and `filterd reload`";
     net.filterd(["test", "198.51.100.9"]).succeeds().says(works).is_silent_about(", then `filterd reload`");
@@ -312,8 +314,8 @@ fn while_one_is_on_trial_no_remedy_is_a_command_that_is_refused() {
     net.filterd(["add", "192.0.2.99", "--list", "drop"]).exits(5).complains(works);
     net.filterd(["status"])
         .exits(7)
-        .says("`filterd confirm` keeps it; `filterd rollback` takes it back at once; until one of them no other reload is taken");
-    net.filterd(["diff"]).says("a reload is on trial until ").says("until one of them no reload is taken");
+        .says("    to keep it: filterd confirm\n    to roll back now: filterd rollback\n    until then other reloads are refused");
+    net.filterd(["diff"]).says("a reload is on trial until ").says("other reloads are refused until then");
     net.filterd(["rollback"]).succeeds();
     net.filterd(["test", "198.51.100.9"])
         .succeeds()
@@ -355,7 +357,7 @@ fn after_a_rollback_another_is_tried_though_what_a_list_names_is_over() {
     net.expect(BYSTANDER).then_within(PATIENCE).passes();
     net.expect(ATTACKER).then_within(PATIENCE).passes();
     net.filterd(["rollback"]).succeeds();
-    net.filterd(["status"]).exits(7).says("list seen is what it was before a reload that was not confirmed");
+    net.filterd(["status"]).exits(7).says("list \"seen\" is as it was before an unconfirmed reload");
     net.file("seen.txt", NEW);
     net.filterd(["reload", "--confirm", "1h"]).succeeds();
     net.filterd(["confirm"]).succeeds();
@@ -417,7 +419,7 @@ fn of_a_list_that_says_what_it_said_before_a_rollback_has_nothing_to_tell() {
     for _ in 0..2 {
         is_before(&net);
         wait_until_rolled_back(&net);
-        net.filterd(["status"]).is_silent_about("list drop");
+        net.filterd(["status"]).is_silent_about("list \"drop\"").is_silent_about("list drop");
         net.end(Signal::SIGKILL);
         net.start("lists: [{name: drop, path: $HOME/drop.txt}]");
     }
@@ -447,6 +449,6 @@ fn a_rollback_tells_all_that_it_switches_back_also_of_lists_whose_files_have_cha
             ("list one: blocks on all ports from now on, other limits", "list two: blocks from now on");
         net.filterd(["rollback", "--json"]).succeeds().has(json!({"undone": {"settings": [one, two]}}));
         net.expect_each([ATTACKER, BYSTANDER]).dropped();
-        net.wait_for_log(&format!(r#"INFO rollback settings="{one}; {two}""#));
+        net.wait_for_log(&format!(r#"INFO rolled back settings="{one}; {two}""#));
     }
 }

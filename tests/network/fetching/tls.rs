@@ -22,7 +22,7 @@ fn a_server_is_known_by_its_certificate() {
     assert_eq!(site.text(order.clone()).as_deref(), Ok("1.2.3.4\n"));
     // The same server by a name that its certificate does not have.
     let told = site.text(site.order_at("https://a1.example/list")).unwrap_err();
-    assert_eq!(told, distrust("a1.example", "its certificate is for somebody else"));
+    assert_eq!(told, distrust("a1.example", "its certificate is for another name"));
     let told = site.text(site.order_at("https://a.example/breaks-off"));
     assert!(matches!(told, Err(FetchError::BrokenOff { .. })), "{told:?}");
     // What was kept from others stays so.
@@ -72,7 +72,7 @@ fn a_port_without_tls_is_no_matter_of_trust() {
         let told = site.text(site.order_at(&format!("https://{host}:80/list"))).unwrap_err();
         assert_eq!(told, FetchError::NoTls { host: host.to_owned(), port: 80 });
         let told = told.explain();
-        assert_eq!(told.message, format!("what answers at port 80 of `{host}` speaks no TLS"));
+        assert_eq!(told.message, format!("the server at port 80 of `{host}` does not speak TLS"));
         assert!(told.remedy.is_some_and(|remedy| remedy.contains("http://")));
     }
 }

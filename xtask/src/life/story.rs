@@ -208,11 +208,11 @@ fn refused(booted: &Booted) -> Result<()> {
     ))?;
     without_a_gap(booted, || {
         let told = install(booted, OLD)?;
-        ensure!(told.contains("what it filtered is filtered still"), "apt's user is told nothing: {told}");
+        ensure!(told.contains("its filter is still attached"), "apt's user is told nothing: {told}");
         booted.becomes("systemctl is-active filterd || true", "failed")
     })?;
     for words in
-        ["live.redb has format 1000, but this filterd knows only", "or move it and live.redb.old away"]
+        ["live.redb has format 1000, but this filterd knows only", "or move this file and live.redb.old away"]
     {
         booted.perform(&format!("journalctl --unit filterd --no-pager | grep -q '{words}'"))?;
     }

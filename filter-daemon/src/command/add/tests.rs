@@ -43,10 +43,10 @@ fn nothing_is_called_blocked_that_passes() {
         (told_all(&add, &outcome), add.exit(&outcome))
     };
     let (told, exit) = idle(Idle::NothingAttached);
-    let words = "listed 192.0.2.1, but nothing is attached: nothing is dropped (`filterd status` tells why)";
+    let words = "listed 192.0.2.1, but nothing is dropped: filterd is attached to no interface (`filterd status` shows why)";
     assert_eq!((told.as_str(), exit), (words, Exit::Partly));
     let (told, exit) = idle(Idle::NotEnforced);
-    let words = "listed 192.0.2.1; `enforce: false`, so it is only counted";
+    let words = "listed 192.0.2.1; with `enforce: false` it is only counted";
     assert_eq!((told.as_str(), exit), (words, Exit::Done));
 }
 
@@ -58,11 +58,11 @@ fn entry(target: &str, list: &str, until: Option<u64>) -> Entry {
 #[test]
 fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
     let told = |numbers, longer| told_with(&["192.0.2.1"], Some("1h"), numbers, longer);
-    let own = "192.0.2.1 is already blocked, and for longer: nothing was changed\n\
+    let own = "192.0.2.1 is already blocked for longer: nothing was changed\n\
                stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
-               adding again extends: with --shorten the entry in list `manual` ends as asked";
+               adding again only extends an entry; to shorten the one in list `manual`, pass --shorten";
     assert_eq!(told([1, 0, 0], vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))]), own);
-    let others = "192.0.2.1 was blocked already; list `manual` now holds it for 1 h\n\
+    let others = "192.0.2.1 was already blocked; list `manual` now holds it for 1 h\n\
                   stays blocked by list `drop`: permanent\n\
                   stays blocked by 192.0.2.0/24 of list `ssh`: permanent";
     let longer = vec![entry("192.0.2.1", "drop", None), entry("192.0.2.0/24", "ssh", None)];
@@ -75,9 +75,9 @@ fn what_stays_blocked_for_longer_than_asked_is_told_with_who_holds_it() {
 #[test]
 fn a_note_changes_no_end_and_none_is_told() {
     let longer = vec![entry("192.0.2.1", "manual", Some(1_795_296_480 + 7200))];
-    let words = "192.0.2.1 is already blocked, and for longer: only its note was changed\n\
+    let words = "192.0.2.1 is already blocked for longer: only its note was changed\n\
                  stays blocked by list `manual`: expires 23:28 (in 2 h)\n\
-                 adding again extends: with --shorten the entry in list `manual` ends as asked";
+                 adding again only extends an entry; to shorten the one in list `manual`, pass --shorten";
     assert_eq!(told_with(&["192.0.2.1"], Some("3s"), [1, 1, 0], longer), words);
 }
 
@@ -86,7 +86,7 @@ fn what_a_wider_entry_of_the_list_blocks_ends_with_that_only() {
     let wider = || vec![entry("192.0.2.0/24", "manual", None)];
     let words = "added 192.0.2.1 to list `manual` for 1 h, but it is blocked for longer\n\
                  stays blocked by 192.0.2.0/24 of list `manual`: permanent\n\
-                 `filterd remove 192.0.2.0/24 --list manual` takes 192.0.2.0/24 out of list `manual`, all of it";
+                 to remove all of 192.0.2.0/24 from list `manual`: filterd remove 192.0.2.0/24 --list manual";
     assert_eq!(told_with(&["192.0.2.1"], Some("1h"), [1, 1, 1], wider()), words);
     let again = told_with(&["192.0.2.1"], Some("1h"), [1, 0, 0], wider());
     assert!(!again.contains("--shorten"), "{again}");
@@ -111,11 +111,11 @@ fn the_answer_says_what_changed() {
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 1]), "blocked 192.0.2.1 for 2 h");
     let permanent = "192.0.2.1 is already blocked: list `manual` holds it permanently";
     assert_eq!(told(&["192.0.2.1"], None, [1, 0, 0]), permanent);
-    let same = "192.0.2.1 is already blocked until then by list `manual`";
+    let same = "192.0.2.1 is already blocked for that long by list `manual`";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 0, 0]), same);
-    let renewed = "192.0.2.1 was blocked already; list `manual` now holds it for 2 h";
+    let renewed = "192.0.2.1 was already blocked; list `manual` now holds it for 2 h";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1, 0]), renewed);
-    let many = "1,000 targets: 10 added, 5 blocked already that list `manual` now holds permanently, 985 already blocked";
+    let many = "1,000 targets: 10 added, 5 already blocked, now held by list `manual` permanently, 985 already blocked";
     assert_eq!(told(&["-"], None, [1000, 15, 10]), many, "nobody has looked what else blocks them");
     assert_eq!(told(&["-"], None, [1, 1, 1]), "1 target: 1 newly blocked");
     assert_eq!(
@@ -134,17 +134,17 @@ fn what_was_blocked_before_is_not_said_to_be_blocked_by_this() {
         told_all(&add(words, ttl), &outcome(words, changed))
     };
     let by = vec![wider("drop", None)];
-    let permanent = "added 192.0.2.1 to list `manual`; it was blocked already\n\
-                     blocked by 192.0.2.0/24 of list `drop`, too: permanent";
+    let permanent = "added 192.0.2.1 to list `manual`; it was already blocked\n\
+                     also blocked by 192.0.2.0/24 of list `drop`: permanent";
     assert_eq!(told(&["192.0.2.1"], None, [1, 1], by.clone(), vec![]), permanent);
     let ends = vec![wider("ssh", Some(1_795_296_480 + 3600))];
-    let sooner = "added 192.0.2.1 to list `manual` for 2 h; it was blocked already\n\
-                  blocked by 192.0.2.0/24 of list `ssh`, too: expires 22:28 (in 1 h)";
+    let sooner = "added 192.0.2.1 to list `manual` for 2 h; it was already blocked\n\
+                  also blocked by 192.0.2.0/24 of list `ssh`: expires 22:28 (in 1 h)";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1], ends, vec![]), sooner);
     let longer = "added 192.0.2.1 to list `manual` for 2 h, but it is blocked for longer\n\
                   stays blocked by 192.0.2.0/24 of list `drop`: permanent";
     assert_eq!(told(&["192.0.2.1"], Some("2h"), [1, 1], by.clone(), by.clone()), longer);
-    let many = "3 targets: 3 added\n2 of them blocked by wider entries, too\n\
-                blocked by 192.0.2.0/24 of list `drop`, too: permanent";
+    let many = "3 targets: 3 added\n2 of them also blocked by wider entries\n\
+                also blocked by 192.0.2.0/24 of list `drop`: permanent";
     assert_eq!(told(&["-"], None, [3, 2], by, vec![]), many);
 }

@@ -125,7 +125,7 @@ mod tests {
              198.51.100.7 passes, though 198.51.100.0/24 of list `drop` blocks it"
         );
         let many = Changed { named: 5, changed: 3, entered: 2, ..Changed::default() };
-        let held = "1 allowed already that list `manual-allow` now holds permanently";
+        let held = "1 already allowed, now held by list `manual-allow` permanently";
         assert_eq!(
             told(&["-"], None, many),
             format!("5 targets: 2 newly allowed, {held}, 2 already allowed")
@@ -138,7 +138,7 @@ mod tests {
         let same = Changed { named: 1, longer, ..Changed::default() };
         assert_eq!(
             told(&["192.0.2.1"], Some("2h"), same),
-            "192.0.2.1 is already allowed, and for longer: nothing was changed\n\
+            "192.0.2.1 is already allowed for longer: nothing was changed\n\
              stays allowed by list `manual-allow`: permanent"
         );
     }
@@ -150,8 +150,8 @@ mod tests {
             Changed { named: 1, changed: 1, entered: 1, covered: 1, covered_by, ..Changed::default() };
         assert_eq!(
             told(&["192.0.2.1"], None, within),
-            "added 192.0.2.1 to list `manual-allow`; it was allowed already\n\
-             allowed by 192.0.2.0/24 of list `office`, too: permanent"
+            "added 192.0.2.1 to list `manual-allow`; it was already allowed\n\
+             also allowed by 192.0.2.0/24 of list `office`: permanent"
         );
     }
 
@@ -161,8 +161,7 @@ mod tests {
         let changed = Changed { named: 1, changed: 1, entered: 1, longer, ..Changed::default() };
         let first = vec!["192.0.2.1".parse().unwrap()];
         let outcome = Outcome { changed, first, ..Outcome::default() };
-        let remedy = "`filterd allow remove 192.0.2.0/24 --list manual-allow` takes 192.0.2.0/24 out of list \
-                      `manual-allow`, all of it";
+        let remedy = "to remove all of 192.0.2.0/24 from list `manual-allow`: filterd allow remove 192.0.2.0/24 --list manual-allow";
         assert_eq!(addition::remedies(&outcome, "manual-allow", "allow remove"), [remedy]);
     }
 }

@@ -34,11 +34,11 @@ impl Remove {
         let first = match (&self.removal.targets[..], named, changed) {
             (_, 0, _) => return String::new(),
             ([word], 1, 0) if word != "-" => format!("{word} is {}", self.nowhere()),
-            ([word], 1, _) if word != "-" && holders.is_empty() => format!("{word} is allowed no longer"),
+            ([word], 1, _) if word != "-" && holders.is_empty() => format!("{word} is no longer allowed"),
             ([word], 1, _) if word != "-" => format!("removed {word}"),
             (_, named, changed) => {
                 let mut parts = Vec::new();
-                let done = if holders.is_empty() { "allowed no longer" } else { "removed" };
+                let done = if holders.is_empty() { "no longer allowed" } else { "removed" };
                 parts.extend((changed > 0).then(|| format!("{} {done}", count(changed))));
                 let same = named.saturating_sub(changed);
                 parts.extend((same > 0).then(|| format!("{} {}", count(same), self.nowhere())));
@@ -73,7 +73,7 @@ fn blocked_again(changed: &Changed) -> Vec<String> {
     let told = changed.blocked_by.iter().take(MOST_TOLD);
     let mut lines: Vec<_> = told.map(|entry| format!("{blocked} again by {}", on_ports(entry))).collect();
     lines.dedup();
-    lines.extend((changed.blocked_by.len() > MOST_TOLD).then(|| "and more of them".to_owned()));
+    lines.extend((changed.blocked_by.len() > MOST_TOLD).then(|| "and more entries".to_owned()));
     lines
 }
 
@@ -91,13 +91,13 @@ mod tests {
     #[test]
     fn the_answer_says_what_blocks_it_again() {
         let gone = Changed { named: 1, changed: 1, left: 1, ..Changed::default() };
-        assert_eq!(told(&["192.0.2.1"], gone.clone()), "192.0.2.1 is allowed no longer");
+        assert_eq!(told(&["192.0.2.1"], gone.clone()), "192.0.2.1 is no longer allowed");
         let (target, list) = ("192.0.2.0/24".into(), "drop".into());
         let blocked_by = vec![Entry { target, list, since: 1, ..Entry::default() }];
-        let words = "192.0.2.1 is allowed no longer\nblocked again by 192.0.2.0/24 of list `drop`";
+        let words = "192.0.2.1 is no longer allowed\nblocked again by 192.0.2.0/24 of list `drop`";
         assert_eq!(told(&["192.0.2.1"], Changed { blocked_by: blocked_by.clone(), ..gone.clone() }), words);
         let idle = Some(Idle::NotEnforced);
-        let words = "192.0.2.1 is allowed no longer\nlisted again by 192.0.2.0/24 of list `drop`";
+        let words = "192.0.2.1 is no longer allowed\nlisted again by 192.0.2.0/24 of list `drop`";
         assert_eq!(told(&["192.0.2.1"], Changed { blocked_by, idle, ..gone }), words);
         let none = Changed { named: 1, ..Changed::default() };
         assert_eq!(told(&["192.0.2.1"], none), "192.0.2.1 is in no live list that allows");

@@ -76,21 +76,21 @@ impl Addition {
         let is_longer = is_kept_longer(outcome, list);
         let added = || format!("added {word} to list `{list}`{}", self.length());
         match (changed, entered) {
-            (0, _) if is_longer => format!("{word} is already {held}, and for longer: nothing was changed"),
+            (0, _) if is_longer => format!("{word} is already {held} for longer: nothing was changed"),
             (0, _) if self.ttl.is_none() => {
                 format!("{word} is already {held}: list `{list}` holds it permanently")
             }
-            (0, _) => format!("{word} is already {held} until then by list `{list}`"),
+            (0, _) => format!("{word} is already {held} for that long by list `{list}`"),
             // The end did not change, and the start never does.
             (_, 0) if is_longer => {
-                format!("{word} is already {held}, and for longer: only its note was changed")
+                format!("{word} is already {held} for longer: only its note was changed")
             }
             (_, 0) if self.shorten => format!("the entry of {word} in list `{list}` now {}", self.fate()),
             // It may have been in this list before. In any case it is now.
-            (_, 0) => format!("{word} was {held} already; list `{list}` now holds it {}", self.term()),
+            (_, 0) => format!("{word} was already {held}; list `{list}` now holds it {}", self.term()),
             _ if allowed > 0 => added(),
             _ if !longer.is_empty() => format!("{}, but it is {held} for longer", added()),
-            _ if covered > 0 => format!("{}; it was {held} already", added()),
+            _ if covered > 0 => format!("{}; it was already {held}", added()),
             _ => format!("{held} {word}{}", self.length()),
         }
     }
@@ -106,12 +106,11 @@ impl Addition {
         let mut parts = Vec::new();
         parts.extend((entered > 0).then(|| format!("{} {newly}{}", count(entered), self.length())));
         // They may have been in this list before. In any case they are now.
-        let renewed = (renewed > 0).then(|| {
-            format!("{} {held} already that list `{list}` now holds {}", count(renewed), self.term())
-        });
+        let renewed = (renewed > 0)
+            .then(|| format!("{} already {held}, now held by list `{list}` {}", count(renewed), self.term()));
         parts.extend(renewed);
         parts.extend((same > 0).then(|| format!("{} already {held}", count(same))));
-        parts.extend((refused > 0).then(|| format!("{} guarded, and left out", count(refused))));
+        parts.extend((refused > 0).then(|| format!("{} guarded and skipped", count(refused))));
         let what = match &self.targets[..] {
             [range] if range != STANDARD_INPUT => {
                 format!("{range} ({})", counted_as(named + refused, ["prefix", "prefixes"]))
@@ -132,11 +131,11 @@ impl Addition {
             format!("stays {held} by {of}list `{}`: {}", entry.list, until(entry))
         });
         let of_many = (covered > 0 && named > 1)
-            .then(|| format!("{} of them {held} by wider entries, too", count(covered)));
+            .then(|| format!("{} of them also {held} by wider entries", count(covered)));
         let wider = covered_by
             .iter()
             .filter(|entry| !longer.contains(entry))
-            .map(|entry| format!("{held} by {}, too: {}", on_ports(entry), until(entry)));
+            .map(|entry| format!("also {held} by {}: {}", on_ports(entry), until(entry)));
         few(stays).into_iter().chain(of_many).chain(few(wider)).collect()
     }
 
@@ -162,12 +161,13 @@ impl Addition {
 /// Commands that limit the targets to the requested time. `remove` is the verb that removes an entry from
 /// such a list.
 pub fn remedies(outcome: &Outcome, list: &str, remove: &str) -> Vec<String> {
-    let shorten = is_kept_longer(outcome, list)
-        .then(|| format!("adding again extends: with --shorten the entry in list `{list}` ends as asked"));
+    let shorten = is_kept_longer(outcome, list).then(|| {
+        format!("adding again only extends an entry; to shorten the one in list `{list}`, pass --shorten")
+    });
     let wider = own(outcome, list).filter(|entry| !is_one_of(&outcome.first, entry));
     let wider: BTreeSet<_> = wider.map(|entry| entry.target.as_str()).collect();
     let remove = wider.into_iter().take(MOST_TOLD).map(|wider| {
-        format!("`filterd {remove} {wider} --list {list}` takes {wider} out of list `{list}`, all of it")
+        format!("to remove all of {wider} from list `{list}`: filterd {remove} {wider} --list {list}")
     });
     shorten.into_iter().chain(remove).collect()
 }
@@ -189,7 +189,7 @@ pub fn few(lines: impl Iterator<Item = String>) -> Vec<String> {
     }
     if told.len() > MOST_TOLD {
         told.truncate(MOST_TOLD);
-        told.push("and by more of them".to_owned());
+        told.push("and by more entries".to_owned());
     }
     told
 }

@@ -102,7 +102,7 @@ fn parsed(words: &[String], verb: &str) -> Result<Vec<Span>, Trouble> {
 
 fn span(word: &str, verb: &str) -> Result<Span, String> {
     if word == STANDARD_INPUT {
-        return Err("`-` reads standard input, and then stands alone".to_owned());
+        return Err("`-` reads standard input and must be the only target".to_owned());
     }
     target::span(word, verb)
 }
@@ -122,7 +122,7 @@ fn from_input<M: Method<Reply = Changed>>(
     console: &mut Console,
 ) -> Result<Outcome, Trouble> {
     if console.input_is_terminal {
-        console.note("one target a line, Ctrl-D ends");
+        console.note("enter one target per line, end with Ctrl-D");
     }
     let progress = Progress::new(console.progress && !console.input_is_terminal, console.input_length);
     interrupt::tell_when_interrupted(batches.progress(), console.json, "standard input".to_owned());
@@ -133,7 +133,7 @@ fn from_input<M: Method<Reply = Changed>>(
     progress.end();
     if rejected.count > MOST_TOLD as u64 {
         let all = counted(rejected.count, "line");
-        console.complain(&format!("stdin: {all} in all were not understood").into());
+        console.complain(&format!("standard input: {all} were not understood in total").into());
     }
     if read + rejected.count == 0 && ended.is_ok() {
         console.note("standard input names no target");
@@ -193,7 +193,7 @@ impl<M: Method<Reply = Changed>> Stream<'_, '_, M> {
                     if self.rejected.first.len() < MOST_TOLD {
                         // The error is printed at once, because the next line may take a while.
                         if !json {
-                            self.progress.above(|| drop(writeln!(err, "{rejected}")));
+                            self.progress.above(|| drop(writeln!(err, "error: {rejected}")));
                         }
                         self.rejected.first.push(rejected.to_string());
                     }
@@ -248,10 +248,8 @@ pub fn partly(done: Outcome, cause: Trouble) -> Trouble {
 
 fn json_lines(verb: &str) -> Trouble {
     Trouble::unparsable(Explanation::new(
-        "standard input is JSON, but a list has one target a line",
-        format!(
-            "of what `filterd list --json` wrote, `jq -r .target FILE | filterd {verb} -` reads the targets"
-        ),
+        "standard input is JSON, but must have one target per line",
+        format!("to use output of `filterd list --json`: jq -r .target FILE | filterd {verb} -"),
     ))
 }
 
@@ -261,11 +259,10 @@ fn of_list(verb: &str) -> Trouble {
     let does = if verb == "add" { "block" } else { "take" };
     Trouble::unparsable(Explanation::new(
         format!(
-            "standard input is what `filterd list` wrote: `{verb}` would forget the list, the time and the note of each entry"
+            "standard input is output of `filterd list`: `{verb}` would lose the list, expiry time and note of each entry"
         ),
         format!(
-            "what `filterd export` writes, `filterd import` reads with all of that; to {does} their targets all the same, say for how long and in which list: \
-             `cut -d'#' -f1 FILE | filterd {verb} - --ttl TIME --list NAME`"
+            "to keep them, use `filterd export` and `filterd import`\nto {does} only the targets: cut -d'#' -f1 FILE | filterd {verb} - --ttl TIME --list NAME"
         ),
     ))
 }

@@ -16,7 +16,8 @@ pub fn around(changed: &Changed) -> Option<String> {
     let mut all: Vec<_> = changed.around.iter().map(word).collect();
     all.sort();
     all.dedup();
-    (!all.is_empty()).then(|| format!("except what is guarded, and passes: {}", listed(all)))
+    (!all.is_empty())
+        .then(|| format!("except addresses this host depends on, which still pass: {}", listed(all)))
 }
 
 /// Prints the targets that were left out.
@@ -29,10 +30,10 @@ pub fn tell(outcome: &Outcome, console: &mut Console) {
     told.extend(outcome.refusals.iter().map(|why| why.message.replace('\n', ", ")));
     let all = listed(told);
     let message = match refused {
-        1 => format!("1 target is guarded, and was not blocked: {all}"),
-        refused => format!("{} targets are guarded, and were not blocked: {all}", count(*refused)),
+        1 => format!("1 target was not blocked: {all}"),
+        refused => format!("{} targets were not blocked: {all}", count(*refused)),
     };
-    let remedy = "nothing overrides the guard; it ends with its reason (`filterd allow list --list guard`)";
+    let remedy = "filterd never blocks addresses this host depends on, and no option overrides that\nsee all of them: filterd allow list --list guard";
     console.complain(&Explanation::new(message, remedy));
 }
 

@@ -94,9 +94,9 @@ mod tests {
     fn bad_lines_are_told_with_their_number() {
         let lines = lines(&b"203.0.113.7\n# fine\n10.0.0.1/8\n\xff\xfe\n\0\n"[..]);
         assert_eq!(lines.len(), 4);
-        assert!(lines[1].starts_with("stdin:3: error: `10.0.0.1/8` has host bits set"), "{}", lines[1]);
-        assert!(lines[2].starts_with("stdin:4: error: `\u{fffd}\u{fffd}`"), "{}", lines[2]);
-        assert!(lines[3].starts_with("stdin:5: error: `\\u{0}`"), "{}", lines[3]);
+        assert!(lines[1].starts_with("stdin:3: `10.0.0.1/8` has host bits set"), "{}", lines[1]);
+        assert!(lines[2].starts_with("stdin:4: `\u{fffd}\u{fffd}`"), "{}", lines[2]);
+        assert!(lines[3].starts_with("stdin:5: `\\u{0}`"), "{}", lines[3]);
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
             file.rejected.iter().map(|line| line.to_string().replace(&path, NAME)).collect();
         assert_eq!(of_file.len(), 7);
         assert_eq!(lines(format!("\n{text}").as_bytes()), of_file);
-        let more = "stdin:2: error: `203.0.113.7 evil` goes on after its target: begin what follows with #";
+        let more = "stdin:2: `203.0.113.7 evil` has text after its target: start comments with #";
         assert_eq!(of_file[0], more);
     }
 
@@ -123,7 +123,7 @@ mod tests {
         let endless = io::repeat(b'1').take(50_000_000).chain(&b"\n203.0.113.7"[..]);
         let mut input = Input::new(endless);
         let Some(Line::Rejected(rejected)) = input.next().unwrap() else { panic!("no line is that long") };
-        assert!(rejected.to_string().starts_with("stdin:1: error: `111"), "{rejected}");
+        assert!(rejected.to_string().starts_with("stdin:1: `111"), "{rejected}");
         assert!(matches!(input.next().unwrap(), Some(Line::Span(_))));
         assert_eq!(input.position(), 50_000_012);
     }

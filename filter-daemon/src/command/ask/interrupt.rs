@@ -38,12 +38,14 @@ impl Done {
         // Read in this order, so that never more lines are answered than were sent.
         let answered = self.answered.load(Ordering::Relaxed);
         let open = self.sent.load(Ordering::Relaxed).saturating_sub(answered);
-        let mut message = format!("interrupted: {} of {input} had been done", counted(answered, "line"));
+        let mut message = format!("interrupted after {} of {input}", counted(answered, "line"));
         if open > 0 {
-            message
-                .push_str(&format!(", and {} more were on their way, which may be done, too", count(open)));
+            message.push_str(&format!("; {} more were sent and may be done too", count(open)));
         }
-        Explanation::new(message, "the same command again goes on: what is done already stays as it is")
+        Explanation::new(
+            message,
+            "run the same command again to continue: entries that were done stay as they are",
+        )
     }
 }
 
@@ -87,13 +89,13 @@ mod tests {
         let done = Done::default();
         done.sends(10_000);
         done.is_told(2048);
-        let message = "interrupted: 2,048 lines of standard input had been done, and 7,952 more were on their way, \
-                       which may be done, too";
+        let message =
+            "interrupted after 2,048 lines of standard input; 7,952 more were sent and may be done too";
         assert_eq!(done.explain("standard input").message, message);
         done.is_told(7952);
         assert_eq!(
             done.explain("standard input").message,
-            "interrupted: 10,000 lines of standard input had been done"
+            "interrupted after 10,000 lines of standard input"
         );
     }
 }

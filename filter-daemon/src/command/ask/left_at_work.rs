@@ -22,7 +22,7 @@ pub fn told(socket: &Path) -> Option<String> {
         Ok(Some((pins, names))) => Some(words(&pins, &names)),
         Err(_) => Some(
             "only root can see whether its filter was left at work: `sudo filterd status` tells\n\
-             start it with `sudo filterd --iface eth0`, or say with --socket where it listens"
+             start the service:       sudo systemctl start filterd\nor in the foreground:    sudo filterd --iface eth0\nif it listens elsewhere: pass --socket PATH or set FILTERD_SOCKET"
                 .to_owned(),
         ),
     }
@@ -50,9 +50,7 @@ fn words(pins: &Path, names: &[String]) -> String {
     let flag = if pins == Path::new(places::PINS) { String::new() } else { format!(" --pin-dir {place}") };
     let names: Vec<_> = names.iter().map(|name| printable::on_one_line(name)).collect();
     format!(
-        "its filter was left at work on {} (pins at {place}): what was blocked stays blocked, and nothing expires \
-         meanwhile; a pause is over, unless filterd's second process was killed, too: then it ends on time\n\
-         start it again as it was started, which ends any pause, or take its filter off with `sudo filterd detach{flag}`",
+        "its filter is still attached to {} (pins at {place}): blocked sources stay blocked, and nothing expires\na pause has ended, unless the process filterd-broker was killed too: then the pause ends on time\nto continue, start filterd again as before, which ends any pause\nto stop filtering: sudo filterd detach{flag}",
         names.join(", ")
     )
 }
@@ -78,8 +76,8 @@ mod tests {
         fs::write(pins.join("links/eth0"), "").unwrap();
         fs::write(pins.join("links/eth0:100"), "").unwrap();
         let told = told(&socket).unwrap();
-        assert!(told.starts_with("its filter was left at work on eth0, eth0.100 (pins at "), "{told}");
-        assert!(told.ends_with(&format!("`sudo filterd detach --pin-dir {}`", pins.display())), "{told}");
+        assert!(told.starts_with("its filter is still attached to eth0, eth0.100 (pins at "), "{told}");
+        assert!(told.ends_with(&format!("sudo filterd detach --pin-dir {}", pins.display())), "{told}");
     }
 
     #[test]

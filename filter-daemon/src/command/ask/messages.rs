@@ -137,7 +137,7 @@ impl<'a, M: Method<Reply = Changed>> Messages<'a, M> {
         // One sentence for all messages, because each message knows only its own targets.
         if self.sum.named > Changed::MOST_NAMED_ONE_BY_ONE {
             self.sum.warnings =
-                well_known::sentence("what was named has", needed.clone()).into_iter().collect();
+                well_known::sentence("the targets include", needed.clone()).into_iter().collect();
         }
         self.sum.needed = needed.into_iter().map(|(whose, count)| Needed { whose, count }).collect();
         self.sum.blocked_by.extend(changed.blocked_by);

@@ -28,9 +28,11 @@ fn several(word: &str, verb: &str) -> Option<String> {
         (targets, all) if targets == all => {
             let few =
                 if all <= MOST_REPEATED { parts.join(" ") } else { format!("{} {} …", parts[0], parts[1]) };
-            Some(format!("{shown} holds {all} targets: write them apart, as in `filterd {verb} {few}`"))
+            Some(format!(
+                "{shown} contains {all} targets: write them as separate words, as in `filterd {verb} {few}`"
+            ))
         }
-        _ => Some(format!("{shown} holds more than a target: write each target as a word of its own")),
+        _ => Some(format!("{shown} contains more than a target: write each target as a separate word")),
     }
 }
 
@@ -40,11 +42,12 @@ fn other(word: &str) -> Option<String> {
     let number = word.strip_prefix("AS").or_else(|| word.strip_prefix("as")).unwrap_or_default();
     if word.starts_with("http://") || word.starts_with("https://") {
         return Some(format!(
-            "{shown} is a URL: one is fetched for a list of the configuration with `url:`, and `curl -fsS URL | filterd add -` blocks what it lists"
+            "{shown} is a URL: to follow it, define a list with `url:`; to block its entries once: curl -fsS URL | filterd add -"
         ));
     }
-    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-        .then(|| format!("{shown} is the number of a network's owner, not a target: look up its prefixes"))
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then(|| {
+        format!("{shown} is an AS number, not a target: define a list with `asn:`, or look up its prefixes")
+    })
 }
 
 /// Explains a word that is a file, or looks like the path of one.
@@ -53,7 +56,7 @@ pub fn file(word: &str, verb: &str) -> Option<String> {
     match fs::metadata(Path::new(word)) {
         Ok(found) if found.is_dir() => Some(format!("{shown} is a directory, not a target")),
         Ok(_) => Some(format!("{shown} is a file, not a target: {}", reading(word, verb))),
-        Err(_) if is_path(word) => Some(format!("{shown} is no target, and no file is there")),
+        Err(_) if is_path(word) => Some(format!("{shown} is neither a target nor a file")),
         Err(_) => None,
     }
 }
@@ -88,7 +91,7 @@ mod tests {
         assert!(span(list, "test").unwrap_err().contains(&format!("`filterd test - < {list}`")));
         let folder = place.path().to_str().unwrap();
         assert!(span(folder, "add").unwrap_err().ends_with("is a directory, not a target"));
-        assert!(span(&format!("{list} x"), "add").unwrap_err().contains("no file is there"));
+        assert!(span(&format!("{list} x"), "add").unwrap_err().contains("neither a target nor a file"));
     }
 
     #[test]
@@ -96,12 +99,12 @@ mod tests {
         for word in ["/24", "203.0.113.7/33", "example.org", "", "10.0.0.1/8", "2001:db8::/129"] {
             assert_eq!(span(word, "add").err(), words::span(word).err(), "{word}");
         }
-        let apart = "write them apart, as in `filterd remove 192.0.2.1 192.0.2.2`";
+        let apart = "write them as separate words, as in `filterd remove 192.0.2.1 192.0.2.2`";
         assert!(span("192.0.2.1,192.0.2.2", "remove").unwrap_err().contains(apart));
-        assert!(span("192.0.2.1 evil", "add").unwrap_err().contains("holds more than a target"));
+        assert!(span("192.0.2.1 evil", "add").unwrap_err().contains("contains more than a target"));
         assert!(span("AS64500", "add").unwrap_err().contains("look up its prefixes"));
         assert!(span("https://example.org/list.txt", "add").unwrap_err().contains("curl"));
-        assert!(span("/nowhere/x", "add").unwrap_err().contains("no file is there"));
-        assert!(span("lists/nowhere.txt", "add").unwrap_err().contains("no file is there"));
+        assert!(span("/nowhere/x", "add").unwrap_err().contains("neither a target nor a file"));
+        assert!(span("lists/nowhere.txt", "add").unwrap_err().contains("neither a target nor a file"));
     }
 }

@@ -24,7 +24,7 @@ pub enum Trouble {
     Refused(Failure),
     /// The command ended with part of its work done.
     #[error(
-        "{cause}\ndone before that: {}, of which {} changed anything",
+        "{cause}\nbefore that: {} done, {} of which changed something",
         counted(done.changed.named, "target"), count(done.changed.changed)
     )]
     Partly {

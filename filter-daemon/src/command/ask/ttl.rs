@@ -19,10 +19,10 @@ pub enum TtlError {
     #[error("write seconds, or numbers with w, d, h, m or s: 90, 10m, 2h, 1h30m, 7d")]
     Form,
     /// The time is zero.
-    #[error("at least one second; to have it permanently leave --ttl out, to end it remove it")]
+    #[error("at least one second; leave out --ttl for a permanent entry; to end an entry, remove it")]
     Nothing,
     /// The time is longer than ten years.
-    #[error("at most ten years (520w); to have it permanently leave --ttl out")]
+    #[error("at most ten years (520w); leave out --ttl for a permanent entry")]
     TooLong,
 }
 

@@ -28,11 +28,8 @@ pub struct Which {
 fn soon(word: &str) -> Result<Ttl, String> {
     word.parse().map_err(|error| match error {
         TtlError::Form => error.to_string(),
-        TtlError::Nothing => "at least one second; what has expired is on no list any more".to_owned(),
-        TtlError::TooLong => {
-            "at most ten years (520w), as long as anything may have; without it all entries are shown"
-                .to_owned()
-        }
+        TtlError::Nothing => "at least one second; expired entries are on no list".to_owned(),
+        TtlError::TooLong => "at most ten years (520w); leave it out to show all entries".to_owned(),
     })
 }
 

@@ -19,7 +19,7 @@ impl Fetching {
     pub fn read(&mut self, list: &List, feed: &Feed) -> Result<ListFile, FileError> {
         let body = self.fetch(list, feed).map_err(|told| cannot(&list.path, told))?;
         let Fetched::Body(body) = body else {
-            return Err(cannot(&list.path, "its server answers that nothing has changed".into()));
+            return Err(cannot(&list.path, "its server says that nothing changed".into()));
         };
         let content_type = body.content_type.clone();
         let file = list::parse(&list.path, body, list.limits.max_entries, &list.how)?;
@@ -32,7 +32,7 @@ impl Fetching {
         let fetcher = match &self.0 {
             Some(fetcher) => fetcher,
             None => {
-                let cannot = |error: io::Error| Explanation::from(format!("nothing can be fetched: {error}"));
+                let cannot = |error: io::Error| Explanation::from(format!("cannot fetch: {error}"));
                 self.0.insert(Fetcher::start(None, &["--quiet"]).map_err(cannot)?)
             }
         };

@@ -102,7 +102,7 @@ impl CheckedList {
             left_out: file.map(|file| file.left_out.clone()).unwrap_or_default(),
             well_known: file
                 .filter(|_| !list.allows)
-                .and_then(|file| well_known::told(&format!("list {}", list.name), &file.targets)),
+                .and_then(|file| well_known::told(&format!("list \"{}\"", list.name), &file.targets)),
             remarks: file.map_or_else(Vec::new, |file| {
                 file.remarks.told(list.name.as_str(), clock::on_the_wall(clock::now()))
             }),
@@ -185,6 +185,6 @@ fn refused(name: &str, error: &FileError, instead: Instead) -> Explanation {
         ["", "; there is no good copy"]
     };
     let message =
-        format!("list {name} would keep filterd, as user {user}, from starting{unless}: {error}{copy}");
+        format!("filterd, as user {user}, would not start because of list \"{name}\"{unless}: {error}{copy}");
     Explanation { message, remedy: error.remedy() }
 }

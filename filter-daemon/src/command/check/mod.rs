@@ -134,7 +134,7 @@ impl Check {
         if !names_none {
             return Exit::Done;
         }
-        console.note(&format!("{} names no interface: nothing is to be filtered", printable::path(&file)));
+        console.note(&format!("{} lists no interface: nothing would be filtered", printable::path(&file)));
         Exit::No
     }
 
@@ -148,7 +148,7 @@ impl Check {
 /// Takes the rights of `user` for the rest of this process, which needs its own rights no more.
 fn become_user(user: &User) -> Result<(), Trouble> {
     accounts::become_user(user).map_err(|error| {
-        let told = format!("cannot look with the eyes of user {}: {error}", user.name);
+        let told = format!("cannot check as user {}: {error}", user.name);
         Trouble::Refused(Failure::PermissionDenied(Explanation::new(told, "use sudo")))
     })
 }
@@ -161,15 +161,14 @@ fn refused(explanation: Explanation) -> Trouble {
 fn tell_instead(error: &ClientError, file: &Path, console: &mut Console) {
     if !matches!(error, ClientError::NotRunning(_)) {
         let file = printable::path(file);
-        console
-            .note(&format!("which configuration filterd has is not known, so {file} is looked at: {error}"));
+        console.note(&format!("cannot ask filterd for its configuration, checking {file}: {error}"));
     }
 }
 
 /// Prints that live lists are unknown. Without a daemon there are none.
 fn tell_unasked(error: &ClientError, console: &mut Console) {
     if !matches!(error, ClientError::NotRunning(_)) {
-        console.note(&format!("whether a list has the name of a live one is not known: {error}"));
+        console.note(&format!("cannot check whether a live list has the same name: {error}"));
     }
 }
 
@@ -183,12 +182,12 @@ fn must_not_be_live(config: &Config, running: &[status::ListStatus]) -> Result<(
     let Some(first) = taken.first() else { return Ok(()) };
     let each = taken.iter().map(|list| format!("{} ({} added live)", list.name, count(list.targets)));
     let told = format!(
-        "the filterd that runs would refuse to reload with this: {} of the configuration {} the name of a live list: {}",
+        "the running filterd would refuse this configuration: {} of the configuration {} the name of a live list: {}",
         counted(taken.len() as u64, "list"),
         if taken.len() == 1 { "has" } else { "have" },
         each.collect::<Vec<_>>().join(", ")
     );
-    let remedy = format!("choose another name, or remove them: `filterd flush --list {}`", first.name);
+    let remedy = format!("choose another name, or remove its entries: filterd flush --list {}", first.name);
     Err(refused(Explanation::new(told, remedy)))
 }
 
@@ -220,12 +219,16 @@ impl Checked {
 /// configuration invalid.
 fn warn(list: &CheckedList, console: &mut Console) {
     for line in &list.lines {
-        console.note(line);
+        console.note(&format!("warning: {line}"));
     }
     list.remarks.iter().for_each(|told| console.note(&format!("warning: {told}")));
     list.well_known.iter().for_each(|told| console.note(&format!("warning: {told}")));
     let untold = list.rejected.saturating_sub(list.lines.len() as u64);
     if untold > 0 {
-        console.note(&format!("{}: and {} more", printable::path(&list.path), count(untold)));
+        console.note(&format!(
+            "warning: {}: {} more lines like these",
+            printable::path(&list.path),
+            count(untold)
+        ));
     }
 }

@@ -48,8 +48,8 @@ fn verdict(lists: &[CheckedList]) -> String {
             Some(match fate {
                 Fate::Refused => format!("filterd would not start for {lists}"),
                 Fate::NotLoaded => format!("{lists} would not be loaded"),
-                Fate::InPart => format!("{lists} would be in force in part only"),
-                Fate::HeldBack => format!("{lists} would be held back"),
+                Fate::InPart => format!("{lists} would be only partly in force"),
+                Fate::HeldBack => format!("{lists} would not be updated"),
             })
         });
     let told: Vec<_> = told.collect();
@@ -64,7 +64,7 @@ fn found(list: &CheckedList) -> String {
         (Some(Fate::InPart), _) => format!("WOULD BE {targets} ONLY"),
         (Some(Fate::HeldBack), _) => "WOULD BE HELD BACK".to_owned(),
         (None, 0) => format!("{targets}{}", special(list)),
-        (None, lines) => format!("{targets}, {} not taken{}", counted(lines, "line"), special(list)),
+        (None, lines) => format!("{targets}, {} not understood{}", counted(lines, "line"), special(list)),
     }
 }
 
@@ -73,7 +73,7 @@ fn special(list: &CheckedList) -> String {
     match list.special {
         0 => String::new(),
         count => format!(
-            ", {} left out (private, loopback …; see include_special)",
+            ", {} left out (private, loopback …; see `include_special`)",
             counted(count, "special range")
         ),
     }

@@ -33,6 +33,6 @@ impl Ending {
     /// The error of the input, known after its last line.
     pub fn fault(&self) -> Option<String> {
         (self.has_head && !self.has_end)
-            .then(|| format!("it is not all of what was exported: its last line, `{END}`, is missing"))
+            .then(|| format!("the export is incomplete: its last line, `{END}`, is missing"))
     }
 }

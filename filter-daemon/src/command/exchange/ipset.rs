@@ -83,7 +83,7 @@ impl Ipset {
         let Some(until) = entry.until else { return Some(String::new()) };
         let left = until.saturating_sub(self.now);
         if left > LONGEST_TIMEOUT {
-            self.lost.note("lasts longer than ipset can count, and will end in 24 days");
+            self.lost.note("lasts longer than ipset can count, so it will end in 24 days");
         }
         (left > 0).then(|| format!(" timeout {}", left.min(LONGEST_TIMEOUT)))
     }
@@ -112,7 +112,7 @@ pub fn comment(note: Option<&str>, most: usize, lost: &mut Lost) -> String {
     if text.len() > most {
         let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
         text.truncate(end);
-        lost.note(format!("has a note of more than {most} bytes, which was cut there"));
+        lost.note(format!("has a note of more than {most} bytes, which was cut"));
     }
     if text.is_empty() { String::new() } else { format!(" comment \"{text}\"") }
 }

@@ -123,11 +123,14 @@ impl Form for Json {
     fn fault(&self) -> Option<String> {
         let read = counted_as(self.entries, ["entry was", "entries were"]);
         match self.told {
-            None => Some(format!("it is not all of what was exported: {read} read, and then it ended")),
+            None => {
+                let read = counted_as(self.entries, ["entry", "entries"]);
+                Some(format!("the export is incomplete: it ended after {read}"))
+            }
             Some(told) if told == self.entries => None,
             Some(told) => {
                 let told = counted_as(told, ["entry", "entries"]);
-                Some(format!("it is not what was exported: {read} read, and its last line says {told}"))
+                Some(format!("the export is damaged: {read} read, but its last line says {told}"))
             }
         }
     }
@@ -137,15 +140,15 @@ fn head(line: &Line<'_>) -> Result<(), Fault> {
     match serde_json::from_slice::<Head<'_>>(line.bytes) {
         Ok(Head { version: ..=VERSION, filterd }) if filterd == "export" => Ok(()),
         Ok(Head { version, .. }) => {
-            Err(format!("it is of version {version}, and this filterd reads {VERSION}"))
+            Err(format!("it has version {version}, but this filterd reads version {VERSION}"))
         }
-        Err(_) => Err("this is no first line of `filterd export --format json`".to_owned()),
+        Err(_) => Err("this is not the first line of `filterd export --format json`".to_owned()),
     }
 }
 
 fn row(bytes: &[u8]) -> Result<Item, Fault> {
     let row: Row<'_> = serde_json::from_slice(bytes).map_err(|error| {
-        format!("{} is no entry: {}", printable::bytes(bytes), printable::sentence(&error.to_string()))
+        format!("{} is not an entry: {}", printable::bytes(bytes), printable::sentence(&error.to_string()))
     })?;
     let note = row.note.map(|note| words::note(&note)).transpose()?;
     Ok(Item {

@@ -40,11 +40,13 @@ impl Lost {
     /// The target that a set can contain for this entry, if any.
     pub fn element(&mut self, entry: &Entry) -> Option<Target> {
         if let Some(ports) = &entry.ports {
-            self.leave_out(format!("left out, for it blocks {ports}, and a set has no ports"));
+            self.leave_out(format!("left out, because it blocks {ports}, and a set has no ports"));
             return None;
         }
         if entry.blocks.is_some() {
-            self.note("blocks more than it names, as its list widens IPv6: only what it names is written");
+            self.note(
+                "blocks more than its target, because its list widens IPv6: only the target is written",
+            );
         }
         entry.target.parse().ok()
     }

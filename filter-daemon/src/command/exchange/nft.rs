@@ -69,12 +69,11 @@ impl Nft {
                 let lasts = wide_until.is_none_or(|end| until.is_some_and(|until| until <= end));
                 const WHY: &str = "no element of nft overlaps another";
                 if lasts {
-                    self.lost.note(format!(
-                        "left out, for it lies within a wider one, which lasts as long: {WHY}"
-                    ));
+                    self.lost
+                        .note(format!("left out, because a wider one that lasts as long contains it: {WHY}"));
                 } else {
                     self.lost.leave_out(format!(
-                        "left out, for it lies within a wider one, though that ends sooner: {WHY}"
+                        "left out, because a wider one contains it, although that one ends sooner: {WHY}"
                     ));
                 }
                 true
@@ -197,7 +196,7 @@ impl Form for Statements {
             return None;
         }
         let Some(set) = &self.set else {
-            return Some(Err(format!("{} is nothing that filterd writes for nft", printable::word(text))));
+            return Some(Err(format!("{} is not in an nft export of filterd", printable::word(text))));
         };
         Some(element(self.begun, set, text.strip_suffix(',').unwrap_or(text)))
     }

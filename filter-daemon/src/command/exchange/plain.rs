@@ -36,7 +36,7 @@ impl Writer for Plain {
 
     fn entry(&mut self, entry: &Entry, allow: bool, out: &mut dyn Write) -> io::Result<()> {
         if let Some(ports) = &entry.ports {
-            self.lost.leave_out(format!("left out, for it blocks {ports}, and plain has no ports"));
+            self.lost.leave_out(format!("left out, because it blocks {ports}, and plain has no ports"));
             return Ok(());
         }
         let allow = if allow { ALLOW } else { "" };
@@ -102,7 +102,7 @@ fn mark(line: &[u8]) -> Option<&[u8]> {
 
 fn ours(span: Span, mark: &[u8], allow: bool) -> Result<Item, Fault> {
     let damaged =
-        |why: &str| format!("the comment {} is not as filterd wrote it: {why}", printable::bytes(mark));
+        |why: &str| format!("the comment {} is not one that filterd wrote: {why}", printable::bytes(mark));
     let mark = str::from_utf8(mark).map_err(|_| damaged("it is no text"))?;
     let (head, note) = match mark.split_once(" note=") {
         Some((head, note)) => (head, Some(words::note(note)?)),

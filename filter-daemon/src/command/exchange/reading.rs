@@ -22,7 +22,7 @@ const BEGINNING: usize = 64 * 1024;
 /// The largest JSON document that is read, in bytes.
 const LARGEST_DOCUMENT: u64 = 1 << 30;
 
-const NO_LIST_REMEDY: &str = "if it was downloaded, look whether it is what was asked for";
+const NO_LIST_REMEDY: &str = "if it was downloaded, check its contents";
 
 /// An input whose entries are read one by one.
 pub struct Reading<R> {
@@ -79,7 +79,7 @@ impl<R: Read> Reading<R> {
             let mut document = all.take(LARGEST_DOCUMENT);
             let (sets, lack) = ForeignSets::read_nft(&mut document).map_err(Unreadable::Input)?;
             if let Some(lack) = lack {
-                let told = format!("it is not what `nft -j list` writes, or not all of it: it {lack}");
+                let told = format!("it is not complete output of `nft -j list`: it {lack}");
                 return Err(Unreadable::Other(told.into()));
             }
             let read = LARGEST_DOCUMENT - document.limit();
@@ -222,7 +222,7 @@ fn first_line(beginning: &[u8]) -> Option<&[u8]> {
 fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
     let has = |word: &str| first.windows(word.len()).any(|part| part == word.as_bytes());
     if let Some(page) = ErrorPage::recognise(beginning) {
-        return Err(Explanation::new(format!("it is no list: {page}"), NO_LIST_REMEDY));
+        return Err(Explanation::new(format!("it is not a list: {page}"), NO_LIST_REMEDY));
     }
     let found = format::of(beginning, &How::default());
     match first {
@@ -230,14 +230,14 @@ fn recognised(beginning: &[u8], first: &[u8]) -> Result<Known, Explanation> {
         // The output of `filterd list --json`.
         [b'{', ..] if found != source::Format::Nft && has("\"target\"") => Err(no_json(first)),
         _ if first.starts_with(b"Name: ") => {
-            Err(Explanation::new("it is what `ipset list` prints", "use `ipset save | filterd import -`"))
+            Err(Explanation::new("it is output of `ipset list`", "use `ipset save | filterd import -`"))
         }
         _ if entry::is_line(first) && found.is_plain() => Err(Explanation::new(
-            "it is what `filterd list` or `filterd allow list` prints, which does not say what blocks and what allows",
+            "it is output of `filterd list` or `filterd allow list`, which does not say which entries block and which allow",
             "use `filterd export`, which `filterd import` reads",
         )),
         [b'[' | b'<', ..] => Err(Explanation::new(
-            format!("it begins with {}, which is no list", printable::bytes(first)),
+            format!("it starts with {}, which is not a list", printable::bytes(first)),
             NO_LIST_REMEDY,
         )),
         _ if beginning.starts_with(nft::MARK.as_bytes()) => Ok(Known::Ours(Format::Nft)),
@@ -276,16 +276,16 @@ fn begins_table(line: &[u8]) -> bool {
 fn no_json(first: &[u8]) -> Explanation {
     Explanation::new(
         format!(
-            "it begins with {}, which is no export of filterd's and no list of nft's",
+            "it starts with {}, which is neither a filterd export nor an nft list",
             printable::bytes(first)
         ),
-        "`filterd export --format json` writes what is read here; what `filterd list --json` wrote does not say what blocks and what allows",
+        "use `filterd export --format json`; output of `filterd list --json` does not say which entries block and which allow",
     )
 }
 
 fn no_nft() -> Explanation {
     Explanation::new(
         "of nft, only JSON is read",
-        "`nft -j list ruleset | filterd import -` reads all sets of addresses; what is no nft, `--format` names (plain, ipset, json)",
+        "to read all sets of addresses: nft -j list ruleset | filterd import -\nfor other input, pass `--format` (plain, ipset, json)",
     )
 }

@@ -19,6 +19,6 @@ impl Rejected {
     pub fn told(&self, name: &str) -> String {
         let Self { line, fault } = self;
         let place = line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{name}{place}: error: {fault}")
+        format!("{name}{place}: {fault}")
     }
 }

@@ -547,10 +547,10 @@ impl SetPlan {
         let name = printable::excerpt(&self.name);
         let message = format!("set `{name}` was not imported, because {reason}");
         let remedy = if self.is_doubtful {
-            format!("say what it is for: `--block {name}`, `--allow {name}` or `--skip {name}`")
+            format!("pass `--block {name}`, `--allow {name}` or `--skip {name}`")
         } else {
             format!(
-                "filterd lists hold addresses, prefixes and ranges; `--skip {name}` accepts that it is left out"
+                "filterd lists hold addresses, prefixes and ranges; to leave it out, pass `--skip {name}`"
             )
         };
         Some(Explanation::new(message, remedy))

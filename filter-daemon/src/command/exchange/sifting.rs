@@ -18,8 +18,7 @@ use crate::source::special;
 use crate::text::Explanation;
 
 /// The options that put entries of `block:` and `allow:` of another machine in force.
-pub const INLINE_REMEDY: &str =
-    "--as-live imports them onto a live list, and --as-config FILE writes them as lines for a configuration";
+pub const INLINE_REMEDY: &str = "pass --as-live to import them into a live list, or --as-config FILE to write them as lines for a configuration";
 
 /// The destination of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -193,7 +192,7 @@ impl Sifting {
             (false, false) => self.asked.special,
         };
         if let Some(wide) = span.into_iter().find(|target| meant.doubts(*target)) {
-            return Err(format!("{wide} is wider than a /8, or a /16 of IPv6: if that is meant, say --wide"));
+            return Err(format!("{wide} is wider than a /8, or a /16 of IPv6: to import it, pass --wide"));
         }
         let rest: Vec<Target> = if item.exceptions.is_empty() {
             span.into_iter().collect()
@@ -256,16 +255,16 @@ impl Left {
     /// Remarks that are no errors.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        notes.extend((self.over > 0).then(|| format!("{} left out: their time is over", entries(self.over))));
+        notes.extend((self.over > 0).then(|| format!("{} left out: expired", entries(self.over))));
         notes.extend((self.special > 0).then(|| {
             format!(
-                "{} taken out, as a whole or in part: private, loopback and other special ranges (--include-special takes them, too)",
+                "{} left out, wholly or partly: private, loopback and other special ranges (to import them, pass --include-special)",
                 entries(self.special)
             )
         }));
         notes.extend(self.configured.iter().map(|(list, count)| {
             let whose = if list == GUARD_LIST { "filterd itself fills" } else { "the configuration has" };
-            format!("{} left to list `{list}`, which {whose} here", entries(*count))
+            format!("{} left out: list `{list}` is one that {whose} here", entries(*count))
         }));
         notes
     }
@@ -285,10 +284,10 @@ impl Left {
         faults.extend((self.on_ports > 0).then(|| {
             Explanation::new(
                 format!(
-                    "{} left out: they block on some ports only, which no live list does",
+                    "{} left out: they block only some ports, which live lists cannot do",
                     entries(self.on_ports)
                 ),
-                "write their list into the configuration, with its ports",
+                "define their list in the configuration, with its ports",
             )
         }));
         faults
@@ -311,14 +310,14 @@ impl Refused {
         let Self { list, allow, because } = self;
         let (does, opposite) = if *allow { ("allow", "blocks") } else { ("block", "allows") };
         let why = match because {
-            Because::Configuration => "no command fills it, only the configuration".to_owned(),
-            Because::Guard => "filterd itself fills it, with what this host needs".to_owned(),
+            Because::Configuration => "only the configuration can fill it".to_owned(),
+            Because::Guard => "filterd fills it with the addresses this host depends on".to_owned(),
             Because::Opposite => format!("they {does}, and that list {opposite} here"),
         };
         let remedy = match (because, allow) {
             (Because::Configuration, _) => INLINE_REMEDY,
-            (_, true) => "`filterd allow add` allows them on another list, with --list NAME",
-            (_, false) => "import them with --list NAME: what blocks goes to that list then",
+            (_, true) => "to allow them on another list: filterd allow add TARGET --list NAME",
+            (_, false) => "to import those that block into another list, pass --list NAME",
         };
         Explanation::new(format!("{} of list `{list}` left out: {why}", entries(count)), remedy)
     }
@@ -328,17 +327,16 @@ impl Refused {
         let (count, list) = (entries(count), &self.list);
         if self.because == Because::Configuration {
             let message = format!(
-                "it has {count} of `allow:`, which no command fills, and without them their addresses would be blocked: \
-                 nothing was imported"
+                "the input has {count} of `allow:`, which commands cannot change, and without them their addresses \
+                 would be blocked"
             );
             return Explanation::new(message, INLINE_REMEDY);
         }
         let message = format!(
-            "it allows {count} on list `{list}`, which blocks here, and without them their addresses would be \
-             blocked: nothing was imported"
+            "the input allows {count} on list {list}, which blocks here, and without them their addresses would be blocked"
         );
         let remedy = format!(
-            "give list `{list}` another name in the input, or `filterd flush --list {list}`, then import again"
+            "give list {list} another name in the input, or remove its entries here: `filterd flush --list {list}`"
         );
         Explanation::new(message, remedy)
     }
@@ -422,15 +420,11 @@ mod tests {
         let all = [
             (blocked("config"), "only the configuration", "--as-live"),
             (allowed("config-allow"), "only the configuration", "--as-config"),
-            (allowed("guard"), "filterd itself fills it", "`filterd allow add`"),
-            (blocked("guard"), "they block, and that list allows here", "import them with --list NAME"),
-            (
-                blocked("manual-allow"),
-                "they block, and that list allows here",
-                "import them with --list NAME",
-            ),
-            (allowed("ssh"), "they allow, and that list blocks here", "`filterd allow add`"),
-            (allowed("drop"), "they allow, and that list blocks here", "`filterd allow add`"),
+            (allowed("guard"), "filterd fills it with the addresses", "filterd allow add TARGET"),
+            (blocked("guard"), "they block, and that list allows here", "pass --list NAME"),
+            (blocked("manual-allow"), "they block, and that list allows here", "pass --list NAME"),
+            (allowed("ssh"), "they allow, and that list blocks here", "filterd allow add TARGET"),
+            (allowed("drop"), "they allow, and that list blocks here", "filterd allow add TARGET"),
         ];
         for (item, why, remedy) in all {
             let mut sifting = sifting();
@@ -448,9 +442,9 @@ mod tests {
     fn missing_allows_keep_blocks_from_being_imported() {
         let allowed = |list: &str| Item { allow: true, ..item("192.0.2.1", list) };
         for (item, expected) in [
-            (allowed("ssh"), Some("it allows 1 entry on list `ssh`, which blocks here")),
-            (allowed("drop"), Some("it allows 1 entry on list `drop`, which blocks here")),
-            (allowed("config-allow"), Some("1 entry of `allow:`, which no command fills")),
+            (allowed("ssh"), Some("allows 1 entry on list ssh, which blocks here")),
+            (allowed("drop"), Some("allows 1 entry on list drop, which blocks here")),
+            (allowed("config-allow"), Some("1 entry of `allow:`, which commands cannot")),
             (allowed("guard"), None),
             (allowed("new"), None),
             (item("192.0.2.1", "manual-allow"), None),

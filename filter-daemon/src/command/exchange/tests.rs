@@ -59,7 +59,7 @@ fn what_ipset_saves_is_read() {
             "usual 192.0.2.2 Some(600) None",
         ]
     );
-    assert!(read[4].starts_with("x:7: error: `add usual 192.0.2.256`"), "{}", read[4]);
+    assert!(read[4].starts_with("x:7: `add usual 192.0.2.256`"), "{}", read[4]);
     assert_eq!(read[5..], ["x allows 192.0.2.4 None None"]);
 }
 
@@ -284,7 +284,7 @@ fn a_list_of_somebody_else_is_read_line_by_line() {
     let text = "# a list\n\n192.0.2.1 ; SBL1\n198.51.100.0/24 # filterd is good\nevil\n";
     let read = read(text);
     assert_eq!(read[..2], [" 192.0.2.1 None None", " 198.51.100.0/24 None None"]);
-    assert!(read[2].starts_with("x:5: error: `evil` "), "{}", read[2]);
+    assert!(read[2].starts_with("x:5: `evil` "), "{}", read[2]);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn lists_in_the_forms_of_their_publishers_are_read_as_they_are_in_the_configurat
     let cut = spamhaus.replace("\"records\":1", "\"records\":2");
     let mut reading = Reading::begin(cut.as_bytes(), None).expect("it is recognised");
     while reading.row().unwrap().is_some() {}
-    assert_eq!(reading.fault().as_deref(), Some("it says that it has 2 entries, and has 1"));
+    assert_eq!(reading.fault().as_deref(), Some("it says that it has 2 entries, but has 1"));
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_damaged_line_of_ours_is_told_and_never_blocks_what_was_allowed() {
 #[test]
 fn what_is_nothing_to_import_is_refused_with_what_would_be() {
     assert!(refusal("{\"version\":1,\"target\":\"192.0.2.1\"}\n").contains("filterd export --format json"));
-    assert!(refusal("<html>").contains("no list"));
+    assert!(refusal("<html>").contains("not a list"));
     for text in [
         "table inet x {\n",
         "#!/usr/sbin/nft -f\nflush ruleset\n\ttable ip6 x {\n",
@@ -362,7 +362,7 @@ fn what_is_nothing_to_import_is_refused_with_what_would_be() {
         assert!(refusal(text).contains("nft -j list ruleset"), "{text}");
     }
     let newer = "{\"version\":2,\"filterd\":\"export\"}\n";
-    assert!(read(newer)[0].contains("of version 2"), "{:?}", read(newer));
+    assert!(read(newer)[0].contains("it has version 2"), "{:?}", read(newer));
 }
 
 #[test]
@@ -403,11 +403,11 @@ fn an_export_that_is_not_what_its_last_line_says_is_told_as_what_it_is() {
         reading.fault()
     };
     assert_eq!(fault(2, "{\"entries\":2}\n"), None);
-    let ended = "it is not all of what was exported: 2 entries were read, and then it ended";
+    let ended = "the export is incomplete: it ended after 2 entries";
     assert_eq!(fault(2, "").as_deref(), Some(ended));
-    let more = "it is not what was exported: 3 entries were read, and its last line says 2 entries";
+    let more = "the export is damaged: 3 entries were read, but its last line says 2 entries";
     assert_eq!(fault(3, "{\"entries\":2}\n").as_deref(), Some(more));
-    let fewer = "it is not what was exported: 1 entry was read, and its last line says 2 entries";
+    let fewer = "the export is damaged: 1 entry was read, but its last line says 2 entries";
     assert_eq!(fault(1, "{\"entries\":2}\n").as_deref(), Some(fewer));
 }
 
@@ -431,7 +431,7 @@ fn outsiders_ipset_inputs_block_nobody_unasked() {
         "Name: whitelist\nType: hash:ip\nMembers:\n192.0.2.1\n",
         "192.0.2.1            # friends, since 1 min ago, permanent\n",
     ] {
-        assert!(refusal(text).contains("it is what"), "{text}");
+        assert!(refusal(text).contains("it is output of"), "{text}");
     }
 }
 

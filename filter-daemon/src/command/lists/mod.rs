@@ -84,7 +84,7 @@ fn remarks(list: &List, clock: &Clock) -> String {
     let not_fetched = list.fetching.as_ref().and_then(|fetching| fetching.failed.as_ref());
     let fault =
         list.fault.iter().chain(not_fetched).map(|fault| told(fault, clock)).reduce(|all, one| all + &one);
-    // How many lines were not taken, the fault says itself.
+    // How many lines were not understood, the fault says itself.
     let rejected = if fault.is_some() { 0 } else { list.rejected };
     let mut others: Vec<_> = list.largest.map(|largest| trend(list.entries, largest)).into_iter().collect();
     others.extend(remark::of(rejected, list.special, list.expired));
@@ -152,7 +152,7 @@ mod tests {
             ..list("drop", "file", 1204, 1_234_567)
         };
         let told = Explanation::new(
-            "list ipsum: drop.txt: there is no such file; what was good before stays in force",
+            "list \"ipsum\": drop.txt: there is no such file\nits last good version, if there is one, remains in force",
             "put it there",
         );
         let (fault, largest) = (Some(Trouble { since: NOW - 60, told }), Some(900_000));
@@ -177,8 +177,9 @@ office  file, allows        3
 ssh     live               12                   44         0.0
 late    live                1          with others
 
-drop: 3 lines were not taken
-list ipsum: drop.txt: there is no such file; what was good before stays in force (since 1 min ago)
+drop: 3 lines were not understood
+list \"ipsum\": drop.txt: there is no such file (since 1 min ago)
+    its last good version, if there is one, remains in force
     put it there
 ipsum: 500,000 entries, 900,000 at most within the last 7 days
 
@@ -203,7 +204,7 @@ or wider before an address of its own), since 20:28 (1 h ago). Lists without cou
         let told = render(&reply, &Clock::standing(NOW));
         assert!(told.starts_with("list    kind          entries  shared  age\n"), "{told}");
         assert!(
-            told.ends_with("Packets are not counted for lists: `counters: total` in the configuration\n"),
+            told.ends_with("Packets are not counted per list (`counters: total` in the configuration)\n"),
             "{told}"
         );
     }

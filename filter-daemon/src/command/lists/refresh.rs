@@ -19,7 +19,7 @@ pub struct Refresh {
 }
 
 /// Shown on a terminal while the command waits.
-const WAITS: &str = "waiting for the servers of these lists (Ctrl-C ends the waiting, not the fetching)";
+const WAITS: &str = "waiting for the servers of these lists (Ctrl-C stops waiting, not fetching)";
 
 impl Refresh {
     pub fn execute(&self, socket: &Endpoint, console: &mut Console) -> Result<Exit, Trouble> {
@@ -53,7 +53,7 @@ fn render(refreshed: &Reply) -> String {
     }
     if allowed + disallowed > 0 {
         let allowed = counted(*allowed, "target");
-        lines.push(format!("{allowed} newly allowed, {} allowed no longer", count(*disallowed)));
+        lines.push(format!("{allowed} newly allowed, {} no longer allowed", count(*disallowed)));
     }
     lines.join("\n")
 }
@@ -64,7 +64,7 @@ fn line(Refreshed { list, outcome, entries, url, transfer, .. }: &Refreshed) -> 
         Outcome::Unchanged => "unchanged",
         Outcome::HeldBack => "HELD BACK",
         Outcome::NotFetched => "NOT FETCHED",
-        Outcome::Waits => "waits for what is on trial",
+        Outcome::Waits => "waits for the reload on trial",
         Outcome::NotInForce => "NOT IN FORCE",
         Outcome::Gone => "GONE",
     };

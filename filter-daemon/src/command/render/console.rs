@@ -34,8 +34,8 @@ pub struct Console<'a> {
     pub err: &'a mut (dyn Write + 'a),
 }
 
-/// Later lines of an error stand below its first, behind the name.
-const INDENT: &str = "\n         ";
+/// Later lines of an error are indented below its first.
+const INDENT: &str = "\n  ";
 
 impl Console<'_> {
     /// The time at which an answer is shown.
@@ -124,16 +124,16 @@ pub fn ended(written: io::Result<()>) -> Exit {
     match written.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             // If even standard error fails, only the exit code is left.
-            let _ = writeln!(io::stderr(), "filterd: cannot write the answer: {error}");
+            let _ = writeln!(io::stderr(), "error: cannot write the answer: {error}");
             Exit::Partly
         }
         _ => Exit::Done,
     }
 }
 
-/// A fault as people read it: behind the program's name, every further line and the remedy below the first.
+/// An error as people read it: its message, then further lines and the remedy, indented.
 pub fn laid_out(fault: &Explanation) -> String {
-    format!("filterd: {}", fault.lines().map(printable::line).collect::<Vec<_>>().join(INDENT))
+    format!("error: {}", fault.lines().map(printable::line).collect::<Vec<_>>().join(INDENT))
 }
 
 /// The length of standard input, if it is a file.

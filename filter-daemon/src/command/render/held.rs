@@ -51,7 +51,7 @@ impl Words {
 pub fn told(all: &[Held], words: &Words) -> String {
     let mut lines: Vec<_> = all.iter().take(MOST_TOLD).flat_map(|held| one(held, words)).collect();
     if all.len() > MOST_TOLD {
-        lines.push("and more of them: ask `filterd test`".to_owned());
+        lines.push("and more: run `filterd test`".to_owned());
     }
     lines.extend(remedies(all, words));
     lines.join("\n")
@@ -154,8 +154,9 @@ fn remedies(all: &[Held], words: &Words) -> Vec<String> {
     }
     lines.extend(in_the_configuration(all, words.then_reload));
     let is_guarded = all.iter().flat_map(|held| &held.by).any(|by| by.origin == HOST);
-    lines
-        .extend(is_guarded.then(|| "the guard's list is filterd's own: nothing overrides it, but `filterd add` blocks servers of lists".to_owned()));
+    lines.extend(is_guarded.then(|| {
+        "no option overrides the guard's list, but `filterd add` blocks servers of lists".to_owned()
+    }));
     // An older daemon reports only the names of the lists.
     let unnamed = all.iter().find(|held| held.by.is_empty());
     lines.extend(unnamed.map(|held| format!("`filterd test {}` names the entries", held.target)));

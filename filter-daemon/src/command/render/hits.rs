@@ -7,7 +7,7 @@ use crate::control::wire::Hits;
 /// Describes how packets are counted for lists, and counts that belong to no single list.
 pub fn how_counted(since: Option<u64>, other: Option<Hits>, gone: Option<Hits>, clock: &Clock) -> String {
     let Some(since) = since else {
-        return "Packets are not counted for lists: `counters: total` in the configuration\n".to_owned();
+        return "Packets are not counted per list (`counters: total` in the configuration)\n".to_owned();
     };
     let (at, ago) = (clock.on_the_wall(since), clock.elapsed(since));
     let mut text = format!(

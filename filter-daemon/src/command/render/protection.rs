@@ -53,31 +53,28 @@ impl Protection<'_> {
         }
         let others = match self.faults.len() {
             0 => String::new(),
-            1 => "; one other thing is not as it should be".to_owned(),
-            more => format!("; {more} other things are not as they should be"),
+            1 => "; there is one other problem".to_owned(),
+            more => format!("; there are {more} other problems"),
         };
         let whence = format!("packets from {} on {}", counted(self.targets, "target"), names.join(", "));
         match self.paused {
             // A pause is itself reported as a fault, which `bad` counts.
             Some(paused) if self.enforce && self.bad() <= 1 => {
-                format!("PAUSED until {}: {whence} are counted, and none is dropped", clock.at(paused.until))
+                format!("PAUSED until {}: {whence} are counted, not dropped", clock.at(paused.until))
             }
             _ if self.bad() > 0 => format!(
-                "NOT AS CONFIGURED: what may pass that should be dropped is told below; {whence} are looked at"
+                "NOT AS CONFIGURED: some packets that should be dropped may pass (see below); {whence} are filtered"
             ),
             // A list that never loaded may be the only one.
             _ if self.is_other_than_written() && self.targets == 0 => {
-                format!("NOTHING IS BLOCKED on {}: what is not as configured is told below", names.join(", "))
+                format!("NOTHING IS BLOCKED on {}: see the problems below", names.join(", "))
             }
             _ if self.is_other_than_written() => {
-                let (begin, what) = if self.enforce {
-                    ("Protected", "dropped")
-                } else {
-                    ("Counted", "counted, and none is dropped")
-                };
-                format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; what is not is told below")
+                let (begin, what) =
+                    if self.enforce { ("Protected", "dropped") } else { ("Counted", "counted, not dropped") };
+                format!("{begin}, BUT NOT ALL AS CONFIGURED: {whence} are {what}; see the problems below")
             }
-            _ if !self.enforce => format!("As configured, {whence} are counted, and none is dropped{others}"),
+            _ if !self.enforce => format!("As configured, {whence} are counted, not dropped{others}"),
             _ => format!("Protected as configured: {whence} are dropped{others}"),
         }
     }

@@ -7,8 +7,8 @@ pub fn of(rejected: u64, special: u64, expired: u64) -> Vec<String> {
     let expired = (expired > 0).then(|| format!("{} expired", count(expired)));
     let rejected = match rejected {
         0 => None,
-        1 => Some("1 line was not taken".to_owned()),
-        lines => Some(format!("{} lines were not taken", count(lines))),
+        1 => Some("1 line was not understood".to_owned()),
+        lines => Some(format!("{} lines were not understood", count(lines))),
     };
     let special =
         (special > 0).then(|| format!("special ranges in {}, left out", counted(special, "target")));

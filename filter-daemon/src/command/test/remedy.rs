@@ -24,7 +24,7 @@ pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
     }
     if passes_as_allowed(one) {
         let targets: BTreeSet<_> = one.allowed_within.iter().map(|entry| entry.target.as_str()).collect();
-        return again(&one.allowed_within, targets, "what is listed of it").into_iter().collect();
+        return again(&one.allowed_within, targets, "the listed part of it").into_iter().collect();
     }
     let (live, configured): (Vec<_>, Vec<_>) =
         one.because.iter().chain(&one.within).partition(|entry| entry.origin.as_deref() == Some(LIVE));
@@ -33,16 +33,13 @@ pub fn all(one: &Tested, is_on_trial: bool) -> Vec<String> {
         configured.iter().map(|entry| taken_out(one, entry, then_reload(is_on_trial))).collect();
     lines.extend(out_of);
     if one.more && !one.within.is_empty() {
-        lines.push(format!(
-            "then ask again, `filterd test {}`: more blocks a part of it than is told here",
-            one.address
-        ));
+        lines.push(format!("then run `filterd test {}` again: more entries block a part of it", one.address));
     }
     let widest = one.because.iter().any(|entry| is_wider(entry, &one.address));
     if !one.because.is_empty() && (widest || !configured.is_empty()) {
         let pass = if widest { "it alone pass" } else { "it pass, whatever blocks it" };
         if let Some(first) = lines.first_mut() {
-            first.insert_str(0, "or end what blocks it: ");
+            first.insert_str(0, "or remove what blocks it: ");
         }
         lines.insert(0, format!("`filterd allow add {}` lets {pass}", one.address));
     }
@@ -69,7 +66,7 @@ fn again(by: &[Entry], targets: BTreeSet<&str>, what: &str) -> Option<String> {
         return None;
     }
     let targets = targets.into_iter().collect::<Vec<_>>().join(" ");
-    Some(format!("`filterd allow remove {targets}` would have {what} dropped again"))
+    Some(format!("`filterd allow remove {targets}` would drop {what} again"))
 }
 
 fn removal(one: &Tested, live: &[&Entry]) -> Option<String> {
@@ -110,12 +107,12 @@ fn taken_out(one: &Tested, entry: &Entry, then_reload: &str) -> String {
     let place = match one.files.iter().find(|file| file.list == *list) {
         // A fetched list is published by others, so the user cannot edit it.
         Some(file) if file.path.contains("://") => {
-            return format!("take list `{list}`, which is fetched, out of the configuration, {then_reload}");
+            return format!("remove list `{list}`, which is fetched, from the configuration, {then_reload}");
         }
         Some(file) => format!("{} (list `{list}`)", file.path),
         None => "`block:` in the configuration".to_owned(),
     };
-    format!("take {target} out of {place}, {then_reload}")
+    format!("remove {target} from {place}, {then_reload}")
 }
 
 fn is_wider(entry: &Entry, asked: &str) -> bool {
@@ -161,7 +158,7 @@ mod tests {
             all(&tested(vec![own, wider])),
             [
                 "`filterd allow add 203.0.113.7` lets it alone pass",
-                "or end what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24 that nothing else blocks",
+                "or remove what blocks it: `filterd remove 203.0.113.0/24 203.0.113.7`, which unblocks all of 203.0.113.0/24 that nothing else blocks",
             ]
         );
         assert_eq!(all(&tested(Vec::new())), [""; 0]);
@@ -175,8 +172,8 @@ mod tests {
             all(&Tested { files, ..tested(because) }),
             [
                 "`filterd allow add 203.0.113.7` lets it pass, whatever blocks it",
-                "or end what blocks it: take 203.0.113.7 out of /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
-                "take 203.0.113.7 out of `block:` in the configuration, then `filterd reload`",
+                "or remove what blocks it: remove 203.0.113.7 from /etc/filterd/lists/drop.txt (list `drop`), then `filterd reload`",
+                "remove 203.0.113.7 from `block:` in the configuration, then `filterd reload`",
             ]
         );
     }
@@ -184,7 +181,7 @@ mod tests {
     #[test]
     fn while_a_reload_is_on_trial_no_command_is_told_that_is_refused_then() {
         let told = super::all(&tested(vec![entry("203.0.113.7", "config", "config")]), true);
-        let words = "or end what blocks it: take 203.0.113.7 out of `block:` in the configuration, then `filterd confirm` or \
+        let words = "or remove what blocks it: remove 203.0.113.7 from `block:` in the configuration, then `filterd confirm` or \
                      `filterd rollback`, since a reload is on trial, and `filterd reload`";
         assert_eq!(told[1], words);
     }
@@ -196,7 +193,7 @@ mod tests {
         let tested = Tested { address: "2001:db8::7".into(), ..tested(because) };
         assert_eq!(
             all(&tested)[1],
-            "or end what blocks it: `filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64 that nothing else blocks"
+            "or remove what blocks it: `filterd remove 2001:db8::1`, which unblocks all of 2001:db8::/64 that nothing else blocks"
         );
     }
 
@@ -206,8 +203,7 @@ mod tests {
         let prefix = Tested { address: "203.0.113.0/24".into(), partly: true, within, ..Tested::default() };
         assert_eq!(all(&prefix), ["`filterd remove 203.0.113.7`"]);
         let more = Tested { more: true, ..prefix };
-        let again =
-            "then ask again, `filterd test 203.0.113.0/24`: more blocks a part of it than is told here";
+        let again = "then run `filterd test 203.0.113.0/24` again: more entries block a part of it";
         assert_eq!(all(&more), ["`filterd list --within 203.0.113.0/24 | filterd remove -`", again]);
     }
 
@@ -217,10 +213,10 @@ mod tests {
         let allowed_within = vec![entry("203.0.113.7", "manual-allow", "live")];
         let address = "203.0.113.0/24".into();
         let tested = Tested { address, within, allowed_within, ..Tested::default() };
-        let words = "`filterd allow remove 203.0.113.7` would have what is listed of it dropped again";
+        let words = "`filterd allow remove 203.0.113.7` would drop the listed part of it again";
         assert_eq!(all(&tested), [words]);
         let partly = Tested { partly: true, ..tested };
-        assert!(all(&partly)[0].starts_with("take 203.0.113.7 out of"));
+        assert!(all(&partly)[0].starts_with("remove 203.0.113.7 from"));
     }
 
     #[test]
@@ -228,15 +224,12 @@ mod tests {
         let because = vec![entry("203.0.113.0/24", "drop", "file")];
         let allowed_by = vec![entry("203.0.113.7", "manual-allow", "live")];
         let tested = Tested { dropped: false, allowed_by, ..tested(because) };
-        assert_eq!(all(&tested), ["`filterd allow remove 203.0.113.7` would have it dropped again"]);
+        assert_eq!(all(&tested), ["`filterd allow remove 203.0.113.7` would drop it again"]);
         let own = entry("203.0.113.7", "guard", "host");
         let guarded =
             Tested { allowed_by: vec![tested.allowed_by[0].clone(), own.clone()], ..tested.clone() };
         assert_eq!(all(&guarded), [""; 0], "no command has it dropped");
         let around = Tested { allowed_within: vec![own], ..tested };
-        assert_eq!(
-            all(&around),
-            ["`filterd allow remove 203.0.113.7` would have the rest of it dropped again"]
-        );
+        assert_eq!(all(&around), ["`filterd allow remove 203.0.113.7` would drop the rest of it again"]);
     }
 }

@@ -18,13 +18,13 @@ pub fn all(all: &Reply, clock: &Clock) -> String {
 }
 
 /// Printed once, below all answers.
-const REPLIES_PASS: &str = "but answers to what this host began itself pass (`match: new`)\n";
+const REPLIES_PASS: &str = "but replies to connections this host started pass (`match: new`)\n";
 
 fn one(one: &Tested, width: usize, paused: Option<&str>, clock: &Clock) -> String {
     let mut because = one.because.iter().map(|by| entry(by, clock));
     let first = match because.len() {
         _ if !one.dropped => String::new(),
-        0 if !one.within.is_empty() && one.ports.is_empty() => "by what blocks its parts".to_owned(),
+        0 if !one.within.is_empty() && one.ports.is_empty() => "by entries that block parts of it".to_owned(),
         // Each entry names its ports.
         _ if !one.ports.is_empty() => one.ports.join(", and "),
         _ => because.next().unwrap_or_default(),
@@ -47,24 +47,20 @@ fn verdict(one: &Tested, paused: Option<&str>) -> String {
     let verdict = match (one.dropped, is_listed, one.idle) {
         (true, ..) => "DROPPED  ",
         (false, ..) if one.partly => "PARTLY   a part of it is dropped",
-        (false, false, _) if !one.allowed_by.is_empty() => {
-            "passes   no list names it but those that allow it"
-        }
+        (false, false, _) if !one.allowed_by.is_empty() => "passes   only lists that allow contain it",
         (false, true, _) if !one.allowed_by.is_empty() => "passes   listed, but allowed",
-        (false, false, _) => "passes   no list names it",
+        (false, false, _) => "passes   not listed",
         (_, _, Some(Idle::NothingAttached)) => {
-            "passes   listed, but nothing is attached (`filterd status` tells why)"
+            "passes   listed, but filterd is attached to no interface (`filterd status` shows why)"
         }
         (_, _, Some(Idle::Paused)) => {
             let until = paused.unwrap_or("now");
             return format!("passes   listed, but protection is paused until {until}: it is only counted");
         }
         (_, _, Some(Idle::NotEnforced)) => "passes   listed, but `enforce: false`: it is only counted",
-        (false, true, None) if one.disagrees.is_some() => "passes   though listed",
-        (false, true, None) if one.because.is_empty() => "passes   what is listed of it is allowed",
-        (false, true, None) => {
-            "passes   though listed (what the filter does at the moment: `filterd status`)"
-        }
+        (false, true, None) if one.disagrees.is_some() => "passes   although listed",
+        (false, true, None) if one.because.is_empty() => "passes   the listed part of it is allowed",
+        (false, true, None) => "passes   although listed (see `filterd status`)",
     };
     verdict.to_owned()
 }
@@ -73,17 +69,16 @@ fn verdict(one: &Tested, paused: Option<&str>) -> String {
 fn beside(one: &Tested) -> Vec<String> {
     let names: Vec<_> = one.except.iter().map(|name| printable::on_one_line(name)).collect();
     let except = ((one.dropped || one.partly) && !names.is_empty()).then(|| {
-        format!("but not on {}: nothing is filtered there (`filterd status` tells why)", names.join(", "))
+        format!("but not on {}, which is not filtered (`filterd status` shows why)", names.join(", "))
     });
     let expired = one.expired.iter().map(|over| {
         let Expired { list, target, allows } = over;
         let named = if *allows { " as allowed" } else { "" };
-        format!("list `{list}` names {target}{named} still, but its time there is over (`ttl:`)")
+        format!("list `{list}` still contains {target}{named}, but it has expired there (`ttl:`)")
     });
     let disagrees = one.disagrees.as_ref().map(|address| {
         format!(
-            "THE KERNEL AND THE BLOCKLIST DISAGREE about {address}: this is what the kernel does; please report it \
-             (a filterd that is started anew, or with `--take-over`, builds its tables anew)"
+            "THE KERNEL AND THE BLOCKLIST DISAGREE about {address}: the kernel's answer is shown; please report it (a restart, or `filterd --take-over`, rebuilds the tables)"
         )
     });
     let remedies = one.remedies.iter().enumerate().map(|(number, remedy)| match number {
@@ -137,7 +132,7 @@ mod tests {
         let expected = "\
 203.0.113.7  DROPPED  by 203.0.113.7 of list `manual`, since 2 h ago, expires 21:40 (in 12 min), added by root (filterd add): brute force
                       by 203.0.113.0/24 of list `drop`, since 3 d ago, permanent
-192.0.2.1    passes   no list names it
+192.0.2.1    passes   not listed
 ";
         assert_eq!(all(&Reply { tested, ..Reply::default() }, &Clock::standing(NOW)), expected);
     }
@@ -201,7 +196,7 @@ mod tests {
 203.0.113.7  passes   listed, but allowed
                       allowed by 203.0.113.0/28 of list `manual-allow`, since 2 h ago, expires 21:40 (in 12 min)
                       by 203.0.113.0/24 of list `drop`, since 2 h ago, permanent
-203.0.113.7  passes   no list names it but those that allow it
+203.0.113.7  passes   only lists that allow contain it
                       allowed by 203.0.113.0/28 of list `manual-allow`, since 2 h ago, expires 21:40 (in 12 min)
 ";
         let both = Reply { tested: vec![listed, tested(vec![])], ..Reply::default() };
@@ -223,14 +218,14 @@ mod tests {
         };
         assert!(
             told(Some(Idle::NothingAttached))
-                .starts_with("192.0.2.1  passes   listed, but nothing is attached")
+                .starts_with("192.0.2.1  passes   listed, but filterd is attached to no interface")
         );
         assert!(
             told(Some(Idle::NotEnforced)).starts_with("192.0.2.1  passes   listed, but `enforce: false`")
         );
         // An older daemon does not report the reason.
         let text = told(None);
-        assert!(text.starts_with("192.0.2.1  passes   though listed"), "{text}");
+        assert!(text.starts_with("192.0.2.1  passes   although listed"), "{text}");
         assert!(
             text.contains("\n                    by 192.0.2.1 of list `drop`, since just now, permanent\n"),
             "{text}"
@@ -255,10 +250,10 @@ mod tests {
 203.0.113.0/24  PARTLY   a part of it is dropped
                          a part by 203.0.113.7 of list `sshd`, since just now, permanent
                          and more: `filterd list --within 203.0.113.0/24`
-203.0.113.0/24  DROPPED  by what blocks its parts
+203.0.113.0/24  DROPPED  by entries that block parts of it
                          a part by 203.0.113.0/25 of list `a`, since just now, permanent
                          a part by 203.0.113.128/25 of list `b`, since just now, permanent
-203.0.113.0/24  passes   no list names it but those that allow it
+203.0.113.0/24  passes   only lists that allow contain it
                          allowed by 203.0.112.0/23 of list `partners`, since just now, permanent
 ";
         let reply = Reply { tested: vec![partly, together, not], ..Reply::default() };
@@ -274,10 +269,10 @@ mod tests {
         let disagrees = Some("192.0.2.1".to_owned());
         let one = Tested { address: "192.0.2.1".into(), expired, disagrees, remedies, ..Tested::default() };
         let expected = "\
-192.0.2.1  passes   no list names it
-                    list `seen` names 192.0.2.1 still, but its time there is over (`ttl:`)
-                    list `partners` names 192.0.2.0/24 as allowed still, but its time there is over (`ttl:`)
-                    THE KERNEL AND THE BLOCKLIST DISAGREE about 192.0.2.1: this is what the kernel does; please report it (a filterd that is started anew, or with `--take-over`, builds its tables anew)
+192.0.2.1  passes   not listed
+                    list `seen` still contains 192.0.2.1, but it has expired there (`ttl:`)
+                    list `partners` still contains 192.0.2.0/24 as allowed, but it has expired there (`ttl:`)
+                    THE KERNEL AND THE BLOCKLIST DISAGREE about 192.0.2.1: the kernel's answer is shown; please report it (a restart, or `filterd --take-over`, rebuilds the tables)
                     to unblock it: `filterd remove 192.0.2.1`
 ";
         assert_eq!(all(&Reply { tested: vec![one], ..Reply::default() }, &Clock::standing(NOW)), expected);

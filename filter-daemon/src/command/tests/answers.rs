@@ -36,7 +36,7 @@ fn one_bad_target_sends_nothing_and_every_bad_one_is_told() {
     let said = run("filterd add 203.0.113.7 10.0.0.1/8 example.org -", Path::new("/nowhere"), b"");
     assert_eq!((said.exit, said.out.as_str()), (Exit::Usage, ""));
     for told in
-        ["filterd: `10.0.0.1/8` has host bits", "`example.org` is a host name", "`-` reads", "nothing was"]
+        ["error: `10.0.0.1/8` has host bits", "`example.org` is a host name", "`-` reads", "nothing was"]
     {
         assert!(said.err.contains(told), "{told}: {}", said.err);
     }
@@ -110,7 +110,11 @@ fn a_list_comes_part_by_part() {
     let daemon = Daemon::answering(all_changed);
     let again = run("filterd add -", &daemon.socket, said.out.as_bytes());
     assert_eq!(again.exit, Exit::Usage);
-    assert!(again.err.contains("`filterd list` wrote") && again.err.contains("cut -d'#'"), "{}", again.err);
+    assert!(
+        again.err.contains("output of `filterd list`") && again.err.contains("cut -d'#'"),
+        "{}",
+        again.err
+    );
     assert_eq!(daemon.asked(), []);
     let daemon = Daemon::answering(all_changed);
     assert_eq!(run("filterd remove -", &daemon.socket, said.out.as_bytes()).exit, Exit::Done);
@@ -124,8 +128,8 @@ fn refusals_of_the_daemon_become_exit_codes() {
         let mut expected = answer.clone();
         expected["version"] = json!(1);
         for (line, out, err) in [
-            ("filterd reload", None, "filterd: a\n         b\n"),
-            ("filterd reload -q", None, "filterd: a\n         b\n"),
+            ("filterd reload", None, "error: a\n  b\n"),
+            ("filterd reload -q", None, "error: a\n  b\n"),
             ("filterd reload --json", Some(&expected), ""),
             ("filterd reload --json -q", Some(&expected), ""),
         ] {

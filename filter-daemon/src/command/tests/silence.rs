@@ -55,7 +55,7 @@ fn no_command_waits_longer_than_it_was_told_for_a_daemon_that_says_nothing() {
                 let said = run(&format!("filterd {verb}"), &endpoint, input.as_bytes());
                 assert_eq!((said.exit, said.out.as_str()), (Exit::Unreachable, ""), "{verb}: {}", said.err);
                 assert!(
-                    said.err.contains("does not answer") && said.err.contains("--timeout"),
+                    said.err.contains("did not answer") && said.err.contains("--timeout"),
                     "{}",
                     said.err
                 );
@@ -113,7 +113,7 @@ fn a_daemon_that_hangs_up_or_talks_nonsense_is_told() {
     let daemon = Daemon::answering(|_| json!({"surprise": 1}));
     let said = run("filterd ping", &daemon.socket, b"");
     assert_eq!(said.exit, Exit::Unreachable);
-    assert!(said.err.contains("no filterd of this version"), "{}", said.err);
+    assert!(said.err.contains("not from this version of filterd"), "{}", said.err);
     let place = tempfile::tempdir().unwrap();
     let socket = place.path().join("control.sock");
     let listener = UnixListener::bind(&socket).unwrap();

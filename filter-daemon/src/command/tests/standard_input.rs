@@ -33,7 +33,7 @@ fn bad_lines_are_told_and_the_rest_is_applied() {
     let daemon = Daemon::answering(all_changed);
     let said = run("filterd add -", &daemon.socket, b"203.0.113.7\n\nrubbish!\n# fine\n203.0.113.8\n");
     assert_eq!(said.exit, Exit::Partly);
-    assert!(said.err.starts_with("stdin:3: error: `rubbish!`"), "{}", said.err);
+    assert!(said.err.starts_with("error: stdin:3: `rubbish!`"), "{}", said.err);
     assert_eq!(said.out, "2 targets: 2 newly blocked\n");
 }
 
@@ -43,7 +43,7 @@ fn nothing_but_bad_lines_is_a_usage_error_told_in_few_words() {
     let said = run("filterd add -", &daemon.socket, "rubbish!\n".repeat(1000).as_bytes());
     assert_eq!((said.exit, said.out.as_str()), (Exit::Usage, ""));
     assert_eq!(said.err.lines().count(), 11);
-    assert!(said.err.contains("1,000 lines in all were not understood"), "{}", said.err);
+    assert!(said.err.contains("1,000 lines were not understood in total"), "{}", said.err);
     assert_eq!(daemon.asked(), []);
 }
 
@@ -60,7 +60,7 @@ fn what_was_applied_before_a_failure_is_told() {
     });
     let said = run("filterd add -", &daemon.socket, input.as_bytes());
     assert_eq!(said.exit, Exit::Partly);
-    assert!(said.err.contains("out of memory") && said.err.contains("done before that"), "{}", said.err);
+    assert!(said.err.contains("out of memory") && said.err.contains("before that: "), "{}", said.err);
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //! | 203.0.113.8                      a line of standard input
 //! < {"parameters":{"named":1}}       a line that the daemon replies
 //! > 1 target: 1 newly blocked        standard output
-//! ! filterd: something is wrong      standard error
+//! ! error: something is wrong        standard error
 //! = 7                                the exit code, unless it is 0
 //! ```
 //! A case without a reply runs without a daemon. After a change, `WORDING=write cargo xtask test wording` writes the new output

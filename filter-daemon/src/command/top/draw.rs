@@ -210,7 +210,7 @@ fn troubles(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
     if lines.len() > most {
         let more = lines.len() + 1 - most;
         lines.truncate(most - 1);
-        lines.push(format!("{more} more lines: `filterd status` tells them"));
+        lines.push(format!("{more} more lines: see `filterd status`"));
     }
     lines.into_iter().map(Line::from).collect()
 }

@@ -53,7 +53,7 @@ pub fn lines(state: &State, look: Look, width: u16) -> Vec<Line<'static>> {
             if all.len() > MOST {
                 let more = all.len() + 1 - MOST;
                 all.truncate(MOST - 1);
-                all.push(Line::from(format!("{more} more lines: in a shell the same command tells them")));
+                all.push(Line::from(format!("{more} more lines: run the same command in a shell")));
             }
             all
         }

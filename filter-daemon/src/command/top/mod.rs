@@ -64,7 +64,7 @@ impl Top {
             return Ok(exit);
         }
         if !(stdin().is_terminal() && stdout().is_terminal()) {
-            let why = "`filterd top` draws on a terminal, and this is none";
+            let why = "`filterd top` needs a terminal";
             let remedy = "`filterd top --once` prints one picture as text";
             return Err(Trouble::unparsable(Explanation::new(why, remedy)));
         }

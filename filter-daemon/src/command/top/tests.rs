@@ -108,9 +108,8 @@ fn a_large_screen_has_all_there_is() {
 fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     let mut second = picture(11);
     let told = Explanation::new(
-        "list drop is not loaded: /etc/filterd/lists/drop.txt: there is no such file; there is no good copy, so nothing \
-         of it is blocked",
-        "put the file back, then `filterd reload`; if this is meant: `filterd reload --accept drop`",
+        "list \"drop\" is not loaded: /etc/filterd/lists/drop.txt: there is no such file\nthere is no good copy, so none of it is in force",
+        "to retry after restoring the file: filterd reload\nto accept it as it is: filterd reload --accept drop",
     );
     second.faults = vec![Fault { about: About::Lists, since: NOW - 60, told, id: None }];
     let clock = Clock::standing(NOW);
@@ -118,9 +117,9 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
     let told = on_a_screen(&state, &clock, (80, 24));
     let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in [
-        "on eth0 are dropped; what is not is told below list drop is not loaded",
-        "so nothing of it is blocked put the file back, then `filterd reload`",
-        "`filterd reload --accept drop` dropped",
+        "on eth0 are dropped; see the problems below list \"drop\" is not loaded",
+        "so none of it is in force to retry after restoring the file: filterd reload",
+        "filterd reload --accept drop dropped",
     ] {
         assert!(words.contains(sentence), "{sentence}: {told}");
     }
@@ -135,8 +134,10 @@ fn what_is_wrong_and_what_mends_it_are_read_whole_on_a_small_screen() {
 fn paper_has_everything_that_is_wrong_and_every_interface() {
     let mut second = picture(11);
     let fault = |number: usize| {
-        let told =
-            Explanation::new(format!("list feed-{number} is not loaded"), format!("mend number {number}"));
+        let told = Explanation::new(
+            format!("list \"feed-{number}\" is not loaded"),
+            format!("mend number {number}"),
+        );
         Fault { about: About::Lists, since: NOW - 60, told, id: None }
     };
     second.faults = (0..40).map(fault).collect();
@@ -152,7 +153,7 @@ fn paper_has_everything_that_is_wrong_and_every_interface() {
     }
     assert!(paper.contains("office"), "and the lists: {paper}");
     let screen = on_a_screen(&state, &clock, (80, 24));
-    assert!(screen.contains("`filterd status` tells them") && screen.contains("4 of 12"), "{screen}");
+    assert!(screen.contains("see `filterd status`") && screen.contains("4 of 12"), "{screen}");
 }
 
 /// After a flood it once showed 2,558 packets received per second, from five seconds, and 0 dropped, from
@@ -279,7 +280,7 @@ fn what_is_asked_and_what_came_of_it_are_read_whole_on_a_small_screen() {
     let many: String = (0..40).map(|number| format!("line {number}\n")).collect();
     state.answer(many);
     assert!(
-        words(&state).ends_with("line 6 33 more lines: in a shell the same command tells them"),
+        words(&state).ends_with("line 6 33 more lines: run the same command in a shell"),
         "{}",
         words(&state)
     );
@@ -297,7 +298,7 @@ fn where_nothing_is_dropped_or_nobody_answers_that_stands_first() {
     };
     let first = |picture: Snapshot| told(&after([picture]));
     assert!(first(picture(1)).starts_with("Protected as configured"));
-    assert!(first(Snapshot { enforce: false, ..picture(1) }).contains("none is dropped"));
+    assert!(first(Snapshot { enforce: false, ..picture(1) }).contains("not dropped"));
     assert!(first(Snapshot { interfaces: vec![], ..picture(1) }).starts_with("NOT PROTECTED"));
     let paused = Some(Paused { since: NOW, until: NOW + 300, by: "root".to_owned() });
     assert!(first(Snapshot { paused, ..picture(1) }).starts_with("PAUSED until "));

@@ -32,7 +32,7 @@ impl Journal {
         });
         connected.map_err(|error| {
             let message = format!("cannot reach journald at {}: {error}", printable::path(socket));
-            let remedy = "say with --journald=SOCKET where it listens, or use --json";
+            let remedy = "pass --journald=SOCKET, or use --json";
             Trouble::Refused(Failure::Unavailable(Explanation::new(message, remedy)))
         })
     }

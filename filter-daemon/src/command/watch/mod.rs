@@ -82,8 +82,7 @@ impl Watch {
             match follow(&mut client, console, &mut goal, &mut progress) {
                 Err(Trouble::Daemon(ClientError::Closed(_))) => {
                     client = another_one(socket)?;
-                    console
-                        .note("(another filterd has taken its place: what happened meanwhile is not told)");
+                    console.note("(another filterd has taken over: events in between are missing)");
                 }
                 ended => return ended,
             }
@@ -165,7 +164,7 @@ fn another_one(socket: &Endpoint) -> Result<Client, Trouble> {
             }
             Err(ClientError::NotRunning(path)) => {
                 let remedy = left_at_work::told(&path).unwrap_or_else(|| "start it again".to_owned());
-                let told = Explanation::new("filterd has stopped: there is nothing more to watch", remedy);
+                let told = Explanation::new("filterd has stopped", remedy);
                 return Err(Trouble::Refused(Failure::Unavailable(told)));
             }
             Err(ClientError::Failed(Failure::Unavailable(_))) if begun.elapsed() < STOPPING => {
@@ -200,7 +199,7 @@ fn time(milliseconds: u64, zone: &TimeZone) -> String {
 fn dropped(drop: &Drop, zone: &TimeZone) -> String {
     let lost = match drop.lost {
         0 => String::new(),
-        lost => format!("({} that nobody stands for: they came too fast)\n", counted(lost, "drop")),
+        lost => format!("({} not sampled: they came too fast)\n", counted(lost, "drop")),
     };
     format!("{lost}{} {}", time(drop.at, zone), in_words(drop))
 }
@@ -285,7 +284,7 @@ mod tests {
         let line = "21:28:00 drop 203.0.113.7 tcp to port 22 on eth0 list=ssh ipv4_address 60 B";
         assert_eq!(told(&drop), line);
         let many = Drop { weight: 2048, lost: 3, port: None, list: None, outcome: "paused".into(), ..drop };
-        let lines = "(3 drops that nobody stands for: they came too fast)\n\
+        let lines = "(3 drops not sampled: they came too fast)\n\
                      21:28:00 paused: would drop 203.0.113.7 tcp on eth0 ipv4_address 60 B (for 2,048)";
         assert_eq!(told(&many), lines);
     }

@@ -27,7 +27,7 @@ impl Pcap {
         } else {
             Box::new(File::create_new(path).map_err(|error| {
                 let path = printable::path(path);
-                let remedy = "name a file that is not there yet, in a directory that you may write to";
+                let remedy = "name a new file in a directory that you may write to";
                 let told = Explanation::new(format!("cannot write {path}: {error}"), remedy);
                 Trouble::Refused(Failure::InvalidRequest(told))
             })?)

@@ -46,20 +46,17 @@ fn its_files_may_be_looked_at_again_and_again() {
 fn what_is_missing_or_too_much_is_told() {
     for (keys, said) in [
         ("country: [CN]", "this list has no `database`"),
-        ("database: x", "has a `database`, and neither `country` nor `asn`"),
-        ("country: [CN], asn: [64500], database: x", "a list has a `country` or an `asn`, and not both"),
-        (
-            "country: [CN], database: x, path: y",
-            "a list has a `path` or a `url`, or is chosen out of a `database`",
-        ),
-        ("country: [CN], database: x, url: 'https://a/'", "and not both"),
-        ("country: [CN], database: x, timeout: 2m", "`timeout` is said of a list that is fetched"),
-        ("path: x, refresh: 6h", "`refresh` is said of a list that is fetched or chosen"),
+        ("database: x", "has a `database`, but neither `country` nor `asn`"),
+        ("country: [CN], asn: [64500], database: x", "a list has only one of `country` and `asn`"),
+        ("country: [CN], database: x, path: y", "a list has only one of `path`, `url` and `database`"),
+        ("country: [CN], database: x, url: 'https://a/'", "has only one of"),
+        ("country: [CN], database: x, timeout: 2m", "`timeout` needs a `url`"),
+        ("path: x, refresh: 6h", "`refresh` needs a `url` or a `database`"),
         ("country: [CN], database: x, refresh: 5s", "`refresh` cannot be `5s`"),
-        ("country: [], database: x", "`country` names nothing"),
+        ("country: [], database: x", "`country` is empty"),
         ("country: [CN], database: []", "`database` names 1 to 16 files, not 0"),
-        ("country: [CN], database: https://x/y.mmdb", "is a file, not an address on the web"),
-        ("country: [CN], database: [~/x]", "nothing stands for ~ here"),
+        ("country: [CN], database: https://x/y.mmdb", "must be a file, not a URL"),
+        ("country: [CN], database: [~/x]", "~ is not expanded here"),
     ] {
         let told = refused(keys);
         assert!(told.contains(said) && told.starts_with("f.yaml:1:"), "{keys}: {told}");
@@ -69,7 +66,7 @@ fn what_is_missing_or_too_much_is_told() {
 #[test]
 fn slips_are_told_with_what_was_probably_meant_and_where() {
     for (keys, said) in [
-        ("country: [CN, UK], database: x", "f.yaml:1:35: error: `UK` is no country's code"),
+        ("country: [CN, UK], database: x", "f.yaml:1:35: `UK` is no country's code"),
         ("country: [UK], database: x", "did you mean GB (Britain (UK))?"),
         ("country: [China], database: x", "did you mean CN (China)?"),
         ("country: [ZZ], database: x", "write two letters of ISO 3166, as in CN"),

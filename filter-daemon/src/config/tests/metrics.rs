@@ -34,17 +34,17 @@ fn what_is_no_address_and_no_name_is_told() {
         ("true", "`metrics` must be a map of keys, not true or false"),
         ("127.0.0.1:9477", "write {listen: 127.0.0.1:9477}"),
         ("{listen: 9477}", "`listen` must be text, not a number"),
-        ("{listen: localhost:9477}", "`localhost:9477` is no address with a port"),
+        ("{listen: localhost:9477}", "`localhost:9477` is not an address with a port"),
         ("{listen: 127.0.0.1}", "write it as in 127.0.0.1:9477"),
         ("{listen: 127.0.0.1:0}", "there is no port 0"),
         ("{listen: '::1:9477'}", "or \"[::1]:9477\""),
         ("{hosts: filter}", "`hosts` must be a list, not text"),
-        ("{hosts: [filter:9477]}", "`filter:9477` is no name of a host"),
-        ("{hosts: ['*']}", "write it as browsers are told it"),
-        ("{hosts: [a..b]}", "`a..b` is no name of a host"),
-        ("{listen: [127.0.0.1:80, 127.0.0.1:80]}", "`127.0.0.1:80` is here for the second time"),
+        ("{hosts: [filter:9477]}", "`filter:9477` is not a host name"),
+        ("{hosts: ['*']}", "write it as in a browser"),
+        ("{hosts: [a..b]}", "`a..b` is not a host name"),
+        ("{listen: [127.0.0.1:80, 127.0.0.1:80]}", "`127.0.0.1:80` is here a second time"),
         ("{listen: [127.0.0.1:80, [127.0.0.1:81]]}", "`listen` must be text, not a list"),
-        ("{sources: all}", "`sources` says whether, or how many, not text"),
+        ("{sources: all}", "`sources` must be true, false or a number, not text"),
         ("{sources: 101}", "write true (10), false, or 0 (none) to 100"),
         ("{sources: -1}", "`sources` cannot be that many"),
         ("{listens: 127.0.0.1:9477}", "did you mean `listen`?"),
@@ -85,7 +85,11 @@ fn whoever_listens_beyond_this_machine_is_told_what_is_seen_there() {
     assert!(
         open[0]
             .message
-            .starts_with("whoever reaches http://0.0.0.0:9477/ sees names, counters and troubles:")
+            .starts_with("http://0.0.0.0:9477/ shows names, counters and troubles to every client")
     );
-    assert!(warnings("listen: 192.0.2.1:80, sources: 5")[0].message.contains("troubles and sources:"));
+    assert!(
+        warnings("listen: 192.0.2.1:80, sources: 5")[0]
+            .message
+            .contains("troubles and sources to every client")
+    );
 }

@@ -20,7 +20,7 @@ fn a_list_says_on_which_ports_it_blocks() {
     let many = (1..=33).map(|port| (2 * port).to_string()).collect::<Vec<_>>().join(", ");
     for (keys, expected) in [
         ("ports: 22", "`ports` must be a list, not a number"),
-        ("ports: []", "`ports` names no port"),
+        ("ports: []", "`ports` is empty"),
         ("ports: [0]", "`ports` are numbers, not 0"),
         ("ports: [70000]", "write a number from 1 to 65535"),
         ("ports: [ssh]", "`ports` are numbers, not `ssh`"),
@@ -28,7 +28,7 @@ fn a_list_says_on_which_ports_it_blocks() {
         ("ports: ['8000:8100']", "did you mean 8000-8100?"),
         ("except_ports: [22-]", "`except_ports` are numbers, not `22-`"),
         ("ports: [22], except_ports: [443]", "both `ports` and `except_ports`"),
-        ("ports: [22], allow: true", "a list that allows has no ports"),
+        ("ports: [22], allow: true", "a list that allows cannot have ports"),
         ("port: [22]", "did you mean `ports`?"),
         (&format!("ports: [{many}]"), "more than 32 ports and ranges"),
     ] {
@@ -47,5 +47,5 @@ fn there_are_at_most_four_clauses_however_they_are_written() {
         .collect();
     assert_eq!(config(&format!("lists:\n{four}")).lists.len(), 5);
     let told = told(format!("lists:\n{four}{}", list(9, "ports: [7]")));
-    assert!(told.contains("4 different ports and except_ports, and this is one more"), "{told}");
+    assert!(told.contains("at most 4 different `ports` and `except_ports` settings"), "{told}");
 }

@@ -55,23 +55,25 @@ fn a_line_tells_what_was_asked_what_came_of_it_and_who_it_was() {
         note: Some("a \"scanner\"".to_owned()),
         ..deed("add", 1)
     };
-    let expected = r#"add 203.0.113.7 list="ssh" ttl=7200 note="a \"scanner\"" changed=1 entered=1 left=0 user="ann" uid=1000 process="filterd" pid=77"#;
+    let expected = r#"blocked 203.0.113.7 list="ssh" ttl=7200 note="a \"scanner\"" changed=1 entered=1 left=0 user="ann" uid=1000 process="filterd" pid=77"#;
     assert_eq!(written([did(deed, done(1))]), [expected]);
 }
 
 #[test]
 fn a_refusal_tells_why() {
-    let because =
-        Explanation::new("list drop belongs to the configuration\nand to nobody else", "change it there");
+    let because = Explanation::new(
+        "list \"drop\" is defined in the configuration\nand to nobody else",
+        "change it there",
+    );
     let lines = written([did(deed("add", 1), Err(Failure::Refused(because.clone())))]);
     assert!(
-        lines[0].starts_with("refused: add 203.0.113.7: list drop belongs to the configuration"),
+        lines[0].starts_with("refused: add 203.0.113.7: list \"drop\" is defined in the configuration"),
         "{lines:?}"
     );
     assert!(lines[0].contains("; change it there changed=0") && lines[0].ends_with("pid=77"), "{lines:?}");
     // A change that is only not durable was not refused.
     let lines = written([did(deed("add", 1), Err(Failure::NotDurable(because)))]);
-    assert!(lines[0].starts_with("add 203.0.113.7: list drop"), "{lines:?}");
+    assert!(lines[0].starts_with("blocked 203.0.113.7: list \"drop\""), "{lines:?}");
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn the_parts_of_something_large_are_one_line_when_its_process_has_gone() {
     let lines = written(events);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
-        lines[0].starts_with("add 8192 targets, 203.0.113.7 and others requests=4 changed=8000"),
+        lines[0].starts_with("blocked 8192 targets, 203.0.113.7 and others requests=4 changed=8000"),
         "{lines:?}"
     );
 }
@@ -110,7 +112,7 @@ fn a_process_that_asks_without_end_gets_some_lines_and_a_sum() {
     let lines = written((0..10_000).map(|_| did(deed("add", 1), done(1))));
     assert_eq!(lines.len(), LINES as usize + 1);
     assert!(
-        lines[20].contains("add 9980 targets") && lines[20].contains("requests=9980 changed=9980"),
+        lines[20].contains("blocked 9980 targets") && lines[20].contains("requests=9980 changed=9980"),
         "{lines:?}"
     );
 }

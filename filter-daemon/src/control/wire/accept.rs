@@ -107,7 +107,7 @@ impl FromStr for Accepted {
         };
         if !may_be {
             let what = if kind.is_some() { "no interface" } else { "neither a list nor an interface" };
-            return Err(format!("{}: {what} can be called so", printable::word(name)));
+            return Err(format!("{what} can have the name {}", printable::word(name)));
         }
         Ok(Self { kind, name: name.to_owned() })
     }
@@ -159,6 +159,6 @@ mod tests {
         for word in ["", "Drop list", "list:Drop", "interface:", "eth0:1", "interface:eth*"] {
             assert!(word.parse::<Accepted>().is_err(), "{word:?}");
         }
-        assert!("büro".parse::<Accepted>().is_ok(), "an interface may be called so");
+        assert!("büro".parse::<Accepted>().is_ok(), "an interface can have this name");
     }
 }

@@ -36,8 +36,8 @@ impl Method for Ack {
 
     fn check(self) -> Result<Vec<String>, Failure> {
         if self.ids.len() > MOST {
-            let told = format!("more than {MOST} troubles are named at once");
-            return Err(Failure::Unparsable(Explanation::new(told, "name none to acknowledge all")));
+            let told = format!("more than {MOST} problems at once");
+            return Err(Failure::Unparsable(Explanation::new(told, "pass no id to acknowledge all")));
         }
         Ok(self.ids)
     }

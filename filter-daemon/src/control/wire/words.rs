@@ -38,7 +38,7 @@ pub fn span(word: &str) -> Result<Span, String> {
 /// Reads a single address or prefix; the error names the word.
 pub fn target(word: &str) -> Result<Target, String> {
     span(word)?;
-    let range = |_| format!("{} is a range: give one address or prefix", printable::word(word));
+    let range = |_| format!("{} is a range: write one address or prefix", printable::word(word));
     word.parse().map_err(range)
 }
 
@@ -63,7 +63,7 @@ pub fn note(text: &str) -> Result<String, String> {
     }
     if text.chars().any(printable::is_unseen) {
         return Err(format!(
-            "the note {} has a character that no terminal shows: write one plain line",
+            "the note {} contains a control character: write one plain line",
             printable::word(text)
         ));
     }
@@ -84,7 +84,7 @@ pub fn targets(words: &Strings) -> Result<Vec<Target>, Failure> {
         targets.extend(span);
         if targets.len() > MOST_PREFIXES {
             return Err(Failure::InvalidRequest(
-                format!("the ranges make more than {MOST_PREFIXES} prefixes: send fewer in one message")
+                format!("the ranges expand to more than {MOST_PREFIXES} prefixes: send fewer in one message")
                     .into(),
             ));
         }

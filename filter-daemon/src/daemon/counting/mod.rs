@@ -61,7 +61,7 @@ impl Counting {
         if protection.blocklist_mut().reorder(clock::now()) {
             // If the kernel refuses, packets are counted for the earlier list; nothing else depends on this.
             if let Err(error) = protection.commit(&Change::Relabel, clock::now()) {
-                error!("entries are counted for other lists than they should be: {}", error.explain());
+                error!("drops are counted for the wrong lists: {}", error.explain());
             }
         }
         if self.clearing.is_none() && !protection.blocklist().is_relabelling() {

@@ -265,7 +265,7 @@ impl Diff {
         if page.is_empty() {
             let needed = std::mem::take(&mut compared.needed);
             let name = &compared.told.name;
-            let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list {name}") };
+            let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list \"{name}\"") };
             self.reply.warnings.extend(well_known::sentence(&format!("{what} would have new"), needed));
             return Stage::Go { list, after: None };
         }

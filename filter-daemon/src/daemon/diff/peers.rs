@@ -71,7 +71,7 @@ impl Peers {
             return;
         }
         if self.known.len() >= MOST && !self.known.contains_key(&address) {
-            let told = format!("further peers: only {MOST} are looked at");
+            let told = format!("more peers: only {MOST} are checked");
             if !self.unseen.contains(&told) {
                 self.unseen.push(told);
             }

@@ -83,12 +83,12 @@ impl Fed {
         match outcome {
             Outcome::New(note, transfer) | Outcome::Unchanged(note, transfer) => {
                 if self.failed.take().is_some() || self.note.is_none() {
-                    let name = self.name();
+                    let (name, url) = (self.name(), self.feed.url.to_string());
                     info!(
                         watch.verb = "fetch",
                         watch.lists = name.as_str(),
-                        "list {name}: fetched from {}",
-                        self.feed.url
+                        url = url.as_str(),
+                        "list \"{name}\" fetched"
                     );
                 }
                 self.reached = Some(Reached { from: note.from.clone(), at: clock::now() });
@@ -99,12 +99,13 @@ impl Fed {
             Outcome::Failed { told, wait, is_for_good } => {
                 let before = self.failed.take();
                 if before.as_ref().is_none_or(|before| before.is_from_before || before.told != told) {
-                    let name = self.name();
-                    let url = &self.feed.url;
+                    let (name, url) = (self.name(), self.feed.url.to_string());
                     warn!(
                         watch.verb = "fetch",
                         watch.lists = name.as_str(),
-                        "list {name}: {url} cannot be fetched: {told}"
+                        url = url.as_str(),
+                        next_try = wait.as_secs(),
+                        "list \"{name}\": fetch failed: {told}"
                     );
                 }
                 let since = before.as_ref().map_or_else(clock::now, |before| before.since);

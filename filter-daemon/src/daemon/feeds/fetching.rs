@@ -164,7 +164,7 @@ impl Job {
                 Ok(Outcome::Unchanged(note, transfer(304, 0, begun)))
             }
             (Got::Unchanged { .. }, None) => {
-                Err(failed("the server answers that nothing has changed, though nothing was here".into()))
+                Err(failed("the server says that nothing changed, but there is no earlier copy".into()))
             }
         }
     }
@@ -211,7 +211,7 @@ impl Job {
         if self.is_ours.load(Ordering::Acquire)
             && let Err(error) = self.store.write(self.key, note)
         {
-            tracing::warn!("{}: when it was fetched cannot be noted: {error}", self.feed.url);
+            tracing::warn!("cannot store when {} was fetched: {error}", self.feed.url);
         }
     }
 
@@ -219,7 +219,7 @@ impl Job {
         if self.is_ours.load(Ordering::Acquire) {
             return Ok(());
         }
-        Err(failed("another filterd takes this one's place".into()))
+        Err(failed("another filterd is taking over".into()))
     }
 }
 
@@ -240,12 +240,12 @@ fn refused(error: &FetchError) -> NotCome {
 fn broken_off(error: &io::Error) -> NotCome {
     match FetchError::of(error) {
         Some(error) => refused(error),
-        None => failed(format!("it broke off: {error}").into()),
+        None => failed(format!("the transfer broke off: {error}").into()),
     }
 }
 
 fn no_room() -> NotCome {
-    failed(Explanation::new("what was fetched takes all the room it may have", "make lists shorter"))
+    failed(Explanation::new("fetched lists take all the space they may have", "make lists shorter"))
 }
 
 fn unwritable(error: &io::Error) -> NotCome {
@@ -254,12 +254,12 @@ fn unwritable(error: &io::Error) -> NotCome {
     }
     if error.kind() == io::ErrorKind::NotFound {
         return failed(Explanation::new(
-            "the state directory is gone, and with it the place for what comes",
-            "restart filterd, which makes it anew, or see what removes it",
+            "the state directory is missing, so nothing can be stored",
+            "restart filterd, which creates it again, and find out what removes it",
         ));
     }
     failed(Explanation::new(
-        format!("what comes cannot be written to the state directory: {error}"),
-        "make the state directory writable and see that it has room",
+        format!("cannot write the fetched list to the state directory: {error}"),
+        "make the state directory writable and check its free space",
     ))
 }

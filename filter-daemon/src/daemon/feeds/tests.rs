@@ -130,8 +130,8 @@ async fn what_fails_or_breaks_off_leaves_what_was_there_and_is_told_until_it_is_
     place.feeds.ask(&["ipsum".into()]);
     assert!(place.fetch().await.is_empty());
     let told = place.told().join("\n");
-    assert!(told.contains("list ipsum cannot be fetched from https://a.example/ipsum.txt?…: "), "{told}");
-    assert!(told.contains("504") && told.contains("`filterd lists refresh ipsum`"), "{told}");
+    assert!(told.contains("list \"ipsum\" cannot be fetched from https://a.example/ipsum.txt?…: "), "{told}");
+    assert!(told.contains("504") && told.contains("filterd lists refresh ipsum"), "{told}");
     assert!(!told.contains("sesame"), "{told}");
     assert!(place.feeds.until_due().unwrap() > Duration::from_secs(590), "its server wants to be left alone");
     let again = Feeds::begin(place.state.path(), &config(ONE));
@@ -213,7 +213,7 @@ async fn eight_addresses_of_each_are_guarded_for_a_day() {
     let mut place = Place::new(ONE);
     place.fetch().await;
     assert_eq!(place.feeds.facts().len(), 8);
-    assert_eq!(place.feeds.facts()[0].what.to_string(), "list ipsum is fetched from there");
+    assert_eq!(place.feeds.facts()[0].what.to_string(), "list \"ipsum\" is fetched from it");
     let fed = place.feeds.feeds.values_mut().next().unwrap();
     let reached = fed.reached.as_mut().unwrap();
     reached.at = reached.at.later_by(-24 * 60 * 60);
@@ -285,12 +285,12 @@ async fn a_state_directory_that_takes_nothing_is_told() {
     std::fs::write(place.state.path().join("feeds"), "").unwrap();
     assert!(place.fetch().await.is_empty());
     let told = place.told().join("\n");
-    assert!(told.contains("cannot be written to the state directory"), "{told}");
-    assert!(told.contains("see that it has room"), "{told}");
+    assert!(told.contains("cannot write the fetched list to the state directory"), "{told}");
+    assert!(told.contains("check its free space"), "{told}");
     std::fs::remove_dir_all(place.state.path()).unwrap();
     place.feeds.ask(&["ipsum".into()]);
     assert!(place.fetch().await.is_empty());
-    assert!(place.told().join("\n").contains("the state directory is gone"), "{:?}", place.told());
+    assert!(place.told().join("\n").contains("the state directory is missing"), "{:?}", place.told());
 }
 
 #[tokio::test]

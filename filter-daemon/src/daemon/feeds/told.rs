@@ -37,7 +37,7 @@ impl Feeds {
         let new = self.feeds.values().filter(|fed| fed.note.is_none()).flat_map(|fed| &fed.lists);
         let told = |list| {
             format!(
-                "list {list} was not fetched before, and is not tried: what comes of it is in force after `filterd confirm`"
+                "list \"{list}\" was never fetched and is not part of the trial: it takes effect after `filterd confirm`"
             )
         };
         new.map(told).collect()
@@ -90,12 +90,12 @@ impl Fed {
         let failed = self.failed.as_ref()?;
         let row = blocklist.lists().find(list).map(|id| blocklist.lists().get(id));
         let message = format!(
-            "list {list} cannot be fetched from {}: {}; {}",
+            "list \"{list}\" cannot be fetched from {}: {}\n{}",
             self.feed.url,
             failed.told.message,
             in_force(row)
         );
-        let again = format!("filterd tries again by itself, and at once by `filterd lists refresh {list}`");
+        let again = format!("filterd retries by itself\nto retry now: filterd lists refresh {list}");
         let again = Some(again).filter(|_| !failed.is_for_good);
         let blocked = self.blocked_server(blocklist).map(|server| {
             format!(
@@ -103,7 +103,7 @@ impl Fed {
             )
         });
         let remedy: Vec<_> = blocked.into_iter().chain(failed.told.remedy.clone()).chain(again).collect();
-        Some(Explanation::new(message, remedy.join("; ")))
+        Some(Explanation::new(message, remedy.join("\n")))
     }
 }
 
@@ -123,12 +123,12 @@ impl Fed {
 
 /// The entries that remain in force, as text.
 fn in_force(list: Option<&List>) -> String {
-    let Some(list) = list.filter(|list| list.entries > 0) else { return "nothing is on it".to_owned() };
+    let Some(list) = list.filter(|list| list.entries > 0) else { return "it has no entries".to_owned() };
     let at = list.reading.as_ref().and_then(|reading| Some(reading.accepted.as_ref()?.at));
-    let of = at.map_or_else(String::new, |at| format!(" of {}", date::utc(clock::on_the_wall(at))));
+    let of = at.map_or_else(String::new, |at| format!(" read on {}", date::utc(clock::on_the_wall(at))));
     match list.entries {
-        1 => format!("its entry{of} stays in force"),
-        entries => format!("its {entries} entries{of} stay in force"),
+        1 => format!("its entry{of} remains in force"),
+        entries => format!("its {entries} entries{of} remain in force"),
     }
 }
 

@@ -44,7 +44,7 @@ impl Flows {
             match begun {
                 Ok(watch) => {
                     info!(
-                        "match: new: UDP from the ports {} begins flows, where no service has them",
+                        "match: new: UDP from ports {} starts flows, unless a service has the port",
                         watch.range()
                     );
                     self.watch = Some(watch);
@@ -86,13 +86,14 @@ impl Flows {
     /// Reports which own flows or ports the programs do not know.
     pub fn faults(&self) -> impl Iterator<Item = Fault> {
         let refused = self.refused.clone().map(|(since, told)| {
-            let message = format!("not all that this host began is known to packets: {}", told.message);
-            let remedy = told.remedy.unwrap_or_else(|| "`filterd reload` tries again".to_owned());
+            let message =
+                format!("not all connections of this host are known to the filter: {}", told.message);
+            let remedy = told.remedy.unwrap_or_else(|| "to retry: filterd reload".to_owned());
             fault(since, message, remedy)
         });
         let unseen = self.watch.as_ref().and_then(Watch::unseen).map(|(since, why)| {
-            let message = format!("which UDP ports services have is not known any more: {why}");
-            fault(since, message, "filterd looks again every second".to_owned())
+            let message = format!("cannot read which UDP ports have services: {why}");
+            fault(since, message, "filterd retries every second".to_owned())
         });
         refused.into_iter().chain(unseen)
     }

@@ -100,7 +100,7 @@ impl Note {
         let written = write(place, known);
         if let (Err(error), false) = (&written, self.has_failed) {
             warn!(
-                "{}: {error}: after a restart whoever asks by SSH is guarded only when they ask again",
+                "{}: {error}: after a restart, users who connect by SSH are guarded only after their next command",
                 printable::path(place)
             );
         }

@@ -123,7 +123,7 @@ impl Guard {
             blocklist.replay(want, now)?;
         }
         let addresses = counted_as(wanted.len() as u64, ["address", "addresses"]);
-        info!("{addresses} that this host needs guarded: `filterd allow list --list guard` names them");
+        info!("{addresses} that this host depends on guarded; see them: filterd allow list --list guard");
         self.needed.clone_from(&wanted);
         self.in_force = wanted;
         Ok(())
@@ -200,8 +200,9 @@ impl Guard {
             // Keeps the earlier facts after an error, because they are better than none.
             Err(error) => {
                 self.is_stale = true;
-                let message = format!("the kernel does not tell this host's addresses and gateways: {error}");
-                let remedy = "filterd asks again; until then allow them by hand: `filterd allow add ADDRESS`";
+                let message =
+                    format!("cannot read this host's addresses and gateways from the kernel: {error}");
+                let remedy = "filterd retries; until then allow them by command: filterd allow add ADDRESS";
                 self.links_untold = Some(Untold { message, remedy: remedy.to_owned() });
             }
         }
@@ -269,7 +270,7 @@ impl Guard {
         // If that fails, they stay guarded until the next check.
         if !gone.is_empty() && protection.commit(&release(&gone), clock::now()).is_ok() {
             for address in gone {
-                info!("{address} is guarded no longer: a command blocks it");
+                info!("{address} is no longer guarded: a command blocks it");
                 self.in_force.remove(&address);
             }
         }
@@ -296,14 +297,14 @@ impl Guard {
         match done {
             Ok(()) => {
                 come.iter().for_each(|(address, why)| info!("{address} is guarded: {why}"));
-                gone.iter().for_each(|address| info!("{address} is guarded no longer"));
+                gone.iter().for_each(|address| info!("{address} is no longer guarded"));
                 self.in_force = wanted;
                 self.undone = None;
             }
             // A partial change does no harm, because all of it is tried again.
             Err(error) => {
-                let message = format!("what this host needs cannot be allowed: {}", error.explain());
-                let remedy = "filterd tries again every 5 s; until then it may be blocked".to_owned();
+                let message = format!("cannot guard the addresses this host depends on: {}", error.explain());
+                let remedy = "filterd retries every 5 s; until then they may be blocked".to_owned();
                 self.undone = Some(Untold { message, remedy });
             }
         }

@@ -47,7 +47,10 @@ pub fn warnings(guarded: View<'_>, blocklist: &Blocklist) -> impl Iterator<Item 
         let mut told: Vec<_> = told.collect();
         told.extend((all.len() > MOST_NAMED).then(|| "and so on".to_owned()));
         let addresses = counted_as(all.len() as u64, ["address", "addresses"]);
-        format!("list {list}: it names, or is around, {addresses} that this host needs, which are guarded and pass: {}", told.join(", "))
+        format!(
+            "list \"{list}\" contains {addresses} that this host depends on; they are guarded and pass: {}",
+            told.join(", ")
+        )
     })
 }
 
@@ -61,7 +64,7 @@ pub fn blocked_servers(
         claims.iter().any(|claim| &*claim.list == CONFIG_LIST)
     });
     let told = blocked.map(|(address, why)| {
-        format!("list {CONFIG_LIST}: it blocks {address}, though {why}: fetching may fail")
+        format!("list \"{CONFIG_LIST}\" blocks {address}, although {why}: fetching may fail")
     });
     told.collect::<Vec<_>>().into_iter()
 }

@@ -139,17 +139,14 @@ impl Interfaces {
         let in_vain = named.filter_map(|one| {
             let name = one.name().to_owned();
             if !one.is_accepted_as_absent() {
-                return Some(format!("{name} is there: what can be accepted is that it is not"));
+                return Some(format!("{name} exists, so its absence cannot be accepted"));
             }
             if protects {
                 one.tell_accepted();
                 return None;
             }
             one.is_to_be_there();
-            Some(format!(
-                "{name} is missed as before: that it is not there can be accepted while another interface that the \
-                 configuration names is filtered"
-            ))
+            Some(format!("the absence of {name} was not accepted: no other configured interface is filtered"))
         });
         in_vain.collect()
     }
@@ -183,8 +180,7 @@ impl Interfaces {
         for one in self.watched.iter().filter(|one| one.is_named()) {
             if one.attached().is_some_and(|attached| !was_filtered(attached.index)) {
                 warn!(
-                    "{}: it was not filtered until now, for an unknown time: the filter that an earlier filterd has left \
-                     was not on it",
+                    "{} was not filtered for an unknown time: the filter of an earlier filterd was not attached to it",
                     one.name()
                 );
             }
@@ -260,7 +256,7 @@ impl Interfaces {
         self.watched = watched;
         for one in go {
             filter.detach(one.name())?;
-            info!("{}: no longer waited for", one.name());
+            info!("{}: filterd no longer waits for it", one.name());
         }
         for one in self.watched.iter_mut().filter(|one| accept.has_interface(one.name())) {
             one.need_not_be_there();
@@ -341,7 +337,7 @@ fn unknown(watched: &[Watched], reality: &Reality) -> Vec<Watched> {
 fn is_let_go(name: &str, filter: &mut Filter) -> bool {
     match filter.detach(name) {
         Ok(()) => {
-            warn!(watch.verb = "detach", "{name}: detached: the configuration does not name it any more");
+            warn!(watch.verb = "detach", "{name} detached: the configuration no longer lists it");
         }
         Err(error) => {
             error!("{}", error.explain());

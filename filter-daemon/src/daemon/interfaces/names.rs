@@ -40,10 +40,10 @@ impl Renamed {
         match why {
             Why::Taken => {
                 warn!(
-                    "{from} is called {to} now, and stays filtered; another interface is called {from} now"
+                    "{from} was renamed to {to} and is still filtered; another interface is now named {from}"
                 );
             }
-            Why::AskedFor => warn!("{from} is called {to} now, as it is asked for, and stays filtered"),
+            Why::AskedFor => warn!("{from} was renamed to {to}, a configured name, and is still filtered"),
         }
         Ok(())
     }
@@ -199,7 +199,8 @@ mod tests {
             let missed = Missed { name: "ehh0", is_absent, is_alone: true, protects };
             left.held_back_for(missed, Mood::Is).expect("it is filtered").told.to_string()
         };
-        let (without, accept) = ("by a `filterd reload` without ehh0", "`filterd reload --accept ehh0`");
+        let (without, accept) =
+            ("remove ehh0 from the configuration, then run `filterd reload`", "filterd reload --accept ehh0");
         assert!(told(false, true).contains("eth0") && told(false, true).contains(without));
         assert!(told(true, true).contains(accept), "{}", told(true, true));
         let nothing = told(true, false);

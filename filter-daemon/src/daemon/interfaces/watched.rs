@@ -158,14 +158,14 @@ impl Watched {
     fn note(&self, place: &Where) -> Option<String> {
         let place = match place {
             Where::Here => None,
-            Where::Renamed(now) => Some(format!("it is called {now} now")),
+            Where::Renamed(now) => Some(format!("its name is now {now}")),
             Where::Moved => Some("it was moved to another network namespace".to_owned()),
         };
         let unnamed = self.unnamed.as_ref().map(|unnamed| match unnamed {
             Unnamed::Formerly(formerly) => format!(
-                "it was called {formerly}; it stays filtered until the next `filterd reload`, and then if the configuration names it"
+                "its name was {formerly}; it is filtered until the next `filterd reload`, and after that only if the configuration lists it"
             ),
-            Unnamed::HeldBack { .. } => "the configuration does not name it: held back, not let go".to_owned(),
+            Unnamed::HeldBack { .. } => "still filtered, although the configuration no longer lists it".to_owned(),
         });
         let notes: Vec<_> = place.into_iter().chain(unnamed).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
@@ -196,10 +196,10 @@ impl Watched {
     pub fn forgetful_fault(&self) -> Option<Fault> {
         let (since, why) = self.forgetful.as_ref()?;
         let message = format!(
-            "{}: what this host begins is not remembered, so answers from listed sources are dropped: {why}",
+            "{}: this host's own connections are not remembered, so replies from listed sources are dropped: {why}",
             self.name
         );
-        let told = Explanation::new(message, "filterd tries again every 5 s; `match: all` does without");
+        let told = Explanation::new(message, "filterd retries every 5 s; `match: all` does not need this");
         Some(Fault {
             about: About::Protection,
             since: clock::on_the_wall(clock::then(*since)),
@@ -212,20 +212,19 @@ impl Watched {
     /// filtered.
     fn absence(&self, protects: bool) -> Explanation {
         let message = format!("there is no interface {}", self.name);
-        let begun = "filterd attaches to it as soon as it is there";
+        let begun = "filterd attaches as soon as it exists";
         let then = if self.need_not_be_there {
             // Shown only if no other interface is filtered.
-            "that it is not there was accepted, which counts while another one that is named is filtered"
+            "its absence was accepted, which counts only while another configured interface is filtered"
                 .to_owned()
         } else if protects {
             let accept = accept::word_for(&self.name);
-            format!("if it need not be there: `filterd reload --accept {accept}`")
+            format!("if it may be missing: filterd reload --accept {accept}")
         } else {
-            "nothing that the configuration names is filtered, so name an interface that is there; where none is to be \
-             filtered any more, stop filterd"
+            "no configured interface is filtered: add one that exists to the configuration, or stop filterd"
                 .to_owned()
         };
-        Explanation::new(message, format!("{begun}; {then}"))
+        Explanation::new(message, format!("{begun}\n{then}"))
     }
 
     /// Accepts that it is absent, until it appears.
@@ -235,7 +234,7 @@ impl Watched {
 
     /// Logs that its absence is accepted.
     pub fn tell_accepted(&self) {
-        info!("{}: that it is not there is accepted, until it comes or filterd starts anew", self.name);
+        info!("{}: its absence is accepted until it appears or filterd restarts", self.name);
     }
 
     /// Withdraws the acceptance of its absence.

@@ -28,7 +28,7 @@ impl Owner {
         if attached.is_err() {
             filter.rollback()?;
         } else if !self.config.enforce {
-            warn!("enforce is false: packets are counted, none is dropped");
+            warn!("enforce is false: packets are counted, not dropped");
         }
         attached
     }
@@ -56,7 +56,7 @@ impl Owner {
             Ok(program) => {
                 self.sleep.is_seen_to(asleep);
                 self.interfaces.are_given(program);
-                info!("the machine was asleep: its interfaces have been given the filter anew");
+                info!("the machine was asleep: the filter was attached to its interfaces again");
             }
             Err(error) => self.sleep.has_failed(error.explain(), clock::now()),
         }
@@ -79,7 +79,7 @@ impl Owner {
             Ok(()) => self.tampered.note(Tampering::Tables(damage), clock::now()),
             // The next check tries again.
             Err(error) => {
-                tracing::error!("tampered with: {damage}; no other tables can be made: {}", error.explain())
+                tracing::error!("tampered with: {damage}; cannot rebuild the tables: {}", error.explain())
             }
         }
     }

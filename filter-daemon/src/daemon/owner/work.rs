@@ -85,7 +85,7 @@ impl Owner {
                     }
                 }
                 Next::Own(Event::Hangup) => {
-                    info!("SIGHUP: reading the configuration again");
+                    info!("SIGHUP received: reloading the configuration");
                     self.read(Request::default(), None);
                 }
                 Next::Own(Event::Loaded(loaded)) => self.take_reading(*loaded).await,

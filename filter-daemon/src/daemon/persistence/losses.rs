@@ -53,7 +53,7 @@ impl Losses {
         let is_noted = match append(&note, &new) {
             Ok(()) => true,
             Err(error) => {
-                error!("cannot note in {} what was lost: {error}", printable::path(&note));
+                error!("cannot store in {} what was lost: {error}", printable::path(&note));
                 false
             }
         };
@@ -100,7 +100,7 @@ impl Losses {
         written.map_err(|error| {
             let note = printable::path(&self.note);
             let message =
-                format!("acknowledged, but the next start shows it again: cannot change {note}: {error}");
+                format!("acknowledged, but the next start will show it again: cannot change {note}: {error}");
             Explanation::new(message, "make the state directory writable, then remove that file")
         })
     }
@@ -111,14 +111,10 @@ impl Losses {
             true => String::new(),
             false => {
                 let note = printable::path(&self.note);
-                format!(
-                    "; until it can be noted in {note}, which filterd tries, a later start may not show it"
-                )
+                format!("\nit is not stored in {note} yet, so a later start may not show it; filterd retries")
             }
         };
-        let remedy = format!(
-            "add again what is missing, remove again what is back; then `filterd ack {id}` ends this notice{unnoted}"
-        );
+        let remedy = format!("repeat the lost changes, then end this notice: filterd ack {id}{unnoted}");
         let told = Explanation::new(&*loss.what, remedy);
         Fault { about: About::Durability, since: loss.since, told, id: Some(id) }
     }
@@ -129,8 +125,7 @@ fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
     let mut told: Vec<_> = found.damage.iter().map(told_damage).collect();
     if found.is_new && left_at_work {
         told.push(format!(
-            "an earlier filter was still at work, but the state directory {} had no journal: what had been added live, \
-             if anything, is not blocked any more",
+            "the filter of an earlier filterd was attached, but the state directory {} had no journal: live entries, if there were any, are no longer blocked",
             printable::path(directory)
         ));
     }
@@ -142,20 +137,18 @@ fn told(directory: &Path, found: &Found, left_at_work: bool) -> Vec<String> {
     }
     if found.damaged_rows > 0 {
         let rows = found.damaged_rows;
-        told.push(format!("some live entries are not blocked: damaged rows of the journal: {rows}"));
+        told.push(format!("some live entries are not blocked: {rows} rows of the journal are damaged"));
     }
     told
 }
 
 /// The loss if the newest page of the journal was damaged.
-pub const A_COMMIT_BEHIND: &str = "what was added or removed live last before filterd ended is not in the journal any more, since its newest page was \
-     damaged: entries may be missing, or be there again";
+pub const A_COMMIT_BEHIND: &str = "the last live changes before filterd ended are lost, because the newest page of the journal is damaged: entries may be missing or back";
 
 /// The text is the same at every start, so that the loss is recorded only once.
 pub fn told_behind(since: Timestamp) -> String {
     format!(
-        "what was added or removed live from {} on was not all on disk when filterd ended: entries may be missing, or be \
-         there again",
+        "live changes made after {} were not all on disk when filterd ended: entries may be missing or back",
         date::utc(since.secs())
     )
 }
@@ -164,13 +157,11 @@ fn told_damage(damage: &Damage) -> String {
     let reason = printable::excerpt(&damage.reason);
     let aside = damage.set_aside.as_ref();
     let aside =
-        aside.map_or_else(String::new, |aside| format!(", and lies in {} now", printable::path(aside)));
+        aside.map_or_else(String::new, |aside| format!(", and was moved to {}", printable::path(aside)));
     let instead = match &damage.instead {
-        Instead::Copy { .. } => {
-            "an older copy is in force: what was added or allowed after it is missing, what was removed is in force again"
-        }
-        Instead::DamagedCopy { .. } => "so was its copy: what had been added live is not blocked",
-        Instead::Nothing => "there was no copy: what had been added live is not blocked",
+        Instead::Copy { .. } => "an older copy is in force, and changes made after it are lost",
+        Instead::DamagedCopy { .. } => "its copy was damaged too, and live entries are lost",
+        Instead::Nothing => "there was no copy, and live entries are lost",
     };
     format!("the journal of live entries was damaged ({reason}){aside}; {instead}")
 }
@@ -211,7 +202,9 @@ fn read(note: &Path) -> Vec<Loss> {
     match fs::File::open(note).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Ok(_) => {}
-        Err(error) => text = format!("0 live entries were lost, and the note of it cannot be read: {error}"),
+        Err(error) => {
+            text = format!("0 live entries were lost, and the note about them cannot be read: {error}")
+        }
     }
     text.lines().filter(|line| !line.trim().is_empty()).map(Loss::parse).collect()
 }

@@ -64,9 +64,7 @@ pub fn restore(directory: &Path, before: Before) -> Result<(Persistence, Blockli
     blocklist.forget_all_empty_lists();
     if let Some(refused) = refused {
         error!("{}", refused.explain());
-        error!(
-            "what was added live before is not blocked, and what is added now would not survive a restart"
-        );
+        error!("live entries from before are not blocked, and new ones would be lost in a restart");
     }
     tell(&found, &blocklist, left_at_work, now);
     Ok((persistence, blocklist))
@@ -85,8 +83,10 @@ impl Persistence {
         let in_the_way = blocklist.lists().iter().filter(|(_, list)| is_taken(list));
         for (_, list) in in_the_way {
             let (name, into) = (&list.name, default_list(list.polarity));
-            let go_on = counted_as(list.entries, ["live entry goes", "live entries go"]);
-            warn!("list {name} belongs to the configuration now: its {go_on} on in {into}");
+            let go_on = counted_as(list.entries, ["live entry was", "live entries were"]);
+            warn!(
+                "list \"{name}\" is now defined in the configuration: its {go_on} moved to list \"{into}\""
+            );
         }
         let moved = blocklist.move_out_of_the_way(is_taken, default_list)?;
         self.write_soon(moved);
@@ -100,7 +100,7 @@ fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp
     }
     if found.is_new && left_at_work {
         error!(
-            "an earlier filter was still at work, but there was no journal: what was added live before is not blocked"
+            "the filter of an earlier filterd was attached, but there was no journal: its live entries are not blocked"
         );
     }
     if let Some(since) = found.behind {
@@ -111,37 +111,41 @@ fn tell(found: &Found, blocklist: &Blocklist, left_at_work: bool, now: Timestamp
     }
     if found.damaged_rows > 0 {
         let rows = counted_as(found.damaged_rows, ["row of the journal is", "rows of the journal are"]);
-        error!("{rows} damaged: some live entries are not blocked");
+        error!("some live entries are not blocked: {rows} damaged");
     }
     if found.skipped > 0 {
         let records = ["record of the journal is", "records of the journal are"];
         let records = counted_as(found.skipped, records);
-        warn!("{records} skipped: written by a newer filterd, of a kind that this one does not know");
+        warn!("{records} skipped: a newer filterd wrote them, and this one does not know their kind");
     }
     if let Some(behind) = found.clock_behind {
         warn!("{}", time::words(behind));
     }
     let live = live_entries(blocklist);
     if live > 0 {
-        info!("{} back", counted_as(live, ["live entry is", "live entries are"]));
+        info!("{} restored", counted_as(live, ["live entry", "live entries"]));
     }
 }
 
 fn tell_damage(damage: &Damage, now: Timestamp) {
-    error!("the journal of live entries is damaged: {}", damage.reason);
-    if let Some(aside) = &damage.set_aside {
-        error!("it was set aside as {}", printable::path(aside));
-    }
+    let reason = damage.reason.as_str();
+    let aside = damage.set_aside.as_ref().map(|aside| printable::path(aside).to_string());
+    let damaged_file = aside.as_deref();
     match &damage.instead {
         Instead::Copy { made } => {
             let age = now.secs().saturating_sub(made.secs());
             error!(
-                "its copy, {age} s old, is read instead: what was added since is not blocked, what was removed since is again"
+                reason,
+                damaged_file,
+                "the journal is damaged: live entries restored from a copy {age} s old, changes made since then are lost"
             );
         }
-        Instead::DamagedCopy { reason } => {
-            error!("its copy is damaged, too: {reason}; what was added live before is not blocked");
+        Instead::DamagedCopy { reason: copy } => {
+            let copy = copy.as_str();
+            error!(reason, copy, damaged_file, "the journal and its copy are damaged: live entries are lost");
         }
-        Instead::Nothing => error!("there is no copy of it; what was added live before is not blocked"),
+        Instead::Nothing => {
+            error!(reason, damaged_file, "the journal is damaged and has no copy: live entries are lost");
+        }
     }
 }

@@ -177,7 +177,7 @@ fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
         }
         Err(error) => {
             let path = printable::path(&sources.copies.path(accepted)).to_string();
-            tracing::error!("list {}: {error}, and counts as none: {path}", list.name);
+            tracing::error!("list \"{}\": {error}; the copy is ignored: {path}", list.name);
             Found::Awaited
         }
     }
@@ -187,9 +187,9 @@ fn awaited(list: &List, before: Option<&Known>, sources: &Sources) -> Found {
 pub fn nothing_again(list: &List) -> Found {
     let (name, shown) = (list.name.as_str(), printable::path(&list.path));
     let message = format!(
-        "list {name} is not loaded, as before a reload that was not confirmed: {shown} may say otherwise"
+        "list \"{name}\" is not loaded, as before an unconfirmed reload; {shown} may have other entries"
     );
-    let told = Explanation::new(message, "`filterd reload` reads it");
+    let told = Explanation::new(message, "to read it: filterd reload");
     Found::Doubted { told, targets: Some(Targets::default()), read: None, accepted: None }
 }
 
@@ -203,8 +203,8 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
     let read = accepted.map(|accepted| (accepted, read(accepted)));
     let Some((accepted, Ok(file))) = read else {
         let why = read.map_or_else(|| "there is no copy of it".to_owned(), |(_, read)| told_of(read.err()));
-        let message = format!("list {name} could not be put back, and is what it is: {why}");
-        let told = Explanation::new(message, "`filterd reload` reads its file");
+        let message = format!("list \"{name}\" could not be rolled back and stays as it is: {why}");
+        let told = Explanation::new(message, "to read its file: filterd reload");
         return Found::Doubted { told, targets: None, read: None, accepted: None };
     };
     let stamp = copy.and_then(|copy| copy.reading.stamp).or(accepted.stamp);
@@ -218,11 +218,10 @@ pub fn restored(list: &List, path: &Path, copy: Option<&Known>, read: impl Fn(&A
             remarks,
         };
     }
-    let message = format!(
-        "list {name} is what it was before a reload that was not confirmed: {shown} may say otherwise"
-    );
+    let message =
+        format!("list \"{name}\" is as it was before an unconfirmed reload; {shown} may have other entries");
     Found::Doubted {
-        told: Explanation::new(message, "`filterd reload` reads it"),
+        told: Explanation::new(message, "to read it: filterd reload"),
         read: Some(ReadAs::of(&file)),
         targets: Some(file.targets),
         accepted: Some(accepted.clone()),
@@ -412,7 +411,11 @@ impl Judging<'_> {
 
     fn log(&self, error: &CopyError) {
         let path = self.accepted().map(|accepted| self.sources.copies.path(accepted)).unwrap_or_default();
-        tracing::error!("list {}: {error}, and counts as none: {}", self.list.name, printable::path(&path));
+        tracing::error!(
+            "list \"{}\": {error}; the copy is ignored: {}",
+            self.list.name,
+            printable::path(&path)
+        );
     }
 
     /// What is there counts, however bad it is: there is nothing better.

@@ -314,7 +314,7 @@ impl Loaded {
             let found = match &found {
                 // At a start there is nothing that it could stay: what its file says is better than that.
                 Found::Doubted { told, targets: None, .. } if way_back.is_none() => {
-                    tracing::error!("{}: what its file says now is taken", told.message);
+                    tracing::error!("{}: its current file is used", told.message);
                     find::find(list, None, false, sources)
                 }
                 Found::Unchanged | Found::Awaited | Found::Accepted { .. } | Found::Doubted { .. } => found,

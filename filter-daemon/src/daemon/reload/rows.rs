@@ -16,7 +16,6 @@ use crate::blocklist::{
     Accepted, Blocklist, ListId, Lists, Meaning, Origin, Polarity, Reading, Targets, Timestamp, Trouble,
 };
 use crate::clock;
-use crate::command::render::figure::counted_as;
 use crate::config::name::{CONFIG_ALLOW_LIST, CONFIG_LIST};
 use crate::control::wire::reload::{HeldBack, Renamed, Reply as Reloaded};
 use crate::daemon::error::DaemonError;
@@ -325,16 +324,14 @@ fn note(
             hold_back(reading, &name, told, now, reloaded);
         }
         Found::Accepted { accepted, draft: bytes, read, remarks, .. } => {
-            let read_as = match read.format {
-                // Nothing is there, and that is meant.
-                "" | "plain" => String::new(),
-                format => format!(", read as {format}"),
-            };
-            let entries = counted_as(entries, ["entry", "entries"]);
+            // Nothing is there, and that is meant.
+            let format = Some(read.format).filter(|format| !["", "plain"].contains(format));
             tracing::info!(
                 watch.verb = "read",
                 watch.lists = name.as_ref(),
-                "list {name}: {entries}{read_as}"
+                entries,
+                format,
+                "list \"{name}\" read"
             );
             warnings::of_rejected(&name, read.rejected, &mut reloaded.warnings);
             warnings::of_left_out(&name, &read.left_out, &mut reloaded.warnings);

@@ -104,8 +104,7 @@ impl Sources {
         found.unwrap_or_else(|error| {
             let (name, path) = (&accepted.name, self.copies.path(accepted));
             tracing::warn!(
-                "list {name}: what its copy says of when its entries came cannot be used, and its `ttl` counts from when its \
-                 file was first read as it is: {error}: {}",
+                "list \"{name}\": its copy does not say when its entries were added, so its `ttl` counts from when its file was first read: {error}: {}",
                 printable::path(&path)
             );
             None
@@ -125,7 +124,7 @@ impl Sources {
         self.has_lost_one |= !damaged.is_empty();
         for path in damaged {
             tracing::error!(
-                "{}: this copy of a list is damaged where it says of which list it is, and counts as none",
+                "{}: this copy of a list is damaged where it names its list, and is ignored",
                 printable::path(&path)
             );
         }

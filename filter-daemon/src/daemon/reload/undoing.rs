@@ -30,7 +30,7 @@ pub struct Undoing {
 impl Undoing {
     /// Undoes these, and puts the settings back.
     pub fn new(steps: Vec<Step>, settings: Settings, cause: NotDone) -> Self {
-        error!("the reload was refused, and is rolled back: {}", cause.explain());
+        error!("the reload was refused and is rolled back: {}", cause.explain());
         Self { steps, settings, cause, loosened: 0, entered: 0, left: 0, retry: None }
     }
 
@@ -86,7 +86,7 @@ impl Undoing {
                 Turn::More
             }
             Err(error) => {
-                error!("a page cannot be rolled back, and is tried again in a second: {}", error.explain());
+                error!("cannot roll back a page, retrying in a second: {}", error.explain());
                 self.retry = Some(clock::instant() + RETRY);
                 Turn::Wait
             }

@@ -18,7 +18,7 @@ pub fn of_contents(list: &List, targets: &Targets, warnings: &mut Vec<String>) {
 
 /// Resolvers and networks that many hosts need.
 fn of_well_known(name: &str, targets: &Targets, warnings: &mut Vec<String>) {
-    let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list {name}") };
+    let what = if name == CONFIG_LIST { "`block:`".to_owned() } else { format!("list \"{name}\"") };
     warnings.extend(well_known::told(&what, targets));
 }
 
@@ -26,12 +26,11 @@ fn of_well_known(name: &str, targets: &Targets, warnings: &mut Vec<String>) {
 pub fn of_special(name: &str, special: u64, warnings: &mut Vec<String>) {
     let targets = match special {
         0 => return,
-        1 => "1 target is, at least in part, a special range, which was".to_owned(),
-        count => format!("{count} targets are, at least in part, special ranges, which were"),
+        1 => "1 special range or part of one was".to_owned(),
+        count => format!("{count} special ranges or parts of them were"),
     };
-    let why =
-        "left out (private, loopback, link-local, multicast, reserved): `include_special: true` takes them";
-    warnings.push(format!("list {name}: {targets} {why}"));
+    let why = "left out (private, loopback, link-local, multicast, reserved); to block them: `include_special: true`";
+    warnings.push(format!("list \"{name}\": {targets} {why}"));
 }
 
 /// How many lines were not understood. What they say is for whoever may read the file: `filterd check` shows it, and asks
@@ -42,13 +41,14 @@ pub fn of_rejected(name: &str, rejected: u64, warnings: &mut Vec<String>) {
         1 => "1 line was".to_owned(),
         count => format!("{count} lines were"),
     };
-    warnings.push(format!("list {name}: {lines} not taken: `filterd check` shows which, and why"));
+    warnings.push(format!("list \"{name}\": {lines} not understood; to see them: filterd check"));
 }
 
 /// What of a folder is no part of its list.
 pub fn of_left_out(name: &str, left_out: &[String], warnings: &mut Vec<String>) {
     if !left_out.is_empty() {
         let names = left_out.join(", ");
-        warnings.push(format!("list {name}: not read, as hidden, a folder or somebody's backup: {names}"));
+        warnings
+            .push(format!("list \"{name}\": hidden files, folders and backup files were not read: {names}"));
     }
 }

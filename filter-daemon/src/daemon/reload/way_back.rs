@@ -69,7 +69,7 @@ impl WayBack {
         for InHand { held, .. } in &self.held {
             if let Err(error) = copies.put_back(held) {
                 tracing::error!(
-                    "list {}: its copy is gone, and cannot be made anew: {error}",
+                    "list \"{}\": its copy is missing and cannot be written: {error}",
                     held.accepted().name
                 );
             }

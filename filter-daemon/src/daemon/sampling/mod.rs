@@ -107,7 +107,7 @@ impl Sampling {
             self.ring = None;
             self.watching.samples(State::Off);
             if let Err(error) = protection.filter_mut().sample_no_more() {
-                error!("drops are still told though nobody watches: {}", error.explain());
+                error!("drops are still sampled although nobody watches: {}", error.explain());
             }
             return;
         }
@@ -118,7 +118,7 @@ impl Sampling {
             }
             Err(error) => {
                 let why = error.explain();
-                error!("drops cannot be told to who watches: {why}");
+                error!("drops cannot be shown to watching clients: {why}");
                 self.watching.samples(State::Refused(why.clone()));
                 self.refused = Some(why);
             }

@@ -17,41 +17,49 @@ use crate::text::{Explain, Explanation};
 /// There is no list of this name.
 pub fn no_list(name: &str) -> Failure {
     Failure::Unparsable(Explanation::new(
-        format!("no such list: {name}"),
-        "`filterd status` names those there are; a live list goes with its last entry",
+        format!("there is no list \"{name}\""),
+        "see all lists: filterd status\na live list disappears with its last entry",
     ))
 }
 
 /// The name is reserved, and no list has it.
 pub fn reserved(name: &str) -> Failure {
     Failure::Refused(Explanation::new(
-        format!("the name {name} is reserved for filterd itself"),
+        format!("the list name \"{name}\" is reserved for filterd"),
         "choose another name",
     ))
 }
 
 /// The list comes from the configuration.
 pub fn belongs_elsewhere(name: &str, is_on_trial: bool) -> Failure {
-    let message = format!("list {name} belongs to the configuration");
-    Failure::Refused(Explanation::new(message, format!("change it there, {}", then_reload(is_on_trial))))
+    let message = format!("cannot change list \"{name}\" by command: it is defined in the configuration");
+    let remedy = format!(
+        "to change it, edit its file or the configuration, {}\n\
+         to use a live list instead: filterd add ADDRESS, or filterd allow add ADDRESS",
+        then_reload(is_on_trial)
+    );
+    Failure::Refused(Explanation::new(message, remedy))
 }
 
 /// The list is the guard's own.
 pub fn is_the_guards(name: &str) -> Failure {
-    let message = format!("list {name} is filterd's own: it holds what this host needs, and follows that");
-    let remedy = "nothing overrides it; `filterd allow add` allows more";
+    let message = format!(
+        "cannot change list \"{name}\" by command: filterd fills it with the addresses this host depends on"
+    );
+    let remedy = "to allow more addresses: filterd allow add ADDRESS";
     Failure::Refused(Explanation::new(message, remedy))
 }
 
 /// The list has the other polarity.
 pub fn other_polarity(name: &str, is: Polarity) -> Failure {
     let (message, remedy) = match is {
-        Polarity::Allow => {
-            (format!("list {name} allows, and blocks nothing"), "choose another list, or use `filterd allow`")
-        }
+        Polarity::Allow => (
+            format!("list \"{name}\" allows: `add` and `remove` change only lists that block"),
+            "choose another list, or use `filterd allow`",
+        ),
         Polarity::Block => (
-            format!("list {name} blocks, and allows nothing"),
-            "choose another list, or use `filterd add` and `remove`",
+            format!("list \"{name}\" blocks: `allow add` and `allow remove` change only lists that allow"),
+            "choose another list, or use `filterd add` and `filterd remove`",
         ),
     };
     Failure::Refused(Explanation::new(message, remedy))
@@ -60,10 +68,14 @@ pub fn other_polarity(name: &str, is: Polarity) -> Failure {
 /// Another command shows this list.
 pub fn listed_elsewhere(name: &str, is: Polarity) -> Failure {
     let (message, command) = match is {
-        Polarity::Allow => (format!("list {name} allows, and blocks nothing"), "allow list"),
-        Polarity::Block => (format!("list {name} blocks, and allows nothing"), "list"),
+        Polarity::Allow => {
+            (format!("list \"{name}\" allows, so `filterd list` does not show it"), "allow list")
+        }
+        Polarity::Block => {
+            (format!("list \"{name}\" blocks, so `filterd allow list` does not show it"), "list")
+        }
     };
-    Failure::Unparsable(Explanation::new(message, format!("`filterd {command} --list {name}` shows it")))
+    Failure::Unparsable(Explanation::new(message, format!("to show it: filterd {command} --list {name}")))
 }
 
 /// Converts an error of a change.
@@ -75,7 +87,7 @@ pub fn not_done(error: NotDone) -> Failure {
         NotDone::Refused(Refusal::BelongsElsewhere { name, .. }) => belongs_elsewhere(&name, false),
         NotDone::Refused(Refusal::OtherPolarity { name, is }) => other_polarity(&name, is),
         NotDone::Refused(refusal @ Refusal::TooManyLists) => {
-            let remedy = "use one of those there are, or empty some: `filterd flush --list NAME`";
+            let remedy = "use an existing list, or empty one: filterd flush --list NAME";
             Failure::Refused(Explanation::new(refusal.to_string(), remedy))
         }
     }
@@ -108,27 +120,25 @@ pub fn kernel_failed(error: KernelError) -> Failure {
 
 /// The change was made, but is not on disk.
 pub fn not_durable(failure: NotWritten) -> Explanation {
-    not_on_disk(format!("done, but it would not survive a restart: {failure}"), &failure)
+    not_on_disk(format!("done, but the change would be lost in a restart: {failure}"), &failure)
 }
 
 /// Nothing had to be changed, but earlier changes may not be on disk.
 pub fn not_durable_before(failure: NotWritten) -> Explanation {
-    let message =
-        format!("nothing had to be changed, but what was changed before is not all on disk: {failure}");
+    let message = format!("nothing to change, but earlier changes are not all on disk: {failure}");
     not_on_disk(message, &failure)
 }
 
 fn not_on_disk(message: String, failure: &NotWritten) -> Explanation {
     if failure.has_no_place() {
-        let remedy = "the state directory was removed: start filterd again, which may write only to the one that it began with \
-                      (`filterd list` has what would be lost)";
+        let remedy = "the state directory was removed, and filterd can write only to the one it started with: restart filterd (`filterd list` shows what would be lost)";
         return Explanation::new(message, remedy);
     }
     if failure.lasts() {
         return Explanation::new(message, MEND_AND_START);
     }
     let remedy = format!(
-        "filterd writes it as soon as it can, and `filterd status` tells while something is missing; {IF_REPLACED}"
+        "filterd writes it as soon as it can, and `filterd status` reports what is missing; {IF_REPLACED}"
     );
     Explanation::new(message, remedy)
 }

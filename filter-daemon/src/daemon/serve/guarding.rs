@@ -38,7 +38,7 @@ impl Guarding {
         is_wide: bool,
         guarded: View<'_>,
     ) -> Result<Self, Failure> {
-        let remedy = "if that is meant, say --wide; what is guarded passes all the same";
+        let remedy = "to block it all the same, pass --wide; addresses this host depends on still pass";
         must_be_meant(targets, is_wide, |why| Explanation::new(why, remedy))?;
         let whole = guarded.guards_all_of(targets);
         let refused = guarded.covered_by(&whole);
@@ -72,18 +72,18 @@ fn all_guarded(refused: &[Guarded]) -> Failure {
     let mut lines: Vec<_> = refused
         .iter()
         .take(MOST_TOLD)
-        .map(|one| format!("{} is guarded, and not blocked: {}", one.address, one.why))
+        .map(|one| format!("{} was not blocked: {}", one.address, one.why))
         .collect();
     let more = refused.len().saturating_sub(MOST_TOLD);
     lines.extend((more > 0).then(|| format!("and {} more", count(more as u64))));
-    let remedy = "nothing overrides the guard; it ends with its reason (`filterd allow list --list guard`)";
+    let remedy = "filterd never blocks addresses this host depends on, and no option overrides that\nsee all of them: filterd allow list --list guard";
     Failure::Guarded(Explanation::new(lines.join("\n"), remedy))
 }
 
 /// Warnings about servers of lists that an operator blocks.
 pub fn of_servers(servers: &[Guarded]) -> impl Iterator<Item = String> + '_ {
     servers.iter().take(MOST_TOLD).map(|Guarded { address, why, .. }| {
-        format!("{address} is blocked, though {why}: fetching may fail until it is removed")
+        format!("{address} is blocked, although {why}: fetching fails until you remove it")
     })
 }
 
@@ -91,8 +91,8 @@ pub fn of_servers(servers: &[Guarded]) -> impl Iterator<Item = String> + '_ {
 pub fn allows_too_much(targets: &Targets, is_wide: bool) -> Result<(), Failure> {
     must_be_meant(targets, is_wide, |why| {
         Explanation::new(
-            format!("{why}: whatever is blocked in it would pass, as long as that is allowed"),
-            "if that is meant, say --wide; `filterd pause 5m` lets everything pass for a while, and ends by itself",
+            format!("{why}: every blocked source in it would pass"),
+            "to allow it all the same, pass --wide\nto let everything pass for a while: filterd pause 5m",
         )
     })
 }
@@ -109,13 +109,13 @@ fn must_be_meant(
 /// Warnings about targets that many hosts need: one by one, or as counts if there are many targets.
 fn warnings(targets: &Targets, counted: &[(String, u64)]) -> Vec<String> {
     if targets.len() > MOST_LOOKED_UP {
-        return well_known::sentence("what was named has", counted.iter().cloned()).into_iter().collect();
+        return well_known::sentence("the targets include", counted.iter().cloned()).into_iter().collect();
     }
     let known = targets.iter().filter_map(|target| {
         let known = well_known::of(target)?;
         let words = known.words();
         Some(match known.is_within(target) {
-            true => format!("{target} contains what many hosts need: {words}"),
+            true => format!("{target} contains addresses that many hosts need: {words}"),
             false => format!("{target}: {words}"),
         })
     });
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(left, ["203.0.113.7"]);
         assert_eq!((told.left_out, told.refused.len(), told.around.len()), (1, 1, 0));
         let told = refusal(&["192.0.2.1", "2001:db8::1"]);
-        assert!(told.starts_with("Guarded") && told.contains("192.0.2.1 is guarded"), "{told}");
+        assert!(told.starts_with("Guarded") && told.contains("192.0.2.1 was not blocked"), "{told}");
         assert!(guarding(&["192.0.2.2"], false).unwrap().1.refused.is_empty());
     }
 

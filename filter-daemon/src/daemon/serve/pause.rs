@@ -30,7 +30,7 @@ impl Owner {
         match self.protection.commit(&Change::Pause(None), clock::now()) {
             Ok(_) => {
                 self.pause.end();
-                tracing::info!("the pause is over: what is listed is dropped again");
+                tracing::info!("the pause is over: packets from listed sources are dropped again");
             }
             Err(error) => self.pause.is_refused(&error),
         }

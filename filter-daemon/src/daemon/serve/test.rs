@@ -57,7 +57,7 @@ impl Owner {
             on_all.as_ref().map_or_else(|| self.meets(target), |extent| self.meet_parts(target, extent));
         let met = if met.whole { met } else { self.meet_ports(target, left, met, on_all.as_ref()) };
         if let Some(address) = met.disagrees {
-            tracing::error!("{address}: the tables and the blocklist disagree, please report this");
+            tracing::error!("{address}: the kernel tables and the blocklist disagree, please report this");
         }
         let [because, allowed_by] = Polarity::ALL.map(|side| blocklist.covering(side, target));
         let within = |polarity: Polarity| -> Vec<NamedClaim> {

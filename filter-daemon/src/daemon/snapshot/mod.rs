@@ -17,7 +17,7 @@ impl Owner {
             Ok(counted) => self.picture(&counted),
             Err(error) => {
                 let mut told = error.explain();
-                told.message = format!("packets cannot be told: {}", told.message);
+                told.message = format!("cannot read the packet counters: {}", told.message);
                 let since = clock::on_the_wall(clock::now());
                 let mut snapshot = self.picture(&Counts::default());
                 snapshot.faults.push(Fault { about: About::Protection, since, told, id: None });

@@ -170,7 +170,7 @@ impl Asked {
             return error;
         }
         let module = if self.protocol == Protocol::Tcp { "tcp_diag" } else { "udp_diag" };
-        let told = format!("the kernel has no {module}, which tells of them (`modprobe {module}`)");
+        let told = format!("the kernel module {module} is not loaded: modprobe {module}");
         io::Error::new(error.kind(), told)
     }
 

@@ -105,7 +105,7 @@ fn a_kernel_that_cannot_tell_of_sockets_is_told_with_the_module_that_it_lacks() 
     request[PROTOCOL] = 253;
     let error = exchange(&request, &mut Vec::new()).unwrap_err();
     let told = asked.explained(error).to_string();
-    assert_eq!(told, "the kernel has no udp_diag, which tells of them (`modprobe udp_diag`)");
+    assert_eq!(told, "the kernel module udp_diag is not loaded: modprobe udp_diag");
     let other = asked.explained(io::Error::other("something else"));
     assert_eq!(other.to_string(), "something else");
 }

@@ -132,7 +132,7 @@ impl Made {
                 self.server.take();
                 Ok((self.server, self.state))
             }
-            Ok(()) => Err(SuccessionError::Broken(io::Error::other("it says something else than goodbye"))),
+            Ok(()) => Err(SuccessionError::Broken(io::Error::other("it sent an unexpected message"))),
             Err(error) => Err(SuccessionError::Broken(error)),
         }
     }
@@ -206,7 +206,7 @@ mod tests {
         let refused = must_have_memory(3 << 30, Some(1 << 30)).unwrap_err();
         let told = refused.explain();
         assert!(
-            told.message.contains("3072 MiB are needed") && told.message.contains("1024 MiB are free"),
+            told.message.contains("need 3072 MiB") && told.message.contains("1024 MiB are free"),
             "{told}"
         );
         assert!(told.remedy.unwrap().starts_with("nothing has changed"));

@@ -21,12 +21,12 @@ use crate::text::{Explain, Explanation};
 pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> bool {
     owner.settle();
     if let Some(why) = owner.would_lose() {
-        warn!("another filterd does not get this one's place: {why}");
+        warn!("another filterd may not take over: {why}");
         // If it cannot read the reason, it sees that the connection is closed.
         _ = refuse(stream, &why);
         return false;
     }
-    info!("another filterd takes this one's place: requests wait");
+    info!("another filterd is taking over: requests wait");
     owner.hand_over_journal();
     owner.let_go_of_feeds();
     match talk(stream, socket, state) {
@@ -37,7 +37,7 @@ pub fn hand_over(owner: &mut Owner, stream: UnixStream, socket: &Handle, state: 
             true
         }
         Err(error) => {
-            warn!("the other filterd did not take this one's place ({error}): this one goes on");
+            warn!("the other filterd did not take over ({error}): this one continues");
             owner.come_back_to_feeds();
             if let Err(error) = owner.come_back() {
                 tracing::error!("{}", error.explain());
@@ -67,7 +67,7 @@ fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Re
     let mut word = [0; 1];
     stream.read_exact(&mut word).map_err(silence)?;
     if word != [DONE] {
-        return Err(io::Error::other("it says something else than that it is done"));
+        return Err(io::Error::other("it sent an unexpected message"));
     }
     stream.write_all(&[BYE])
 }
@@ -75,7 +75,7 @@ fn talk(mut stream: UnixStream, socket: &Handle, state: Option<&Lock>) -> io::Re
 /// Replaces the system's message for a timeout by a plain one.
 fn silence(error: io::Error) -> io::Error {
     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
-        return io::Error::other(format!("nothing was heard from it for {} s", PATIENCE.as_secs()));
+        return io::Error::other(format!("it was silent for {} s", PATIENCE.as_secs()));
     }
     error
 }

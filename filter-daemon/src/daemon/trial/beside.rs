@@ -45,7 +45,7 @@ impl Trial {
             State::Lost { .. } => return,
         };
         if let Err(error) = socket.note_trial(note.as_deref()) {
-            warn!("cannot note beside the socket whether a reload is on trial: {error}");
+            warn!("cannot store beside the socket whether a reload is on trial: {error}");
         }
     }
 

@@ -214,8 +214,8 @@ impl Trial {
     pub fn is_over(&mut self, is_unwanted: bool) {
         self.state = match std::mem::replace(&mut self.state, State::None) {
             State::On { note, .. } => {
-                let why = if is_unwanted { "is not wanted" } else { "was not confirmed in time" };
-                warn!("the configuration of {} {why}, and is rolled back", note.by);
+                let why = if is_unwanted { "was rolled back by a user" } else { "was not confirmed in time" };
+                warn!("the configuration of {} {why}; rolling back", note.by);
                 // Whoever starts next is to know it, too, if this one does not come to its end.
                 let note = if is_unwanted { note.over() } else { note };
                 if is_unwanted && let Err(error) = self.place.write(&note) {
@@ -231,7 +231,7 @@ impl Trial {
 
     /// What was before could not be put back.
     pub fn was_not_rolled_back(&mut self, why: Explanation) {
-        tracing::error!("what was before the trial cannot be put back, and is tried again: {why}");
+        tracing::error!("the rollback failed, retrying: {why}");
         if let State::Over { refused, .. } = &mut self.state {
             *refused = Some((clock::instant() + RETRY, why));
         }

@@ -30,12 +30,12 @@ impl Trial {
         let owed = self.owed.take();
         self.owed = match noted {
             Ok(()) => {
-                owed.iter().for_each(|_| info!("what became of the reload on trial is noted now"));
+                owed.iter().for_each(|_| info!("the result of the reload on trial is stored"));
                 None
             }
             Err(why) => {
                 if owed.is_none() {
-                    warn!("{why}: what becomes of the reload on trial cannot be noted, and is tried again");
+                    warn!("cannot store the result of the reload on trial, retrying: {why}");
                 }
                 let since = owed.map_or_else(clock::now, |owed| owed.since);
                 Some(Owed { note, since, retry: clock::instant() + RETRY, why })
@@ -59,13 +59,12 @@ impl Trial {
             State::On { .. } | State::Over { .. } => return None,
         };
         let then = match self.place.is_there() {
-            true => {
-                "takes what is in force for a trial, or for one that was rolled back, and may put back something else"
-            }
-            false => "takes the configuration's file as it is: put that right before",
+            true => "would see a trial, or one that was rolled back, and might restore something else",
+            false => "would use the configuration's file as it is: fix it before",
         };
-        let remedy =
-            format!("make the state directory writable: filterd tries every 5 s; a start before then {then}");
-        Some(Explanation::new(format!("that {what} could not be noted: {why}"), remedy))
+        let remedy = format!(
+            "make the state directory writable: filterd retries every 5 s; a start before then {then}"
+        );
+        Some(Explanation::new(format!("cannot store that {what}: {why}"), remedy))
     }
 }

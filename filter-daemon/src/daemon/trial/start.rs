@@ -48,7 +48,10 @@ impl Trial {
             Stage::On => {}
         }
         let Some(left) = note.left() else {
-            warn!("the reload of {} was not confirmed in time: what was before is in force", note.by);
+            warn!(
+                "the reload of {} was not confirmed in time: the earlier configuration is in force",
+                note.by
+            );
             this.state = State::Over { note, since: clock::now(), refused: None };
             return (this, AtStart::RollBack);
         };

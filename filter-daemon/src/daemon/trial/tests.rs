@@ -53,13 +53,12 @@ fn a_start_within_it_says_what_is_on_trial_since() {
         let told = trial.fault().unwrap().told;
         (told.message, told.remedy.unwrap_or_default())
     };
-    assert!(told(&trial).0.ends_with("on trial is what configuration and lists said then"));
-    let remedy = "`filterd confirm` keeps what they said at that start; `filterd rollback` takes it back at once; until one of \
-                  them no other reload is taken";
+    assert!(told(&trial).0.ends_with("so the configuration and lists of that start are on trial"));
+    let remedy = "to keep the configuration and lists of that start: filterd confirm\nto roll back now: filterd rollback\nuntil then other reloads are refused";
     assert_eq!(told(&trial).1, remedy);
     trial.has_an_invalid_file();
-    assert!(told(&trial).0.contains("in force is that of before the trial"));
-    assert!(told(&trial).1.starts_with("`filterd confirm` keeps that, and what was on trial is not taken"));
+    assert!(told(&trial).0.contains("the one from before the trial is in force"));
+    assert!(told(&trial).1.starts_with("to keep that and drop the trial: filterd confirm"));
 }
 
 #[test]
@@ -99,16 +98,16 @@ fn that_one_was_rolled_back_and_nobody_will_know_is_told() {
     assert_eq!(trial.unnoted(), None, "it is not rolled back yet");
     trial.has_rolled_back();
     let told = trial.unnoted().expect("it is told");
-    assert!(told.message.starts_with("that a reload was rolled back could not be noted: "), "{told}");
+    assert!(told.message.starts_with("cannot store that a reload was rolled back: "), "{told}");
     assert!(
-        told.remedy.unwrap().ends_with("and may put back something else"),
+        told.remedy.unwrap().ends_with("and might restore something else"),
         "there is something that is no note"
     );
     assert!(trial.rolled_back().is_some() && !trial.is_due());
     // As soon as it can be noted, it is.
     std::fs::remove_dir_all(&note).unwrap();
     let told = trial.unnoted().expect("it is told still");
-    assert!(told.remedy.unwrap().ends_with("takes the configuration's file as it is: put that right before"));
+    assert!(told.remedy.unwrap().ends_with("would use the configuration's file as it is: fix it before"));
     trial.owed.as_mut().unwrap().retry = clock::instant();
     assert_eq!(trial.until_due(), Some(Duration::ZERO));
     trial.catch_up();
@@ -124,7 +123,7 @@ fn that_one_was_confirmed_and_nobody_will_know_is_told_until_it_is_noted() {
     assert!(trial.confirm().is_some());
     trial.forget();
     let told = trial.unnoted().expect("it is told");
-    assert!(told.message.starts_with("that nothing is on trial any more could not be noted: "), "{told}");
+    assert!(told.message.starts_with("cannot store that nothing is on trial any more: "), "{told}");
     assert_eq!(trial.fault().unwrap().told, told);
     std::fs::remove_dir_all(&note).unwrap();
     trial.owed.as_mut().unwrap().retry = clock::instant();
@@ -144,7 +143,7 @@ fn one_that_is_over_is_rolled_back_and_stays_so_over_a_start() {
     assert!(trial.is_on() && trial.confirm().is_none() && trial.until_due().is_none());
     trial.was_not_rolled_back("no memory".into());
     assert!(trial.until_due().is_some_and(|left| left <= RETRY));
-    assert!(trial.fault().unwrap().told.message.contains("cannot be rolled back: no memory"));
+    assert!(trial.fault().unwrap().told.message.contains("the rollback failed: no memory"));
     trial.has_rolled_back();
     assert!(trial.rolled_back().is_some() && !trial.is_on() && trial.refusal().is_none());
     assert_eq!(next_start(place.path()), AtStart::StayRolledBack { checksum: 7 });

@@ -7,15 +7,14 @@ use crate::control::wire::{About, Fault};
 use crate::text::{Explanation, date, printable};
 
 /// What a trial is without its record.
-const UNNOTED: &str = "; its record is gone from the state directory, so that only this filterd rolls back, and a start before then \
-                       does not";
+const UNNOTED: &str =
+    "; its record is missing in the state directory, so a restart before then does not roll back";
 
 /// What ends one, and what else does not come before.
-const ENDS: &str = "`filterd rollback` takes it back at once; until one of them no other reload is taken";
+const ENDS: &str = "to roll back now: filterd rollback\nuntil then other reloads are refused";
 
 /// What ends what a start has lost.
-const DECIDE: &str =
-    "see whether that is meant (`filterd list`, `filterd lists`); `filterd reload` says that it is";
+const DECIDE: &str = "check what is in force (`filterd list`, `filterd lists`)\nto keep it: filterd reload";
 
 /// Of a trial that this start has found no record of.
 pub fn lost(by: &str, was_rolled_back: bool) -> Explanation {
@@ -25,8 +24,7 @@ pub fn lost(by: &str, was_rolled_back: bool) -> Explanation {
         false => "was on trial",
     };
     let message = format!(
-        "a reload of {by} {what} when the filterd before ended, and the record of it is gone from the state directory: \
-         nothing is rolled back, and in force is what configuration and lists say now"
+        "a reload of {by} {what} when filterd last ended, but its record is missing in the state directory: nothing is rolled back, and the current configuration and lists are in force"
     );
     Explanation::new(message, DECIDE)
 }
@@ -34,8 +32,7 @@ pub fn lost(by: &str, was_rolled_back: bool) -> Explanation {
 /// Of one that this start should have rolled back, or left so.
 pub fn cannot_be_put_back(by: &str, why: &Explanation) -> Explanation {
     let message = format!(
-        "a reload of {} was not confirmed, and what was before cannot be put back: {}; in force is what configuration and \
-         lists say now",
+        "a reload of {} was not confirmed, but the rollback failed: {}\nthe current configuration and lists are in force",
         printable::on_one_line(by),
         why.message
     );
@@ -64,33 +61,34 @@ impl Trial {
             State::On { note, since, until, anew, .. } => {
                 let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
                 let (now, remedy) = match anew {
-                    None => ("", "`filterd confirm` keeps it"),
+                    None => ("", "to keep it: filterd confirm"),
                     Some(Anew::AsRead) => (
-                        "; filterd has started since, and on trial is what configuration and lists said then",
-                        "`filterd confirm` keeps what they said at that start",
+                        "; filterd has restarted since, so the configuration and lists of that start are on trial",
+                        "to keep the configuration and lists of that start: filterd confirm",
                     ),
                     Some(Anew::ListsOnly) => (
-                        "; filterd has started since, and its configuration was not valid then: in force is that of \
-                         before the trial, with the lists as they were at that start",
-                        "`filterd confirm` keeps that, and what was on trial is not taken; mend the file before it is tried again",
+                        "; filterd has restarted since with an invalid configuration: the one from before the trial is in force, with the lists of that start",
+                        "to keep that and drop the trial: filterd confirm\nfix the file before you try it again",
                     ),
                 };
                 let unnoted = if self.place.is_there() { "" } else { UNNOTED };
                 let message =
                     format!("a reload of {by} is on trial until {until}, then rolled back{now}{unnoted}");
-                (since, message, format!("{remedy}; {ENDS}"))
+                (since, message, format!("{remedy}\n{ENDS}"))
             }
             State::Over { since, refused: None, .. } => {
-                let message = "the configuration was not confirmed, and is being rolled back";
-                (since, message.to_owned(), "what was before is in force in a moment".to_owned())
+                let message = "the configuration was not confirmed and is being rolled back";
+                (
+                    since,
+                    message.to_owned(),
+                    "the earlier configuration will be in force in a moment".to_owned(),
+                )
             }
             State::Over { since, refused: Some((_, why)), .. } => {
-                let message = format!(
-                    "the configuration was not confirmed, and cannot be rolled back: {}",
-                    why.message
-                );
-                let remedy = "it is tried again every 5 s, and at once by `filterd rollback`; a restart of filterd rolls \
-                              back, too";
+                let message =
+                    format!("the configuration was not confirmed, but the rollback failed: {}", why.message);
+                let remedy =
+                    "filterd retries every 5 s, and a restart rolls back too\nto retry now: filterd rollback";
                 (since, message, remedy.to_owned())
             }
             State::Lost { since, told } => {
@@ -119,8 +117,8 @@ impl Trial {
     pub fn refusal(&self) -> Option<Explanation> {
         let State::On { note, until, .. } = &self.state else {
             let message = match &self.state {
-                State::Over { .. } => "what was before a reload that was not confirmed is being put back",
-                State::Confirmed => "a reload was confirmed, and its copies are being written",
+                State::Over { .. } => "an unconfirmed reload is being rolled back",
+                State::Confirmed => "a reload was confirmed and its copies are being written",
                 State::On { .. } | State::None | State::RolledBack { .. } | State::Lost { .. } => {
                     return None;
                 }
@@ -129,9 +127,6 @@ impl Trial {
         };
         let (until, by) = (date::utc(clock::on_the_wall(*until)), printable::on_one_line(&note.by));
         let message = format!("a reload of {by} is on trial until {until}");
-        Some(Explanation::new(
-            message,
-            "`filterd confirm` keeps what it brought, `filterd rollback` takes it back at once",
-        ))
+        Some(Explanation::new(message, "to keep it: filterd confirm\nto roll back now: filterd rollback"))
     }
 }

@@ -28,7 +28,7 @@ pub fn make_fit(pins: &Pins) -> Result<(), KernelError> {
     if fit(pins)? {
         return Ok(());
     }
-    tracing::warn!("the counters were made by another version of filterd: they begin anew");
+    tracing::warn!("the counters are from another version of filterd and restart at zero");
     fs::remove_file(pins.counters()).map_err(|error| KernelError::load("remove old counters", error))
 }
 

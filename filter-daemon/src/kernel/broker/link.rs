@@ -143,7 +143,7 @@ impl Links {
         let (Some(seat), Some(occupant)) = (seat, &interface.occupant) else { return Ok(None) };
         if seat.program != root.id()? {
             root.return_to(&path)?;
-            warn!("{name}: its link had another program (id {}): it has ours again", seat.program);
+            warn!("{name}: its link had another program (id {}); filterd restored its own", seat.program);
         }
         Ok(Some(occupant.mode))
     }
@@ -158,7 +158,7 @@ fn climb(root: &mut Root, interface: &Interface, mode: Mode) -> Result<(FdLink, 
         Mode::Auto => attach(root, interface, AttachedMode::Native).or_else(|error| {
             warn!("{}", error.explain());
             let link = attach(root, interface, AttachedMode::Generic)?;
-            warn!("{name}: fell back to generic mode: it filters as exactly, but several times slower");
+            warn!("{name}: fell back to generic mode, which is several times slower");
             Ok(link)
         }),
     }
@@ -197,16 +197,14 @@ fn refusal(interface: &Interface, mode: AttachedMode, source: io::Error) -> Kern
             "another XDP program came in between, or one sits on a device above it (macvlan)".to_owned()
         }
         (AttachedMode::Native, Some(nix::libc::EOPNOTSUPP)) => format!(
-            "its driver has no XDP support, or none while the card merges packets (hardware GRO, LRO: \
-             `ethtool -k {}` tells); try `mode: generic` in the configuration (or `--mode generic`); `filterd doctor` shows what each interface supports",
+            "its driver has no XDP support, or none while the card merges packets (hardware GRO, LRO: see `ethtool -k {}`); try `mode: generic` in the configuration (or `--mode generic`)\nto see what each interface supports: filterd doctor",
             interface.name
         ),
         (AttachedMode::Native, Some(nix::libc::EINVAL | nix::libc::ERANGE)) => format!(
-            "its driver refuses: often for its MTU (now {}), LRO or hardware GRO, or too few queues; \
-             the kernel log says which, `filterd doctor` shows what each interface supports, and `mode: generic` in the configuration (or `--mode generic`) works without",
+            "its driver refuses, often because of its MTU (now {}), LRO, hardware GRO, or too few queues: see the kernel log; `mode: generic` in the configuration (or `--mode generic`) does not need the driver\nto see what each interface supports: filterd doctor",
             interface.mtu
         ),
-        _ => "the kernel log may say more".to_owned(),
+        _ => "see the kernel log".to_owned(),
     };
     let (name, mode) = (interface.name.clone(), mode.to_string());
     KernelError::Attach { name, mode, reason: source.to_string(), hint }

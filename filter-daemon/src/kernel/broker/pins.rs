@@ -287,9 +287,9 @@ impl Pins {
             let to = fs::read_link(path).unwrap_or_default();
             format!("it is a link to {}, made by {}", printable::path(&to), user(owner))
         } else if owner != ours {
-            format!("it belongs to {}, and filterd runs as {}", user(owner), user(ours))
+            format!("it belongs to {}, but filterd runs as {}", user(owner), user(ours))
         } else if found.mode() & 0o077 != 0 {
-            format!("others than its owner may use it (mode {:04o})", found.mode() & 0o7777)
+            format!("other users may access it (mode {:04o})", found.mode() & 0o7777)
         } else {
             return Ok(());
         };

@@ -80,7 +80,7 @@ impl Process {
         let begun = clock::instant();
         while matches!(self.child.try_wait(), Ok(None)) {
             if begun.elapsed() > PATIENCE {
-                tracing::error!("the broker does not end; what it still does to the pins is not waited for");
+                tracing::error!("the broker process does not end; filterd no longer waits for it");
                 return;
             }
             thread::sleep(Duration::from_micros(200));

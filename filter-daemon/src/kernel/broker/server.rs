@@ -88,7 +88,7 @@ impl Server {
         version::check()?;
         let (mut pins, lock) = Pins::beside(directory)?;
         if !counters::fit(&pins)? {
-            tracing::warn!("the other filterd counts in another way: counters begin anew");
+            tracing::warn!("the other filterd counts differently: counters restart at zero");
             pins.count_apart();
         }
         let root = Root::open(&pins)?;
@@ -291,7 +291,8 @@ impl Server {
         // only later.
         self.links.forget();
         let left = removed.map_err(|error| KernelError::load("remove the pins", error))?;
-        left.iter().for_each(|path| tracing::warn!("{} is not filterd's, and is left", path.display()));
+        left.iter()
+            .for_each(|path| tracing::warn!("{} is not filterd's and was left in place", path.display()));
         self.is_gone = true;
         Ok(())
     }

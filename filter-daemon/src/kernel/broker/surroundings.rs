@@ -83,7 +83,9 @@ mod tests {
         assert!(
             why(Some(there("eth0", 3)), "eth0", 2).ends_with("it is number 3 now, and number 2 was meant")
         );
-        assert!(why(Some(there("eth1", 2)), "eth0", 2).starts_with("the broker does not attach to eth0: "));
+        assert!(
+            why(Some(there("eth1", 2)), "eth0", 2).starts_with("the broker process did not attach to eth0: ")
+        );
         assert!(why(None, "eth0", 2).ends_with("it is gone"));
     }
 }

@@ -15,13 +15,13 @@ impl Filter {
     /// was changed.
     pub fn damage(&self) -> Option<String> {
         if !self.overlap.is_as_written() {
-            return Some("the word that sends packets to what is allowed is another one".to_owned());
+            return Some("the pointer to the allowed entries was changed".to_owned());
         }
         self.sets.iter().find_map(|(_, set)| {
             let addresses = set.addresses.store.current_live().map(|live| live.stashed());
             let six = set.six.store.current_live().map(|live| live.stashed());
             let [wanted, found] = [addresses, six].into_iter().flatten().find(|[one, other]| one != other)?;
-            Some(format!("a stash says that it holds {found} entries, and {wanted} were put there"))
+            Some(format!("a stash reports {found} entries, but {wanted} were stored there"))
         })
     }
 

@@ -17,7 +17,7 @@ impl Filter {
             mode,
         })? {
             (Answer::Attached(attached), _) => Ok(attached),
-            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
 
@@ -35,7 +35,7 @@ impl Filter {
     pub fn links(&mut self) -> Result<Vec<Link>, KernelError> {
         match self.maps.broker().ask(Request::Look)? {
             (Answer::Links(links), _) => Ok(links),
-            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
 
@@ -55,7 +55,7 @@ impl Filter {
     pub fn renew(&mut self) -> Result<u32, KernelError> {
         match self.maps.broker().ask(Request::Renew)? {
             (Answer::Renewed(program), _) => Ok(program),
-            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
 
@@ -64,7 +64,7 @@ impl Filter {
     pub fn mend_pins(&mut self) -> Result<Mended, KernelError> {
         match self.maps.broker().ask(Request::MendPins)? {
             (Answer::Mended(mended), _) => Ok(mended),
-            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
 

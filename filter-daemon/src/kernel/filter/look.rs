@@ -66,7 +66,7 @@ impl Filter {
     pub fn counted(&mut self) -> Result<Counts, KernelError> {
         match self.maps.broker().ask(Request::Count)? {
             (Answer::Counted(counts), _) => Ok(counts),
-            _ => Err(KernelError::broker_gone("it mixed up its answers")),
+            _ => Err(KernelError::broker_gone("its answers are out of order")),
         }
     }
 

@@ -44,7 +44,7 @@ impl Set {
             Target::V4(_) | Target::V6(_) => return,
         };
         if let Err(error) = made {
-            tracing::warn!("packets from some prefixes may be counted for `other`: {error}");
+            tracing::warn!("packets from some prefixes may be counted as `other`: {error}");
         }
     }
 

@@ -42,7 +42,7 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     }
     if files.is_empty() {
         let why = "no file in this folder has a name that begins with delegated-";
-        return Err(unusable(folder, why, "name the file itself, or put the registries' files there"));
+        return Err(unusable(folder, why, "pass the file itself, or put the registries' files there"));
     }
     files.sort();
     Ok(files)

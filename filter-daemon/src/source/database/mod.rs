@@ -98,7 +98,7 @@ fn absent(networks: &Networks) -> Option<String> {
     let Networks { from, absent, .. } = networks;
     let (told, more) = absent.split_at(absent.len().min(MOST_TOLD));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    let absent = format!("no network of {}{more} is in its database ({from})", told.join(", "));
+    let absent = format!("its database ({from}) has no network of {}{more}", told.join(", "));
     (!told.is_empty()).then_some(absent)
 }
 
@@ -128,15 +128,15 @@ impl Reading<'_> {
         if !self.choosing.is_by_country() {
             return Err(unusable(
                 path,
-                "a registry's file does not tell who announces what",
-                "name a database of networks (as GeoLite2-ASN.mmdb) for `asn:`",
+                "a registry's file has no AS numbers",
+                "for `asn:` use a database of networks, such as GeoLite2-ASN.mmdb",
             ));
         }
         let Self { choosing, spans, .. } = self;
         let read = delegated::read(file, |country| choosing.wants(Some(country), None), spans);
         let read = read.map_err(|error| FileError::new(path, error))?;
         if let Some((found, told)) = read.is_truncated() {
-            let why = format!("it has {found} lines of networks, and says that it has {told}");
+            let why = format!("it has {found} lines of networks, but says that it has {told}");
             return Err(unusable(path, &why, "download it again"));
         }
         self.note(format!("{}'s allocations", read.registry), read.built());
@@ -171,8 +171,8 @@ impl Reading<'_> {
         read.map_err(damaged)?;
         if known == 0 {
             let (what, like) = choosing.needed();
-            let why = format!("this database ({}) tells no {what}", printable::excerpt(&database.kind));
-            return Err(unusable(path, &why, &format!("name one that does, as {like}")));
+            let why = format!("this database ({}) has no {what}", printable::excerpt(&database.kind));
+            return Err(unusable(path, &why, &format!("use one that does, such as {like}")));
         }
         self.note(printable::excerpt(&database.kind), database.built);
         Ok(())
@@ -193,9 +193,9 @@ fn looks(bytes: &[u8]) -> (&'static str, &'static str) {
     match bytes {
         [] => ("the file is empty", "download it again"),
         [0x1f, 0x8b, ..] | [b'P', b'K', ..] => ("it is compressed", "unpack it, and name the .mmdb file"),
-        [b'<', ..] => ("it is HTML, so the download has probably failed", "download it again"),
+        [b'<', ..] => ("it is HTML, so the download probably failed", "download it again"),
         [b'n', b'e', b't', b'w', b'o', b'r', b'k', b',', ..] => {
-            ("it is a table (CSV), and not a database", "download the .mmdb file of the same name")
+            ("it is a table (CSV), not a database", "download the .mmdb file of the same name")
         }
         _ => (
             "it is neither a database (.mmdb) nor a registry's file (delegated-*), or its end is missing",

@@ -92,7 +92,7 @@ fn the_networks_of_autonomous_systems_are_a_list() {
     assert_eq!(told(&autonomous_systems("AS64501", vec![path.clone()])), "1.0.1.0/24");
     let file = listed(&autonomous_systems("64500 AS64502 AS64503", vec![path])).unwrap();
     assert_eq!(file.targets.len(), 1);
-    let told = "no network of AS64502, AS64503 is in its database (GeoLite2-ASN)";
+    let told = "its database (GeoLite2-ASN) has no network of AS64502, AS64503";
     assert_eq!(file.remarks.absent.as_deref(), Some(told));
 }
 
@@ -127,18 +127,14 @@ fn what_is_no_such_database_is_told_with_what_to_do() {
         (
             "asn.mmdb",
             asn,
-            "DB: this database (GeoLite2-ASN) tells no countries; name one that does, as GeoLite2-Country.mmdb",
+            "DB: this database (GeoLite2-ASN) has no countries; use one that does, such as GeoLite2-Country.mmdb",
         ),
         ("x.tar.gz", vec![0x1f, 0x8b, 8], "DB: it is compressed; unpack it, and name the .mmdb file"),
-        (
-            "x.html",
-            b"<html>".into(),
-            "DB: it is HTML, so the download has probably failed; download it again",
-        ),
+        ("x.html", b"<html>".into(), "DB: it is HTML, so the download probably failed; download it again"),
         (
             "x.csv",
             b"network,geoname_id".into(),
-            "DB: it is a table (CSV), and not a database; download the .mmdb file of the same name",
+            "DB: it is a table (CSV), not a database; download the .mmdb file of the same name",
         ),
         ("empty", Vec::new(), "DB: the file is empty; download it again"),
         (
@@ -146,7 +142,7 @@ fn what_is_no_such_database_is_told_with_what_to_do() {
             sample()[..300].into(),
             "DB: it is neither a database (.mmdb) nor a registry's file (delegated-*), or its end is missing; download it again, or name another file",
         ),
-        ("cut", cut.into(), "DB: it has 1 lines of networks, and says that it has 100; download it again"),
+        ("cut", cut.into(), "DB: it has 1 lines of networks, but says that it has 100; download it again"),
         ("damaged.mmdb", damaged, "DB: the database is damaged: "),
     ] {
         let told = refused(&countries("CN", vec![place.put(name, bytes)]));
@@ -156,10 +152,10 @@ fn what_is_no_such_database_is_told_with_what_to_do() {
     let told = refused(&autonomous_systems("AS64500", vec![path]));
     assert_eq!(
         told,
-        "DB: this database (GeoLite2-Country) tells no autonomous systems; name one that does, as GeoLite2-ASN.mmdb"
+        "DB: this database (GeoLite2-Country) has no autonomous systems; use one that does, such as GeoLite2-ASN.mmdb"
     );
     let path = place.put("delegated-x", delegated("apnic", &[]));
-    assert!(refused(&autonomous_systems("AS64500", vec![path])).contains("does not tell who announces what"));
+    assert!(refused(&autonomous_systems("AS64500", vec![path])).contains("has no AS numbers"));
     let empty = Place::new();
     assert!(refused(&countries("CN", vec![empty.0.path().into()])).contains("begins with delegated-"));
     assert_eq!(refused(&countries("CN", vec!["/nowhere/x.mmdb".into()])), "DB: there is no such file");

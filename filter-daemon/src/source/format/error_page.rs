@@ -94,11 +94,11 @@ impl ErrorPage {
 impl fmt::Display for ErrorPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Markup => f.write_str("it looks like HTML, so the download has probably failed"),
+            Self::Markup => f.write_str("it looks like HTML, so the download probably failed"),
             Self::Object => f.write_str("it is one JSON object that reports an error"),
             Self::OwnAddress(address) => write!(f, "it names only {address}, an address of this host"),
             Self::DeclaredPage => {
-                f.write_str("its server calls it a web page, and it has one target at most")
+                f.write_str("its server calls it a web page, and it has at most one target")
             }
         }
     }

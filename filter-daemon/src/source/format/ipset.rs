@@ -85,7 +85,7 @@ impl Ipset {
         let mut words = words(content).filter(|word| !matches!(*word, b"-!" | b"-exist" | b"-q"));
         let entry = match words.next().unwrap_or_default() {
             b"add" | b"-A" => self.added(words),
-            // In a file whose lines end in CR alone, the rest of the file would look like options.
+            // All the rest of a file whose lines end with CR only would be options.
             b"create" | b"-N" if content.contains(&b'\r') => Err(Reason::Form),
             b"create" | b"-N" => return self.create(words).err().map(|reason| (content, Err(reason))),
             b"flush" | b"destroy" | b"COMMIT" => return None,

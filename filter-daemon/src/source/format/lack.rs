@@ -26,13 +26,13 @@ pub enum Lack {
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Records { said, has } => write!(f, "says that it has {said} entries, and has {has}"),
+            Self::Records { said, has } => write!(f, "says that it has {said} entries, but has {has}"),
             Self::Count => {
-                f.write_str("ends without the line that counts its entries: it has probably been cut off")
+                f.write_str("ends without the line that counts its entries: it was probably cut off")
             }
-            Self::End => f.write_str("ends in the middle: it has probably been cut off"),
+            Self::End => f.write_str("ends in the middle: it was probably cut off"),
             Self::Broken { line } => {
-                write!(f, "is broken from line {line} on, and what follows was not read")
+                write!(f, "is broken from line {line} on, and the rest was not read")
             }
         }
     }

@@ -224,13 +224,13 @@ impl Gathering {
 }
 
 /// The message for a file whose line ends only its writer recognises.
-const RETURNS: &str = ": its lines seem to end in CR alone, as they once did on Macs, so save it with LF";
+const RETURNS: &str = ": its lines seem to end with CR only, so save it with LF";
 
 /// A guess at the kind of a file that begins like this and has no target.
 fn looks(beginning: &[u8]) -> &'static str {
     match beginning {
-        [b'<', ..] => ": it looks like HTML, so the download has probably failed",
-        [b'{' | b'[', ..] => ": it looks like JSON, of which only lines and nft's own are read",
+        [b'<', ..] => ": it looks like HTML, so the download probably failed",
+        [b'{' | b'[', ..] => ": it looks like JSON, of which only JSON lines and nft output are supported",
         [0x1f, 0x8b, ..] | [b'P', b'K', ..] => ": it looks compressed, so unpack it first",
         [0, ..] => ": it looks binary",
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, ..] => ": it looks like UTF-16, so save it as UTF-8",

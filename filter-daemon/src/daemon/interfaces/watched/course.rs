@@ -33,7 +33,7 @@ impl Watched {
         let (name, here) = (&self.name, reality.named(&self.name));
         match reality.link(name) {
             Some(link) if link.program != attached.program => {
-                let what = format!("somebody has given its link another program (id {})", link.program);
+                let what = format!("another process replaced the program of its link (id {})", link.program);
                 let number = here.map(|here| here.index);
                 return Some(self.was_taken_off(&what, number, reality.before));
             }
@@ -57,7 +57,7 @@ impl Watched {
             }
             None if here.is_some_and(|here| here.index == attached.index) => {
                 let number = Some(attached.index);
-                let what = "somebody has taken the filter off it";
+                let what = "another process detached the filter";
                 return Some(self.was_taken_off(what, number, reality.before));
             }
             None => {
@@ -90,14 +90,13 @@ impl Watched {
         let name = &self.name;
         if self.taken_off.len() > MOST_RETURNS {
             let message = format!("{what}, {} times within an hour", self.taken_off.len());
-            let remedy = "find out who it is (`bpftool link`, `bpftool prog`), then `filterd reload`: it attaches at \
-                          once, and without it every ten minutes";
+            let remedy = "find out which process it is (`bpftool link`, `bpftool prog`)\nfilterd tries to attach again every ten minutes; to attach now: filterd reload";
             let why = Explanation::new(message, remedy);
             error!(watch.verb = "detach", "{name} is not filtered: {why}");
             waiting.why = Some(why);
             waiting.held_back = number.map(|number| (clock::instant() + SELDOM, number));
         } else {
-            error!(watch.verb = "detach", "{name}: {what}: attaching it again");
+            error!(watch.verb = "detach", "{name}: {what}; attaching again");
             waiting.why = Some(what.into());
         }
         self.gaps += 1;
@@ -108,13 +107,13 @@ impl Watched {
     fn has_gone(&mut self, here: Option<&Interface>, filter: &mut Filter) {
         let name = &self.name;
         match here {
-            _ if self.unnamed.is_some() => info!(watch.verb = "detach", "{name} is gone"),
+            _ if self.unnamed.is_some() => info!(watch.verb = "detach", "{name} disappeared"),
             Some(_) => {
-                warn!(watch.verb = "detach", "another interface is called {name} now: it is attached to");
+                warn!(watch.verb = "detach", "another interface is now named {name}; attaching to it");
             }
             None => {
-                let then = "it is attached to again when it comes back";
-                error!(watch.verb = "detach", "{name} is gone: {then}");
+                let then = "filterd will attach again when it returns";
+                error!(watch.verb = "detach", "{name} disappeared; {then}");
             }
         }
         if let Err(error) = filter.detach(name) {
@@ -141,7 +140,7 @@ impl Watched {
             if waiting.why.is_none() {
                 let names: Vec<_> = reality.there.iter().map(|interface| interface.name.as_str()).collect();
                 let names = names.join(", ");
-                warn!("{name} is not there yet: it is attached to when it appears (there are {names})");
+                warn!("{name} does not exist yet; filterd will attach when it appears (existing: {names})");
             }
             waiting.why = Some(absence);
             waiting.is_there = false;
@@ -156,9 +155,9 @@ impl Watched {
             Ok(attached) => {
                 let has_link = reality.link(name).is_some_and(|link| link.index == interface.index);
                 if !has_link {
-                    info!(watch.verb = "attach", "{name}: attached in {} mode", attached.mode());
+                    info!(watch.verb = "attach", mode = attached.mode(), "{name} attached");
                 } else if waiting.why.is_none() {
-                    info!("{name}: the link of an earlier filterd is still on it, and stays");
+                    info!("{name} is still attached from an earlier filterd");
                 }
                 self.is_attached(attached);
                 None
@@ -177,11 +176,12 @@ impl Watched {
         let State::Waiting(Waiting { since, why, is_guess, .. }) = &self.state else { return };
         let (gap, most) = (since.elapsed(), if *is_guess { "at most " } else { "" });
         if why.is_some() {
+            let unprotected = format!("{most}{:.3}s", gap.as_secs_f64());
             warn!(
                 watch.verb = "attach",
-                "{}: attached after {most}{:.3} s without protection",
-                self.name,
-                gap.as_secs_f64()
+                unprotected = unprotected.as_str(),
+                "{} attached after a gap",
+                self.name
             );
         }
         if self.gaps > 0 {
@@ -217,18 +217,18 @@ impl Refused {
 fn tell_place(name: &str, before: &Where, now: &Where) {
     match (before, now) {
         (Where::Here, Where::Here) => {}
-        (Where::Renamed(was), Where::Here) => info!("{was} is called {name} again, and is still filtered"),
+        (Where::Renamed(was), Where::Here) => info!("{was} is named {name} again and is still filtered"),
         (Where::Moved, Where::Here) => {
-            info!("{name} is back from another network namespace, and is still filtered");
+            info!("{name} returned from another network namespace and is still filtered");
         }
         (Where::Moved, Where::Renamed(now)) => {
-            info!("{name} is back from another network namespace, called {now}, and is still filtered");
+            info!("{name} returned from another network namespace as {now} and is still filtered");
         }
         (Where::Here | Where::Renamed(_), Where::Renamed(now)) => {
-            info!("{name} is called {now} now, and is still filtered");
+            info!("{name} was renamed to {now} and is still filtered");
         }
         (_, Where::Moved) => {
-            info!("{name} was moved to another network namespace, and is still filtered there");
+            info!("{name} was moved to another network namespace and is still filtered there");
         }
     }
 }

@@ -34,9 +34,9 @@ impl Watched {
         match &here.occupant {
             _ if refuses => {}
             Some(occupant) if !is_linked => {
-                let message = format!("another XDP program is on it (id {})", occupant.id);
+                let message = format!("another XDP program is attached (id {})", occupant.id);
                 let remedy =
-                    format!("`filterd doctor --iface {}` says whose, and what takes it off", here.name);
+                    format!("to see whose it is and how to remove it: filterd doctor --iface {}", here.name);
                 waiting.why = Some(Explanation::new(message, remedy));
             }
             None if refusal.is_some() => waiting.why = refusal,
@@ -75,10 +75,9 @@ impl Modes {
         is_refused.then(|| {
             let name = &interface.name;
             Explanation::new(
-                "`mode` is native, and its driver runs no XDP programs, says the kernel",
+                "`mode` is native, but the kernel says that its driver does not support XDP",
                 format!(
-                    "`mode: generic` filters it, and so does `auto`, several times slower; `filterd doctor --iface {name}` \
-                     says more"
+                    "`mode: generic` and `mode: auto` work, several times slower\nto see more: filterd doctor --iface {name}"
                 ),
             )
         })

@@ -30,24 +30,21 @@ impl Missed<'_> {
             (true, true) if is_absent => {
                 let accept = accept::word_for(name);
                 format!(
-                    "if it need not be there, `filterd reload --accept {accept}` lets go of {other} at once; else {other} \
-                     is let go as soon as {name} is filtered"
+                    "if {name} may be missing: filterd reload --accept {accept}    (stops filtering {other} at once)"
                 )
             }
             (true, true) => format!(
-                "else {other} is let go as soon as {name} is filtered, or at once by a `filterd reload` without {name} \
-                 in the configuration"
+                "to stop filtering {other} at once: remove {name} from the configuration, then run `filterd reload`"
             ),
             (true, false) => format!(
-                "{other} is let go as soon as everything that the configuration names is filtered, or not there and \
-                 accepted by `filterd reload --accept`"
+                "filterd keeps {other} until every configured interface is filtered, or missing and accepted by `filterd reload --accept`"
             ),
             // Without that interface the configuration might name none, which a reload refuses.
-            (false, _) => format!(
-                "{other} is let go as soon as everything that the configuration names is there and filtered"
-            ),
+            (false, _) => {
+                format!("filterd keeps {other} until every configured interface exists and is filtered")
+            }
         };
-        format!("if {name} is a mistake, correct it, then `filterd reload`; {then}")
+        format!("if {name} is a typo: correct it, then run `filterd reload`\n{then}")
     }
 }
 
@@ -91,12 +88,11 @@ impl Watched {
             Where::Moved => " (in another network namespace now)".to_owned(),
         };
         let (is, is_not) = match mood {
-            Mood::Is => ("is", "is not"),
-            Mood::Would => ("would be", "would not be"),
+            Mood::Is => ("is still", "is not"),
+            Mood::Would => ("would still be", "would not be"),
         };
         let message = format!(
-            "{name}{now} {is} held back, not let go: the configuration does not name it any more, but it names {}, \
-             which {is_not} filtered",
+            "{name}{now} {is} filtered, although the configuration no longer lists it: {} {is_not} filtered, and filterd keeps {name} until it is",
             missed.name
         );
         let told = Explanation::new(message, remedy);

@@ -197,7 +197,7 @@ fn what_was_cut_off_is_told() {
     let cut: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
     let mut reading = Reading::begin(cut.as_bytes(), None).unwrap();
     while reading.row().unwrap().is_some() {}
-    assert!(reading.fault().unwrap().contains("1 entry was read"));
+    assert!(reading.fault().unwrap().contains("it ended after 1 entry"));
 }
 
 #[test]

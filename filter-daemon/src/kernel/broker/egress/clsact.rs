@@ -79,7 +79,7 @@ pub fn attach(
     // The filter must stay when this process ends, and dropping the link would remove it.
     std::mem::forget(link);
     ask(move |handle| async move { remove(&handle, index, earlier).await })?;
-    info!("{name}: own flows are remembered by an egress filter (clsact)");
+    info!("{name}: own flows are recorded by an egress filter (clsact)");
     Ok(note)
 }
 

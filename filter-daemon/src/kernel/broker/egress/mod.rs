@@ -126,7 +126,7 @@ impl Egress {
             match self.held.get_mut(name).map(|hold| hold.is_well(index, id)) {
                 Some(true) => continue,
                 Some(false) => {
-                    warn!("{name}: somebody has taken the egress program off it: attaching it again")
+                    warn!("{name}: another process detached the egress program; attaching again")
                 }
                 None => {}
             }
@@ -243,7 +243,7 @@ impl Made {
                 let link = FdLink::try_from(link).map_err(|error| failed("attach", &error))?;
                 let pinned = link.pin(&pin).map_err(|error| failed("pin", &error))?;
                 let held = Held::new(pinned.into(), &pin).map_err(|error| failed("ask for", &error))?;
-                info!("{name}: own flows are remembered by an egress link (TCX)");
+                info!("{name}: own flows are recorded by an egress link (TCX)");
                 Ok(Hold::Tcx(held))
             }
             Err(refused) => {

@@ -61,7 +61,7 @@ fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, Ke
     let Some(Seat { program, .. }) = held.seat() else {
         if held.is_off() {
             info!(
-                "{}: this link is on no interface any more: that is gone, or somebody has taken the filter off",
+                "{}: this link is attached to no interface: the interface is missing, or another process detached the filter",
                 printable::path(path)
             );
             let forgotten = pin::interface(path).map_or(Ok(()), |name| pins.forget_link(&name));
@@ -74,11 +74,11 @@ fn adopted(path: &Path, root: &mut Root, pins: &Pins) -> Result<Option<Held>, Ke
         let path = printable::path(path);
         if root.is_new() {
             warn!(
-                "{path}: no root program was pinned beside this link: it has a new one (before: id {program})"
+                "{path}: no root program was pinned beside this link, so it has a new one (before: id {program})"
             );
         } else {
             warn!(
-                "{path}: this link had another program (id {program}) than the pinned one: it has ours again"
+                "{path}: this link had another program (id {program}) than the pinned one; filterd restored its own"
             );
         }
     }

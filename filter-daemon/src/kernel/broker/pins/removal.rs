@@ -21,7 +21,7 @@ impl Pins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(hidden()),
             Err(error) => return Err(failed(error.to_string())),
-            Ok(found) if !found.is_dir() => return Err(failed("it is no directory".to_owned())),
+            Ok(found) if !found.is_dir() => return Err(failed("it is not a directory".to_owned())),
             Ok(_) => {}
         }
         if !is_bpffs(directory).map_err(|error| failed(error.to_string()))? {
@@ -36,7 +36,7 @@ impl Pins {
             if let Some(within) = within {
                 return Err(failed(format!("they are in {}", printable::path(&within))));
             }
-            pins.must_be_ours(directory).map_err(|_| failed("there is nothing of it in there".to_owned()))?;
+            pins.must_be_ours(directory).map_err(|_| failed("it contains none".to_owned()))?;
             let _lock = pins.lock("")?;
             _ = ["links", "tables"].map(|part| fs::remove_dir(directory.join(part)));
             _ = fs::remove_dir(directory);

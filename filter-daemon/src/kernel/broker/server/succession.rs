@@ -16,7 +16,7 @@ impl Server {
             return;
         }
         if let Err(error) = self.resume() {
-            tracing::error!("protection is left paused: {}", error.explain());
+            tracing::error!("protection stays paused: {}", error.explain());
         }
         if self.is_apart {
             _ = self.pins.forget_successor();
@@ -37,7 +37,7 @@ impl Server {
         if self.is_apart && clock::uptime().as_millis() >= u128::from(self.too_late) {
             return Err(KernelError::refused(
                 "touch the filter of another filterd",
-                "it has not made way, or goes on again",
+                "it did not make way, or continues",
             ));
         }
         Ok(())

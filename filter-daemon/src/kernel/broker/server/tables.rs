@@ -57,7 +57,7 @@ impl Server {
         self.forget_tables();
         let keep: Vec<_> = self.kept.maps().into_iter().map(|kept| self.pins.table(kept)).collect();
         if let Err(error) = self.pins.keep_tables(&keep) {
-            tracing::warn!("cannot remove the pins of tables no longer in use: {error}");
+            tracing::warn!("cannot remove the pins of unused tables: {error}");
         }
         self.published = Some(judge);
         // Any other judge loaded in advance is obsolete.
