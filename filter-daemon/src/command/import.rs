@@ -346,9 +346,10 @@ fn must_be_safe(name: &str, cut: Option<&String>, missing: Option<Explanation>) 
     }
     match missing {
         None => Ok(()),
-        Some(Explanation { message, remedy }) => {
-            Err(Trouble::unparsable(Explanation { message: format!("nothing was imported from {name}: {message}"), remedy }))
-        }
+        Some(Explanation { message, remedy }) => Err(Trouble::unparsable(Explanation {
+            message: format!("nothing was imported from {name}: {message}"),
+            remedy,
+        })),
     }
 }
 
@@ -362,7 +363,7 @@ fn unreadable(name: &str, error: Unreadable) -> Trouble {
     match error {
         Unreadable::Input(error) => Trouble::Input(error),
         Unreadable::Other(Explanation { message, remedy }) => {
-            Trouble::unparsable(Explanation { message: format!("nothing was imported from {name}: {message}"), remedy })
+            Trouble::unparsable(Explanation { message: format!("{name}: {message}"), remedy })
         }
     }
 }
