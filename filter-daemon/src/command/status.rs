@@ -345,9 +345,9 @@ Process
         let text = render(&Reply { interfaces, ..status() }, &Clock::standing(NOW));
         let expected = "\
 Interfaces
-  eth0  native                 lost its filter once, 3 s without protection
-  eth1  NOT FILTERED           there is no interface eth1, 1,200 s without protection
-  eth2  native                 its name is now lan0
+  eth0  native                lost its filter once, 3 s without protection
+  eth1  NOT FILTERED          there is no interface eth1, 1,200 s without protection
+  eth2  native                its name is now lan0
   usb0  missing, as accepted
 ";
         assert!(text.contains(expected), "{text}");
